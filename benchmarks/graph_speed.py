@@ -15,11 +15,11 @@ from typing import TypeVar
 
 from measuring import installed_files
 
-from derivlint.graph.entries import Entries
-from derivlint.graph.forward import jvp
-from derivlint.graph.printer import print_graph
-from derivlint.graph.reader import read_graph
-from derivlint.graph.reverse import differentiate
+from derivlint.graph.differentiation.entries import Entries
+from derivlint.graph.differentiation.forward import jvp
+from derivlint.graph.differentiation.reverse import differentiate
+from derivlint.graph.syntax.printer import print_graph
+from derivlint.graph.syntax.reader import read_graph
 from derivlint.model import build_model
 from derivlint.schema import read_native_functions
 from derivlint.source import SourceFile

@@ -12,7 +12,7 @@ from time import perf_counter
 
 from measuring import installed_files
 
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.completion import completions
 from derivlint.lsp.features.formatting import format_range
 from derivlint.lsp.features.hover import hover
@@ -30,7 +30,7 @@ from derivlint.source import SourceFile, Span
 def main() -> None:
     source = SourceFile.read(installed_files().derivatives)
     natives = load_index()
-    real = Analysis(
+    real = DocumentAnalysis(
         source=source,
         model=build_model(source, natives),
         checked=None,

@@ -45,8 +45,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.facts import Cause
-from derivlint.analysis.linearity import not_linear
+from derivlint.analysis.dependence.linearity import not_linear
+from derivlint.analysis.interpretation.facts import Cause
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import NONLINEAR
 from derivlint.lint.judging import judges

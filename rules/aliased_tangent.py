@@ -42,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.aliasing import aliased_tangents
+from derivlint.analysis.dependence.aliasing import aliased_tangents
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import WRONG_DEGREE

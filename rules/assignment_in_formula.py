@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.interpret import ASSIGNMENTS
+from derivlint.analysis.interpretation.interpret import ASSIGNMENTS
 from derivlint.formula import Binary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix

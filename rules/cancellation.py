@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.half_precision.judgement import Lost
-from derivlint.analysis.half_precision.values import Cause
+from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
@@ -96,7 +96,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the operations that magnify rounding."""
     yield from lost_by(
-        Cause.CANCELLATION,
+        LossCause.CANCELLATION,
         model,
         entry,
         _message,

@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.conjugation import Mistake, mistakes
+from derivlint.analysis.dependence.conjugation import Mistake, mistakes
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges

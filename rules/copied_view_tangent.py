@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.aliasing import is_copied_view
+from derivlint.analysis.dependence.aliasing import is_copied_view
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import WRONG_VALUE

@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.half_precision.judgement import Lost
-from derivlint.analysis.half_precision.values import Cause
+from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
@@ -109,7 +109,7 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the derivatives that are rebuilt from outputs."""
-    yield from lost_by(Cause.ROUNDED_OUTPUT, model, entry, _message, "compute the derivative from the input")
+    yield from lost_by(LossCause.ROUNDED_OUTPUT, model, entry, _message, "compute the derivative from the input")
 
 
 def _message(lost: Lost) -> str:

@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.dropping import dropped_arguments
+from derivlint.analysis.calls.dropping import dropped_arguments
 from derivlint.analysis.shapes.judgement import shape_judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity

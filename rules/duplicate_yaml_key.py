@@ -40,7 +40,7 @@ from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, T
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry
-from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Pair, Scalar, Sequence, YamlNode
 from derivlint.yaml_reader.rewrite import removal
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y1",))
@@ -125,7 +125,7 @@ def check(entry: Entry) -> Iterator[Finding]:
     """Walk through the mappings of an entry."""
     # a mapping where a formula should be is reported as that; PyTorch's generator trips over ``{grad, grad}`` here
     no_mappings = {id(problem.node) for problem in entry.problems}
-    todo: list[Node] = [entry.node]
+    todo: list[YamlNode] = [entry.node]
     seen = set()
     while todo:
         node = todo.pop()
@@ -140,7 +140,7 @@ def check(entry: Entry) -> Iterator[Finding]:
 
 
 def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
-    first: dict[tuple[str, str], tuple[Scalar, Node]] = {}
+    first: dict[tuple[str, str], tuple[Scalar, YamlNode]] = {}
     of = f' in "{entry.operator}"' if entry.operator is not None else ""
     begins_another = _where_another_begins(mapping) if mapping is entry.node else None
     for index, (key, value) in enumerate(mapping.scalars()):
@@ -192,11 +192,11 @@ def _where_another_begins(mapping: Mapping) -> int | None:
     return None
 
 
-def _same(one: Node, other: Node) -> bool:
+def _same(one: YamlNode, other: YamlNode) -> bool:
     """Whether two values are the same text, however it is written."""
     return isinstance(one, Scalar) and isinstance(other, Scalar) and (one.kind, one.value) == (other.kind, other.value)
 
 
-def _fix(mapping: Mapping, key: Scalar, value: Node) -> Fix | None:
+def _fix(mapping: Mapping, key: Scalar, value: YamlNode) -> Fix | None:
     span = removal(mapping, Pair(key, value))
     return Fix("remove the repetition", (TextEdit(span, ""),)) if span is not None else None

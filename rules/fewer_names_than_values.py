@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.arguments import dropped_values
+from derivlint.analysis.dependence.arguments import dropped_values
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges

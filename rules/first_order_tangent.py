@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.statistics import statistics_in_tangents
+from derivlint.analysis.dependence.statistics import statistics_in_tangents
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted_list

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.fixed_types import fixed_types
+from derivlint.analysis.calls.fixed_types import fixed_types
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import UNCOMPILED

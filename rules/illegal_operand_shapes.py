@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.callee import callee_name
+from derivlint.analysis.interpretation.callee import callee_name
 from derivlint.analysis.shapes.compare import ShapeProblem
 from derivlint.analysis.shapes.judgement import wrong_shapes_of
 from derivlint.formula import Binary, Call, Expr

@@ -40,7 +40,7 @@ import math
 from collections.abc import Iterator
 
 from derivlint.analysis.half_precision.judgement import Lost
-from derivlint.analysis.half_precision.values import Cause
+from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
@@ -115,7 +115,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the parts that are out of range."""
     yield from lost_by(
-        Cause.RANGE,
+        LossCause.RANGE,
         model,
         entry,
         _message,

@@ -37,7 +37,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, FormProblem, Model
 from derivlint.model.entry_syntax import FormProblemKind
-from derivlint.yaml_reader import Node, Scalar, Sequence
+from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -159,7 +159,7 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
     )
 
 
-def _what(node: Node) -> str:
+def _what(node: YamlNode) -> str:
     if isinstance(node, Sequence):
         return "a list"
     return "a string" if isinstance(node, Scalar) and node.kind == "str" else "a single value"

@@ -37,7 +37,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, FormProblem, Model
 from derivlint.model.entry_syntax import FormProblemKind
-from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y3", "Y8"))
 
@@ -158,7 +158,7 @@ def _finding(entry: Entry, problem: FormProblem) -> Finding:
     return _without_name(entry, node)
 
 
-def _without_name(entry: Entry, node: Node) -> Finding:
+def _without_name(entry: Entry, node: YamlNode) -> Finding:
     message = 'the entry has no "name"'
     key = entry.misnamed
     if key is not None:
@@ -171,7 +171,7 @@ def _without_name(entry: Entry, node: Node) -> Finding:
     return Finding(where, message, help=SHAPE, at=entry)
 
 
-def _what(node: Node) -> str:
+def _what(node: YamlNode) -> str:
     if isinstance(node, Sequence):
         return "a list"
     if isinstance(node, Scalar):

@@ -39,7 +39,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import counted, quoted
 from derivlint.model import Entry, FormProblem, Model
 from derivlint.model.entry_syntax import FormProblemKind
-from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("Y7", "L6"))
 
@@ -154,7 +154,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield _strings(entry, problem.node)
 
 
-def _says_truth(node: Node) -> bool:
+def _says_truth(node: YamlNode) -> bool:
     """Whether a string is meant to be True or False."""
     return isinstance(node, Scalar) and node.kind == "str" and node.value.lower() in ("true", "false")
 
@@ -176,7 +176,7 @@ def _wrong_type(entry: Entry, problem: FormProblem) -> Finding:
     return Finding(node.span, message, help=SHAPE, fix=fix, at=entry)
 
 
-def _string(entry: Entry, node: Node) -> Finding:
+def _string(entry: Entry, node: YamlNode) -> Finding:
     assert isinstance(node, Scalar)
     message = f"output_differentiability is the string {quoted(node.value)}, not a list"
     if node.value.startswith("[") and node.value.endswith("]"):
@@ -191,7 +191,7 @@ def _string(entry: Entry, node: Node) -> Finding:
     return Finding(node.span, message, help=help_text, at=entry)
 
 
-def _strings(entry: Entry, node: Node) -> Finding:
+def _strings(entry: Entry, node: YamlNode) -> Finding:
     assert isinstance(node, Sequence)
     strings = [item for item in node.items if isinstance(item, Scalar) and item.kind == "str"]
     if all(_says_truth(item) for item in strings):

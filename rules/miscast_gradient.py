@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.missing import miscasts, uncast_gradients
+from derivlint.analysis.dependence.missing import miscasts, uncast_gradients
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges

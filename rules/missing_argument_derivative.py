@@ -56,7 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.arguments import MissingDerivative, missing_derivatives
+from derivlint.analysis.dependence.arguments import MissingDerivative, missing_derivatives
 from derivlint.lint import Confidence, Finding, Invalid, Option, Options, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted

@@ -48,7 +48,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.conjugation import Mistake, mistakes
+from derivlint.analysis.dependence.conjugation import Mistake, mistakes
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_SHAPE, WRONG_VALUE
 from derivlint.lint.judging import judges

@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.arguments import constant_masks
+from derivlint.analysis.dependence.arguments import constant_masks
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.judging import judges

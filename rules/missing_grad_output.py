@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.missing import missing_factors
+from derivlint.analysis.dependence.missing import missing_factors
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import CONFLICT, FOREIGN_KEY
 from derivlint.lint.judging import judges

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.missing import missing_tangents
+from derivlint.analysis.dependence.missing import missing_tangents
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.judging import judges

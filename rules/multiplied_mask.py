@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.half_precision.judgement import Lost
-from derivlint.analysis.half_precision.values import Cause
+from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
@@ -93,7 +93,7 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the masks that are multiplied."""
-    yield from lost_by(Cause.MASK, model, entry, _message, "choose with at::where, or with masked_fill")
+    yield from lost_by(LossCause.MASK, model, entry, _message, "choose with at::where, or with masked_fill")
 
 
 def _message(lost: Lost) -> str:

@@ -40,7 +40,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.entry_syntax import FormProblemKind
-from derivlint.yaml_reader import Node, Scalar, Sequence
+from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
 META = RuleMeta(severity=Severity.WARNING, group="differentiability", checks=("X5",))
 
@@ -110,7 +110,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield _ignored(entry, problem.node)
 
 
-def _value(entry: Entry, node: Node) -> Finding:
+def _value(entry: Entry, node: YamlNode) -> Finding:
     declared = entry.output_differentiability
     assert declared is not None
     # the values of a list with an odd item are known: only strings and collections make them None
@@ -124,7 +124,7 @@ def _value(entry: Entry, node: Node) -> Finding:
     return Finding(node.span, message, help=f"write {word}", fix=fix, at=entry)
 
 
-def _ignored(entry: Entry, node: Node) -> Finding:
+def _ignored(entry: Entry, node: YamlNode) -> Finding:
     declared = entry.output_differentiability
     assert declared is not None
     help_text = "write True or False for each output, or leave it out"

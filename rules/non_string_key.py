@@ -40,7 +40,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.entry_syntax import FormProblemKind
-from derivlint.yaml_reader import Node, Scalar, Sequence
+from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y5",))
 
@@ -126,7 +126,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield Finding(where.span, message, help=help_text, fix=fix, at=entry)
 
 
-def _judge(model: Model, key: Node) -> tuple[Node, str, str, Fix | None]:
+def _judge(model: Model, key: YamlNode) -> tuple[YamlNode, str, str, Fix | None]:
     names = "a key names the arguments or outputs that its formula is for"
     if isinstance(key, Sequence):
         fix = None

@@ -45,9 +45,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.differentiability import Answer, Reason
-from derivlint.analysis.differentiability_coverage import coverage_of
-from derivlint.analysis.differentiability_flow import Again
+from derivlint.analysis.differentiability.coverage import coverage_of
+from derivlint.analysis.differentiability.flow import Again
+from derivlint.analysis.differentiability.operators import Answer, Reason
 from derivlint.analysis.typed import TypedFormula
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.aliasing import overwrites
+from derivlint.analysis.dependence.aliasing import overwrites
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown

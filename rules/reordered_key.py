@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.key_order import reordered_key
+from derivlint.analysis.calls.key_order import reordered_key
 from derivlint.lint import Confidence, Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.argument_order import Passed
+from derivlint.analysis.calls.argument_order import Passed
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.missing import unused_output_gradients
+from derivlint.analysis.dependence.missing import unused_output_gradients
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.judging import judges

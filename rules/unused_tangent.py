@@ -36,8 +36,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.linearity import without_seed
-from derivlint.analysis.seeds import seed_names
+from derivlint.analysis.dependence.linearity import without_seed
+from derivlint.analysis.interpretation.seeds import seed_names
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.automatic import Reason, wrong_automatic
+from derivlint.analysis.dependence.automatic import AutomaticReason, wrong_automatic
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.engine.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.judging import judges
@@ -98,9 +98,9 @@ INVALID = (
 )
 
 REASONS = {
-    Reason.NOT_IMPLEMENTED: "is not implemented",
-    Reason.NOT_ELEMENT_WISE: "is not element-wise",
-    Reason.NOT_HOLOMORPHIC: "is not holomorphic",
+    AutomaticReason.NOT_IMPLEMENTED: "is not implemented",
+    AutomaticReason.NOT_ELEMENT_WISE: "is not element-wise",
+    AutomaticReason.NOT_HOLOMORPHIC: "is not holomorphic",
 }
 
 

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.automatic import Reason, wrong_automatic
+from derivlint.analysis.dependence.automatic import AutomaticReason, wrong_automatic
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.engine.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.judging import judges
@@ -87,7 +87,7 @@ INVALID = (
     ),
 )
 
-REASONS = (Reason.READS_VALUE, Reason.READS_RESULT)
+REASONS = (AutomaticReason.READS_VALUE, AutomaticReason.READS_RESULT)
 
 
 @judges(Entry, Model)

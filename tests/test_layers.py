@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from collections import Counter
+
 from tests.layers import ARCHITECTURE, REPOSITORY, ROOT, folder_of, imports, levels, module_imports, with_picture
 
 
@@ -19,6 +22,18 @@ def test_every_package_is_shipped() -> None:
     text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     found = {".".join(("derivlint", *path.relative_to(ROOT).parent.parts)) for path in ROOT.glob("**/__init__.py")}
     assert sorted(name for name in found if f'  "{name}",\n' not in text) == []
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    """``Entry`` is in generated modules, too, as a name of ``derivlint.functional``."""
+    names = Counter(
+        node.name
+        for folder in (ROOT, REPOSITORY / "rules")
+        for path in folder.glob("**/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, count in names.items() if count > 1} == {"Entry"}
 
 
 def test_rules_do_not_import_each_other() -> None:

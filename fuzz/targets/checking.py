@@ -13,13 +13,13 @@ from derivlint.formats.registry import FORMATS
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.engine.kept import Kept
 from derivlint.lint.fixing import fixable
-from derivlint.project.cache import cache_folder, sealed
+from derivlint.project.caching.cache import cache_folder, sealed
+from derivlint.project.caching.result_cache import place_of, stored_findings
 from derivlint.project.check import CheckedFile, check_source
+from derivlint.project.filtering.outcome import judge
 from derivlint.project.fixing import fix_source
 from derivlint.project.headers import merged, read_headers
 from derivlint.project.operators import operators_for
-from derivlint.project.outcome import judge
-from derivlint.project.result_cache import place_of, stored_findings
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions, load_index

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.interpret import Interpretation
+from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.model import build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile

@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.arguments import BY_ARGUMENT, constant_masks, dropped_values, is_discrete, missing_derivatives
-from derivlint.analysis.key_order import call_orders, reordered_key
+from derivlint.analysis.calls.key_order import call_orders, reordered_key
+from derivlint.analysis.dependence.arguments import (
+    BY_ARGUMENT,
+    constant_masks,
+    dropped_values,
+    is_discrete,
+    missing_derivatives,
+)
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions, load_index
 from derivlint.source import SourceFile

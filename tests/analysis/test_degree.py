@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from derivlint.analysis.degree import Degree, function_of, product_of, sum_of
+from derivlint.analysis.interpretation.degree import Degree, function_of, product_of, sum_of
 
 #: Polynomials in one direction as their coefficients, from the constant on.
 POLYNOMIALS = st.lists(st.integers(-3, 3).map(Fraction), min_size=1, max_size=3)

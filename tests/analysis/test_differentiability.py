@@ -14,9 +14,9 @@ from torchgen.packaged.autograd import gen_variable_type
 from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.differentiability import Answer, Way, derivatives_of
-from derivlint.analysis.differentiability_coverage import Aspect, Coverage, coverage_of
-from derivlint.analysis.differentiability_flow import Again
+from derivlint.analysis.differentiability.coverage import Aspect, Coverage, coverage_of
+from derivlint.analysis.differentiability.flow import Again
+from derivlint.analysis.differentiability.operators import Answer, Way, derivatives_of
 from derivlint.lint import Confidence, run_rules
 from derivlint.model import Model, build_model
 from derivlint.operators import Book, book_of

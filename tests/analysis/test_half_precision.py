@@ -15,11 +15,11 @@ from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.half_precision.domain import rounding_implementation_named
 from derivlint.analysis.half_precision.evaluate import compile_in_half
 from derivlint.analysis.half_precision.judgement import losses_of
-from derivlint.analysis.half_precision.values import Cause, Half, half, is_lost, operation
+from derivlint.analysis.half_precision.values import Half, LossCause, half, is_lost, operation
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError
 from derivlint.model import Model, build_model
 from derivlint.operators import Book
-from derivlint.operators.reference.definitions import Kind, definitions
+from derivlint.operators.reference.definitions import DefinitionKind, definitions
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
@@ -51,7 +51,7 @@ def installed(derivatives_path: Path, bundled_natives: NativeFunctions) -> Model
     return build_model(SourceFile.read(derivatives_path), bundled_natives)
 
 
-def judged(yaml: str, natives: NativeFunctions) -> list[tuple[str, Cause, str, float, float]]:
+def judged(yaml: str, natives: NativeFunctions) -> list[tuple[str, LossCause, str, float, float]]:
     """What is lost of the formulas of an entry: where, how, and what is found and should be."""
     model = build_model(SourceFile("derivatives.yaml", yaml), natives)
     return [
@@ -71,7 +71,7 @@ def test_an_operation_rounds_its_result_and_remembers_the_exact_one() -> None:
     third = operation(lambda one, other: one / other)(Half.of(1.0), 3)
     assert (float(third), third.exact, third.loss) == (half(1 / 3), 1 / 3, None)
     overflowed = operation(lambda one, other: one * other)(third, 1e6)
-    assert (float(overflowed), overflowed.exact, overflowed.loss.cause) == (math.inf, 1 / 3 * 1e6, Cause.RANGE)
+    assert (float(overflowed), overflowed.exact, overflowed.loss.cause) == (math.inf, 1 / 3 * 1e6, LossCause.RANGE)
     # what is infinite harmlessly is near zero again
     assert operation(lambda one: 1 / one)(overflowed).loss is None or not is_lost(
         operation(lambda x: 1 / x)(overflowed)
@@ -115,20 +115,20 @@ def test_backward_formulas_round_as_pytorch_rounds(name: str, installed: Model) 
 
 def test_helpers_that_round_as_defined_are_defined() -> None:
     for name in Book.by_hand("rounds-as-defined"):
-        assert definitions()[name].kind is Kind.HELPER
+        assert definitions()[name].kind is DefinitionKind.HELPER
         assert rounding_implementation_named(name) is not None
 
 
 def test_what_is_lost_is_named_with_its_cause(bundled_natives: NativeFunctions) -> None:
     tanh = "- name: tanh(Tensor self) -> Tensor\n  self: grad * (1 - result * result).conj()\n"
     assert judged(tanh, bundled_natives) == [
-        ("self", Cause.ROUNDED_OUTPUT, "1 - result * result", 2.0**-10, 0.001341),
+        ("self", LossCause.ROUNDED_OUTPUT, "1 - result * result", 2.0**-10, 0.001341),
     ]
     asinh = "- name: asinh(Tensor self) -> Tensor\n  self: grad * (self * self + 1).rsqrt().conj()\n"
-    assert judged(asinh, bundled_natives) == [("self", Cause.RANGE, "self * self", 0.0, 0.003333)]
+    assert judged(asinh, bundled_natives) == [("self", LossCause.RANGE, "self * self", 0.0, 0.003333)]
     relu = "- name: relu(Tensor self) -> Tensor\n  self: grad * (self > 0)\n"
     ((name, cause, node, found, expected),) = judged(relu, bundled_natives)
-    assert (name, cause, node, expected) == ("self", Cause.MASK, "grad * (self > 0)", 0.0)
+    assert (name, cause, node, expected) == ("self", LossCause.MASK, "grad * (self > 0)", 0.0)
     assert math.isnan(found)
 
 

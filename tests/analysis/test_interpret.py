@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from derivlint.analysis.degree import Degree
-from derivlint.analysis.facts import Cause, Dependence
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.facts import Cause, Dependence
 from derivlint.schema import NativeFunctions
 from tests.analysis.formulas import backward, forward, interpret
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from derivlint.analysis import analyses_of
 from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.scalar_evaluation.points import POINTS, Kind, arguments_at
+from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, arguments_at
 from derivlint.analysis.scalar_evaluation.truth import truth_of
 from derivlint.analysis.scalar_evaluation.values import COMPLEX, REAL, UnknownValueError
 from derivlint.model import build_model
@@ -136,11 +136,11 @@ def test_arithmetic_is_that_of_python(text: str, grad: float, self: float, other
 def test_points_are_the_same_in_every_run_and_keep_away_from_round_numbers(bundled_natives: NativeFunctions) -> None:
     (function,) = (item for item in bundled_natives.with_base("mul") if str(item.name) == "mul.Tensor")
     for number in range(POINTS):
-        first = arguments_at(function, ("self", "other"), Kind.REAL, number)
-        assert first == arguments_at(function, ("self", "other"), Kind.REAL, number)
+        first = arguments_at(function, ("self", "other"), NumberKind.REAL, number)
+        assert first == arguments_at(function, ("self", "other"), NumberKind.REAL, number)
         for value in (first["self"], first["other"], first["self"] - first["other"]):
             assert abs(value * 2 - round(value * 2)) > 1e-3
-    mixed = [arguments_at(function, ("self", "other"), Kind.MIXED, number) for number in range(2)]
+    mixed = [arguments_at(function, ("self", "other"), NumberKind.MIXED, number) for number in range(2)]
     assert [{name: type(point[name]) for name in ("self", "other")} for point in mixed] == [
         {"self": float, "other": complex},
         {"self": complex, "other": float},

@@ -11,7 +11,7 @@ import torch
 from derivlint.authoring.derivation import Deriver
 from derivlint.authoring.files import Wanted, findings, new_operator
 from derivlint.authoring.signature import signature_of
-from derivlint.graph.entries import Entries
+from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.evaluate import evaluate
 from derivlint.model import Model, build_model
 from derivlint.project.errors import InputError

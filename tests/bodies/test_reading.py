@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from derivlint.analysis.degree import Degree
-from derivlint.analysis.derived_calls import degree_of
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.derived_calls import degree_of
 from derivlint.bodies.reading import Helper, read_helpers
 from derivlint.formula.nodes import UnknownStatement, walk
 from derivlint.operators.reference.derived import Derived, derived, read_derived, write_derived

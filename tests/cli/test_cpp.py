@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.project.cache import cache_folder, cached
+from derivlint.project.caching.cache import cache_folder, cached
 from tests.cli.conftest import Run
 
 HEADER = """\

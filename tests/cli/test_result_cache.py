@@ -13,13 +13,13 @@ import pytest
 from msgspec.structs import replace
 
 from derivlint.formats.registry import FORMATS
-from derivlint.model.model import Fact
+from derivlint.model.model import RecordedFact
 from derivlint.model.query import Read
-from derivlint.project.cache import sealed
-from derivlint.project.findings import Findings
-from derivlint.project.kept_on_disk import load_kept, store_kept
+from derivlint.project.caching.cache import sealed
+from derivlint.project.caching.kept_on_disk import load_kept, store_kept
+from derivlint.project.caching.result_cache import MAX_RESULTS, place_of, store_findings, stored_findings
+from derivlint.project.filtering.findings import Findings
 from derivlint.project.operators import Operators
-from derivlint.project.result_cache import MAX_RESULTS, place_of, store_findings, stored_findings
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile
 
@@ -191,9 +191,9 @@ def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, he
         {"bounds": (9, 3, 7)},
         {"text": ""},
         {"indexed": {"derivlint.model.index:BY_BASE": []}},
-        {"entry_facts": {"derivlint.lint.engine.reading:_read_of": {77: Fact(1, frozenset())}}},
+        {"entry_facts": {"derivlint.lint.engine.reading:_read_of": {77: RecordedFact(1, frozenset())}}},
         {"indexed": {"os:system": [()]}},
-        {"facts": [(Read("os:system", "true"), Fact(1, frozenset()))]},
+        {"facts": [(Read("os:system", "true"), RecordedFact(1, frozenset()))]},
     ],
 )
 def test_what_cannot_have_been_kept_is_not_used(change: dict[str, Any], run: Run, here: Path, cache: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.compiler.gxx import Compiler, CompilerError, Toolchain, find_toolchain
-from derivlint.compiler.judge import Refusal, refusals
+from derivlint.compiler.judge import CompilerRefusal, refusals
 from derivlint.compiler.unit import is_confined, source_of
 from derivlint.formula import parse_formula
 from derivlint.model import build_model
@@ -183,7 +183,7 @@ def test_header_that_cpp_cannot_name(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def refused(toolchain: Toolchain) -> dict[str, Refusal]:
+def refused(toolchain: Toolchain) -> dict[str, CompilerRefusal]:
     """What the compiler refuses of wrong and right formulas in turn, by the formula."""
     turns = [text for wrong in WRONG for text in (wrong, RIGHT)]
     asked = backward_formulas(turns[: len(OPERATORS)])
@@ -193,12 +193,12 @@ def refused(toolchain: Toolchain) -> dict[str, Refusal]:
     return {item.evaluation.written.text or "": item for item in found}
 
 
-def test_wrong_formulas_are_refused_and_no_others(refused: dict[str, Refusal]) -> None:
+def test_wrong_formulas_are_refused_and_no_others(refused: dict[str, CompilerRefusal]) -> None:
     """Also where the compiler loses its way in a formula before."""
     assert list(refused) == list(WRONG)
 
 
-def test_refusals_name_the_place_in_the_formula(refused: dict[str, Refusal]) -> None:
+def test_refusals_name_the_place_in_the_formula(refused: dict[str, CompilerRefusal]) -> None:
     for text, word in WRONG.items():
         offset = refused[text].offset
         if word is None:
@@ -208,7 +208,7 @@ def test_refusals_name_the_place_in_the_formula(refused: dict[str, Refusal]) -> 
             assert text[offset:].startswith(word), (text, offset)
 
 
-def test_refusals_have_the_first_message_of_the_compiler(refused: dict[str, Refusal]) -> None:
+def test_refusals_have_the_first_message_of_the_compiler(refused: dict[str, CompilerRefusal]) -> None:
     assert refused["grad * nothing"].message == "'nothing' was not declared in this scope"
     assert refused["1.5"].message == "operands to '?:' have different types 'double' and 'at::Tensor'"
     message = refused["std::get<7>(std::tuple<Tensor, Tensor>())"].message

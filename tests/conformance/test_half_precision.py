@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from derivlint.analysis.half_precision.judgement import Lost, losses_of
-from derivlint.analysis.half_precision.values import Cause
+from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint.engine.run import run_rules
 from derivlint.model import build_model
 from derivlint.rules import load_rules
@@ -116,7 +116,7 @@ def test_what_is_lost_in_half_precision_is_lost_in_pytorch(
         half = given(FUNCTIONS[entry], item, torch.float16)
         exact = given(FUNCTIONS[entry], item, torch.float64)
         assert half == pytest.approx(item.found, rel=2e-3, nan_ok=True), entry
-        if item.loss.cause is not Cause.MASK:
+        if item.loss.cause is not LossCause.MASK:
             assert exact == pytest.approx(item.expected, rel=1e-3), entry
 
 

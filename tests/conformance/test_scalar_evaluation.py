@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.scalar_evaluation.points import POINTS, Kind, arguments_at
+from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, arguments_at
 from derivlint.analysis.scalar_evaluation.truth import Truth, truth_of
-from derivlint.analysis.scalar_evaluation.values import OPAQUE, REAL, Token, UnknownValueError, conj
+from derivlint.analysis.scalar_evaluation.values import OPAQUE, REAL, MetadataToken, UnknownValueError, conj
 from derivlint.formula.vocabulary import words
 from derivlint.model import build_model
 from derivlint.operators import Book
@@ -110,7 +110,7 @@ def argument_value(argument: Argument, value: Any, dimensions: int) -> Any:
         if name != "indices":
             raise UnknownValueError
         return [torch.zeros((1,) * dimensions, dtype=torch.int64)] * dimensions
-    if isinstance(value, Token):
+    if isinstance(value, MetadataToken):
         if value is OPAQUE:
             raise UnknownValueError
         return torch.float64 if value is REAL else torch.complex128
@@ -192,7 +192,7 @@ class Comparison:
         self.gradients = 0
         self.wrong: list[str] = []
 
-    def compare(self, function: NativeFunction, truth: Truth, kind: Kind, number: int) -> None:
+    def compare(self, function: NativeFunction, truth: Truth, kind: NumberKind, number: int) -> None:
         arguments = arguments_at(function, differentiable(function), kind, number)
         try:
             expected = truth.outputs(arguments)
@@ -253,10 +253,10 @@ def comparisons(installed_natives: NativeFunctions) -> dict[str, Comparison]:
             continue
         comparison = found.setdefault(base, Comparison())
         for number in range(POINTS):
-            comparison.compare(function, truth, Kind.REAL, number)
+            comparison.compare(function, truth, NumberKind.REAL, number)
         if BOOK.is_complex_differentiable(function):
             for number in range(2):
-                comparison.compare(function, truth, Kind.COMPLEX, number)
+                comparison.compare(function, truth, NumberKind.COMPLEX, number)
     return found
 
 

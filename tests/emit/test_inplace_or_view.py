@@ -22,7 +22,7 @@ from torchgen.selective_build.selector import SelectiveBuilder
 
 import derivlint
 from derivlint.compiler.gxx import torch_includes
-from derivlint.emit.emission import Mode
+from derivlint.emit.emission import EmissionMode
 from derivlint.emit.inplace_or_view import (
     InplaceOrViewKernel,
     inplace_or_view_kernels,
@@ -435,7 +435,7 @@ def observed(request: pytest.FixtureRequest, model: Model) -> dict[str, dict[str
     assert len(operators) > 30
     manifest = {
         "format": FORMAT,
-        "mode": Mode.EXTENSION.value,
+        "mode": EmissionMode.EXTENSION.value,
         "namespace": namespace,
         "files": sorted(files),
         "operators": operators,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.compiler.gxx import torch_includes
-from derivlint.emit.nodes import Member, MemberKind, NodeClass, node_classes, nodes_header, nodes_source
+from derivlint.emit.nodes import MemberKind, NodeClass, NodeMember, node_classes, nodes_header, nodes_source
 from derivlint.emit.nodes.node import node_class
 from derivlint.emit.template import yaml_name
 from derivlint.model import DifferentiabilityInfo, Model, build_model
@@ -93,7 +93,7 @@ def test_every_member_is_that_of_the_shipped_header(
 ) -> None:
     """Names, types, order and initial values; only sizes of lists, which PyTorch leaves undefined, begin with 0."""
 
-    def initial(member: Member) -> str:
+    def initial(member: NodeMember) -> str:
         return "" if member.kind is MemberKind.SIZE else member.initial
 
     ours = {each.name: [(m.type, m.name, initial(m)) for m in each.members] for each in classes}

@@ -13,9 +13,9 @@ from torchgen.packaged.autograd import gen_autograd_functions
 from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.compiler.gxx import compile_command, find_toolchain, run
-from derivlint.emit.emission import Mode, emission
+from derivlint.emit.emission import EmissionMode, emission
 from derivlint.emit.manifest import MANIFEST
-from derivlint.emit.nodes import Member, MemberKind, NodeClass, node_classes, nodes_header
+from derivlint.emit.nodes import MemberKind, NodeClass, NodeMember, node_classes, nodes_header
 from derivlint.emit.python_bindings import (
     IN_TREE_SHARDS,
     functions_header,
@@ -77,7 +77,7 @@ def test_properties_name_members_and_flags_of_their_class(classes: tuple[NodeCla
             assert getter.is_raw == getter.name.startswith("_raw_saved_")
 
 
-def is_plain(member: Member) -> bool:
+def is_plain(member: NodeMember) -> bool:
     return member.kind is MemberKind.VALUE
 
 
@@ -114,7 +114,7 @@ def test_types_of_every_kind_occur_and_others_are_hidden(classes: tuple[NodeClas
     ],
 )
 def test_a_value_is_shown_by_its_type(type_: str, is_shown: bool) -> None:
-    found = getters([Member("p", type_, MemberKind.VALUE, "", "p", type_)])
+    found = getters([NodeMember("p", type_, MemberKind.VALUE, "", "p", type_)])
     assert [getter.name for getter in found] == (["_saved_p"] if is_shown else [])
 
 
@@ -160,7 +160,7 @@ def test_a_build_of_pytorch_gets_all_its_files_and_every_class_once(
     model: Model, operators: tuple[str, ...] | None
 ) -> None:
     """Its list of files is fixed, whatever is chosen."""
-    emitted = emission(model, operators, IN_TREE, mode=Mode.IN_TREE)
+    emitted = emission(model, operators, IN_TREE, mode=EmissionMode.IN_TREE)
     names = sorted(name for name in emitted.files if name.startswith("python_"))
     assert names == ["python_functions.h", *(f"python_functions_{shard}.cpp" for shard in range(5))]
     registered = [

@@ -11,8 +11,8 @@ from derivlint.compiler.gxx import torch_includes
 from derivlint.emit.view_funcs import (
     HEADER,
     SHIPPED_NAMESPACE,
-    Member,
     ViewFunc,
+    ViewFuncMember,
     view_funcs,
     view_funcs_header,
     view_funcs_source,
@@ -74,9 +74,9 @@ def test_operators_are_included_that_the_shipped_header_includes(funcs: tuple[Vi
 def test_a_class_as_a_whole(model: Model) -> None:
     (func,) = view_funcs(model, ["as_strided"])
     assert func.members == (
-        Member("::std::vector<c10::SymInt>", "size", "c10::SymIntArrayRef", "c10::SymInt", "size.vec()"),
-        Member("::std::vector<c10::SymInt>", "stride", "c10::SymIntArrayRef", "c10::SymInt", "stride.vec()"),
-        Member(
+        ViewFuncMember("::std::vector<c10::SymInt>", "size", "c10::SymIntArrayRef", "c10::SymInt", "size.vec()"),
+        ViewFuncMember("::std::vector<c10::SymInt>", "stride", "c10::SymIntArrayRef", "c10::SymInt", "stride.vec()"),
+        ViewFuncMember(
             "::std::optional<c10::SymInt>",
             "storage_offset",
             "::std::optional<c10::SymInt>",

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from derivlint.analysis.differentiability import Answer
-from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
+from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
+from derivlint.analysis.differentiability.operators import Answer
 from derivlint.emit.python.module import PythonModule, python_module
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions, SchemaKind

@@ -15,7 +15,7 @@ from derivlint.formula.nodes import (
     Loop,
     Name,
     Node,
-    Return,
+    ReturnStatement,
     Statement,
     UnknownStatement,
     walk,
@@ -107,7 +107,7 @@ def test_an_unknown_statement_is_passed_over_and_the_body_goes_on(text: str, unk
     assert isinstance(first, UnknownStatement)
     assert text[first.start : first.end] == unknown
     assert first.may_return is ("return b" in text)
-    assert isinstance(second, Return)
+    assert isinstance(second, ReturnStatement)
 
 
 def test_what_is_not_known_inside_a_block_leaves_the_block() -> None:
@@ -119,7 +119,7 @@ def test_what_is_not_known_inside_a_block_leaves_the_block() -> None:
     assert isinstance(unknown, UnknownStatement)
     assert [name.simple for name in unknown.names] == ["x", "b"]
     assert isinstance(known, ExpressionStatement)
-    assert isinstance(last, Return)
+    assert isinstance(last, ReturnStatement)
 
 
 def test_lambdas_have_their_statements() -> None:
@@ -128,7 +128,7 @@ def test_lambdas_have_their_statements() -> None:
     assert [param.name for each in found for param in each.params] == ["x"]
     (outer,) = found
     assert isinstance(outer.statements, Block)
-    assert [type(each).__name__ for each in outer.statements.statements] == ["Declaration", "Return"]
+    assert [type(each).__name__ for each in outer.statements.statements] == ["Declaration", "ReturnStatement"]
     (inner,) = [node for node in walk(outer.statements) if isinstance(node, Lambda)]
     assert inner.statements is not None
     assert text[inner.statements.start : inner.statements.end] == "i += 1; return i;"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.graph.entries import Entries
+from derivlint.graph.differentiation.entries import Entries
 from derivlint.model import build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile

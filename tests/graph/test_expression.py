@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from derivlint.graph.drawing import boxes_of, dot, svg
-from derivlint.graph.entries import Entries
+from derivlint.graph.differentiation.entries import Entries
+from derivlint.graph.differentiation.reverse import differentiate
 from derivlint.graph.errors import GraphError, GraphSyntaxError
-from derivlint.graph.expression import print_expression, read_expression
-from derivlint.graph.printer import print_graph
-from derivlint.graph.reader import read_graph
-from derivlint.graph.reverse import differentiate
+from derivlint.graph.syntax.drawing import boxes_of, dot, svg
+from derivlint.graph.syntax.expression import print_expression, read_expression
+from derivlint.graph.syntax.printer import print_graph
+from derivlint.graph.syntax.reader import read_graph
 from tests.graph.random_graphs import programs
 
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 
-from derivlint.graph.entries import Entries
+from derivlint.graph.differentiation.entries import Entries
+from derivlint.graph.differentiation.forward import jvp
+from derivlint.graph.differentiation.gradient import Gradient
+from derivlint.graph.differentiation.reverse import differentiate
 from derivlint.graph.errors import UndifferentiableError
 from derivlint.graph.evaluate import evaluate
-from derivlint.graph.expression import read_expression
-from derivlint.graph.forward import jvp
-from derivlint.graph.gradient import Gradient
 from derivlint.graph.ir import Graph
-from derivlint.graph.reverse import differentiate
+from derivlint.graph.syntax.expression import read_expression
 from tests.graph.random_graphs import programs
 from tests.graph.situations import BINARY, UNARY
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from derivlint.graph.entries import Entries
+from derivlint.graph.differentiation.entries import Entries
+from derivlint.graph.differentiation.gradient import Gradient
+from derivlint.graph.differentiation.reverse import differentiate
 from derivlint.graph.errors import UndifferentiableError
-from derivlint.graph.expression import read_expression
-from derivlint.graph.gradient import Gradient
 from derivlint.graph.ir import Graph
 from derivlint.graph.passes import (
     drop_sum_to_size,
@@ -19,9 +19,9 @@ from derivlint.graph.passes import (
     move_constants,
     simplify,
 )
-from derivlint.graph.printer import print_graph
-from derivlint.graph.reader import read_graph
-from derivlint.graph.reverse import differentiate
+from derivlint.graph.syntax.expression import read_expression
+from derivlint.graph.syntax.printer import print_graph
+from derivlint.graph.syntax.reader import read_graph
 
 HEAD = "graph(%x : Tensor, %y : Tensor):\n"
 

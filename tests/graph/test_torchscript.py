@@ -9,11 +9,11 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from derivlint.graph.entries import Entries
+from derivlint.graph.differentiation.entries import Entries
+from derivlint.graph.differentiation.reverse import differentiate
 from derivlint.graph.evaluate import evaluate
-from derivlint.graph.printer import print_graph
-from derivlint.graph.reader import read_graph
-from derivlint.graph.reverse import differentiate
+from derivlint.graph.syntax.printer import print_graph
+from derivlint.graph.syntax.reader import read_graph
 
 NAMES = ("sigmoid", "tanh", "sin", "cos", "exp", "relu", "neg", "sqrt", "log", "mul", "add", "div", "sub")
 WITH_ALPHA = frozenset({"add", "sub"})

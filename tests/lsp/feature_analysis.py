@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.model import build_model
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions, load_index, read_native_functions
@@ -36,12 +36,12 @@ def index() -> NativeFunctions:
     return load_index()
 
 
-def analysis_of(text: str, natives: NativeFunctions | None = None) -> Analysis:
+def analysis_of(text: str, natives: NativeFunctions | None = None) -> DocumentAnalysis:
     """The analysis of a text."""
     natives = natives if natives is not None else index()
     source = SourceFile("derivatives.yaml", text)
     model = build_model(source, natives)
-    return Analysis(
+    return DocumentAnalysis(
         source=source,
         model=model,
         checked=None,
@@ -52,19 +52,19 @@ def analysis_of(text: str, natives: NativeFunctions | None = None) -> Analysis:
     )
 
 
-def at_cursor(text: str) -> tuple[Analysis, int]:
+def at_cursor(text: str) -> tuple[DocumentAnalysis, int]:
     """The analysis of a text without its mark, and where the mark was."""
     offset = text.index(CURSOR)
     return analysis_of(text.replace(CURSOR, "")), offset
 
 
-def at(text: str, place: str) -> tuple[Analysis, int]:
+def at(text: str, place: str) -> tuple[DocumentAnalysis, int]:
     """The analysis of a text, and a place in it: a part of the text with the mark in it."""
     before, after = place.split(CURSOR)
     return analysis_of(text), text.index(before + after) + len(before)
 
 
-def in_checkout(folder: Path, text: str, native: str, header: str = "", cpp: str = "") -> Analysis:
+def in_checkout(folder: Path, text: str, native: str, header: str = "", cpp: str = "") -> DocumentAnalysis:
     """The analysis of a text against files: operators, and a header with the source beside it."""
     yaml = folder / "native_functions.yaml"
     yaml.write_text(native, encoding="utf-8")
@@ -76,6 +76,6 @@ def in_checkout(folder: Path, text: str, native: str, header: str = "", cpp: str
     return replace(analysis, native_sources=(source,), headers=(manual,))
 
 
-def texts(analysis: Analysis, spans: tuple[Span, ...]) -> list[str]:
+def texts(analysis: DocumentAnalysis, spans: tuple[Span, ...]) -> list[str]:
     """The text of ranges of the file."""
     return [analysis.source.slice(span) for span in spans]

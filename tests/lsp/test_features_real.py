@@ -10,7 +10,7 @@ import pytest
 
 from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formula import Call, Member, Name, walk
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.completion import completions
 from derivlint.lsp.features.formatting import format_range
 from derivlint.lsp.features.headers import function_places
@@ -29,16 +29,16 @@ from tests.lsp.feature_analysis import analysis_of
 
 
 @pytest.fixture(scope="module")
-def real(derivatives_path: Path) -> Analysis:
+def real(derivatives_path: Path) -> DocumentAnalysis:
     """The analysis of the file."""
     return analysis_of(derivatives_path.read_text(encoding="utf-8"))
 
 
-def formulas(analysis: Analysis) -> Iterator[DerivativeFormula]:
+def formulas(analysis: DocumentAnalysis) -> Iterator[DerivativeFormula]:
     return (formula for entry in analysis.model.entries for formula in entry.formulas if formula.is_expression)
 
 
-def test_every_node_of_every_formula_is_answered(real: Analysis) -> None:
+def test_every_node_of_every_formula_is_answered(real: DocumentAnalysis) -> None:
     count = 0
     for formula in formulas(real):
         assert formula.parsed.tree is not None
@@ -55,7 +55,7 @@ def test_every_node_of_every_formula_is_answered(real: Analysis) -> None:
     assert count > 10_000
 
 
-def test_every_argument_and_output_leads_to_its_name_in_the_schema(real: Analysis) -> None:
+def test_every_argument_and_output_leads_to_its_name_in_the_schema(real: DocumentAnalysis) -> None:
     kinds = (VariableKind.ARGUMENT, VariableKind.PRIMAL, VariableKind.TANGENT)
     for formula in formulas(real):
         for word in formula.parsed.words:
@@ -71,7 +71,7 @@ def test_every_argument_and_output_leads_to_its_name_in_the_schema(real: Analysi
             assert places[0].whole == formula.entry.name.span if formula.entry.name is not None else True
 
 
-def test_references_of_a_function_are_words_of_its_name(real: Analysis) -> None:
+def test_references_of_a_function_are_words_of_its_name(real: DocumentAnalysis) -> None:
     text = real.source.text
     for before, name in ((" ", "maybe_multiply"), (": ", "sum_backward"), (".", "conj")):
         places = references(real, text.index(f"{before}{name}(") + len(before) + 1, include_declaration=False)
@@ -93,7 +93,7 @@ def test_every_function_of_the_real_header_has_its_place() -> None:
         assert [place.text for place in places] == [name] * len(functions)
 
 
-def test_requests_are_answered_everywhere(real: Analysis) -> None:
+def test_requests_are_answered_everywhere(real: DocumentAnalysis) -> None:
     text = real.source.text
     for offset in [formula.value.start + 1 for formula in formulas(real)][::25]:
         around = Span(offset, offset + 3000)
@@ -108,7 +108,7 @@ def test_requests_are_answered_everywhere(real: Analysis) -> None:
         assert format_range(real, around) is not None
 
 
-def test_requests_about_the_whole_file_are_answered(real: Analysis) -> None:
+def test_requests_about_the_whole_file_are_answered(real: DocumentAnalysis) -> None:
     assert len(document_symbols(real)) == len(real.model.entries)
     assert len(folds(real)) >= len(real.model.entries) // 2
     assert any("addcmul" in symbol.name for symbol in workspace_symbols(real, "addc"))

@@ -9,8 +9,8 @@ import pytest
 from torchgen.packaged.autograd import gen_inplace_or_view_type, gen_variable_type
 
 from derivlint import operators
-from derivlint.analysis.differentiability import Answer, decomposes
-from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
+from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
+from derivlint.analysis.differentiability.operators import Answer, decomposes
 from derivlint.emit.inplace_or_view.kernel import inplace_or_view_kernels
 from derivlint.emit.kernels import kernels
 from derivlint.emit.nodes import node_classes

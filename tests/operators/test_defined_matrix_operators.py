@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from derivlint.functional.definitions import INTERPRETER
-from derivlint.operators.reference.definitions import FOLDER, Kind, read_definitions
+from derivlint.operators.reference.definitions import FOLDER, DefinitionKind, read_definitions
 
 FILES = (
     *("attention", "class_losses", "gated", "linear_algebra", "normalization", "products", "reductions", "shapes"),
@@ -20,7 +20,7 @@ OPERATORS = sorted(
     each.name
     for file in FILES
     for each in read_definitions((FOLDER / f"{file}.txt").read_text(encoding="utf-8"))
-    if each.kind is Kind.OPERATOR
+    if each.kind is DefinitionKind.OPERATOR
 )
 #: Operators that run on sparse and nested tensors only.
 NOT_CALLED = frozenset(

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from derivlint.analysis.scalar_evaluation import domain as numbers
-from derivlint.analysis.scalar_evaluation.table import TABLE
+from derivlint.analysis.scalar_evaluation.functions.table import TABLE
 from derivlint.formula.vocabulary import words
 from derivlint.functional import definitions as tensors
 from derivlint.graph.built_in_helpers import BUILT_IN
 from derivlint.operators import Book
 from derivlint.operators.reference import definitions as definitions_module
 from derivlint.operators.reference import terms as terms_module
-from derivlint.operators.reference.definitions import DefinitionError, Kind, definitions
+from derivlint.operators.reference.definitions import DefinitionError, DefinitionKind, definitions
 from derivlint.operators.reference.primitives import PRIMITIVES
 
 #: Composites of views, where a number has no view to be made of.
@@ -44,7 +44,7 @@ def test_numbers_have_no_second_implementation() -> None:
 def test_tensors_have_no_second_implementation() -> None:
     domain = tensors.Tensors()
     # an operator is PyTorch's own there
-    defined = [name for name, definition in definitions().items() if definition.kind is not Kind.OPERATOR]
+    defined = [name for name, definition in definitions().items() if definition.kind is not DefinitionKind.OPERATOR]
     implemented = {name for name in defined if domain.primitive(name) is not None}
     assert sorted(implemented - WRITTEN_TOO - PRIMITIVES.keys()) == []
     written = Counter(

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from derivlint.functional.definitions import INTERPRETER
-from derivlint.operators.reference.definitions import FOLDER, Kind, read_definitions
+from derivlint.operators.reference.definitions import FOLDER, DefinitionKind, read_definitions
 from derivlint.schema import Argument, NativeFunction, NativeFunctions
 
 #: The files whose operators take tensors of any shape.
@@ -18,7 +18,7 @@ OPERATORS = sorted(
     each.name
     for file in FILES
     for each in read_definitions((FOLDER / f"{file}.txt").read_text(encoding="utf-8"))
-    if each.kind is Kind.OPERATOR
+    if each.kind is DefinitionKind.OPERATOR
 )
 #: Tensors of one seed of arguments.
 SHAPES = ((3, 2), (5,), ())

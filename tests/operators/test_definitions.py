@@ -19,20 +19,20 @@ from derivlint.formula import Call, Member, Name, walk
 from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER as TENSORS
 from derivlint.functional.definitions import PRIMITIVES as TENSOR_PRIMITIVES
-from derivlint.graph.builder import Builder, Item, Options
+from derivlint.graph.builder import Builder, Item, TensorOptions
 from derivlint.graph.built_in_helpers import BUILT_IN
 from derivlint.graph.errors import GraphError
 from derivlint.graph.evaluate import evaluate
 from derivlint.graph.ir import Graph
 from derivlint.graph.lowering import Lowering
-from derivlint.graph.operators import Operators
+from derivlint.graph.operators import GraphOperators
 from derivlint.graph.types import TENSOR, GraphType, complex_tensor
 from derivlint.operators.reference.definitions import (
     FOLDER,
     Definition,
     DefinitionError,
+    DefinitionKind,
     Definitions,
-    Kind,
     definitions,
     helper_named,
     read_definitions,
@@ -85,7 +85,9 @@ REFUSALS = (GraphError, InterpretationError, UnknownValueError)
 #: How often each definition is run.
 RUNS = 24
 SHAPES = ((2, 3), (3,), (2, 2, 3), (2, 2))
-HELPER_NAMES = sorted(name for name, each in definitions().items() if each.kind is Kind.HELPER and declared(name))
+HELPER_NAMES = sorted(
+    name for name, each in definitions().items() if each.kind is DefinitionKind.HELPER and declared(name)
+)
 
 
 def arguments(name: str, shapes: Sequence[tuple[int, ...]], *, is_complex: bool) -> list[list[Any]]:
@@ -164,8 +166,8 @@ def test_numbers_agree_with_tensors_of_one_element(name: str) -> None:
 
 
 @cache
-def operators() -> Operators:
-    return Operators(load_index())
+def operators() -> GraphOperators:
+    return GraphOperators(load_index())
 
 
 def in_graph(definition: Definition, values: Sequence[Any]) -> Any:
@@ -179,7 +181,7 @@ def in_graph(definition: Definition, values: Sequence[Any]) -> Any:
         elif isinstance(value, torch.dtype):
             items.append(builder.dtype(graph.inputs[0]))
         elif isinstance(value, dict):
-            items.append(Options(graph.inputs[0]))
+            items.append(TensorOptions(graph.inputs[0]))
         elif isinstance(value, list) and value and isinstance(value[0], torch.Tensor):
             items.append([graph.add_input(TENSOR, "") for _ in value])
         else:
@@ -254,12 +256,12 @@ def test_sizes_agree_with_tensors(name: str) -> None:
 def test_everything_that_is_called_exists() -> None:
     """All that PyTorch has runs over tensors; for operators that is PyTorch's own."""
     for name, definition in definitions().items():
-        if definition.kind in (Kind.HELPER, Kind.PART):
+        if definition.kind in (DefinitionKind.HELPER, DefinitionKind.PART):
             assert TENSORS.function(name) is not None, name
 
 
 def test_every_helper_is_declared_or_is_one_of_another_release() -> None:
-    helpers = {name for name, each in definitions().items() if each.kind is Kind.HELPER}
+    helpers = {name for name, each in definitions().items() if each.kind is DefinitionKind.HELPER}
     undeclared = {name for name in helpers if not declared(name)}
     named = {each.name.base for each in load_index().functions}
     assert undeclared - named <= {"mse_loss_double_backward_grad_output"}
@@ -282,7 +284,7 @@ def in_interpreter(interpreter: str, definition: Definition, x: torch.Tensor) ->
 def test_a_primitive_gives_the_same_in_every_interpreter_that_has_it(name: str) -> None:
     """Numbers have it for one element."""
     fact = PRIMITIVES[name]
-    definition = Definition(Kind.PART, name, ("x",), {}, (("", fact.example),))
+    definition = Definition(DefinitionKind.PART, name, ("x",), {}, (("", fact.example),))
     matrix = torch.tensor([[0.5, 1.5], [2.5, -0.5], [0.25, 3.0]], dtype=torch.float64)
     assert f"{name}(" in fact.example
     for x, others in ((matrix, (GRAPHS,)), (matrix[:1, :1], (ON_NUMBERS,))):
@@ -299,7 +301,7 @@ def test_a_primitive_gives_the_same_in_every_interpreter_that_has_it(name: str) 
 @pytest.mark.parametrize("name", sorted(PRIMITIVES))
 def test_a_primitive_has_sizes(name: str) -> None:
     x = torch.rand(3, 2, dtype=torch.float64)
-    definition = Definition(Kind.PART, name, ("x",), {}, (("", PRIMITIVES[name].example),))
+    definition = Definition(DefinitionKind.PART, name, ("x",), {}, (("", PRIMITIVES[name].example),))
     expected = in_interpreter(TENSORS_ALONE, definition, x)
     assert is_same_size(SIZES.compile(definition).call({"x": Sizes(x.shape)}), as_sizes(expected))
 
@@ -328,7 +330,7 @@ def called(definition: Definition) -> set[str]:
 
 def test_every_part_is_used() -> None:
     used = {name for each in definitions().values() for name in called(each)}
-    assert {name for name, each in definitions().items() if each.kind is Kind.PART} <= used
+    assert {name for name, each in definitions().items() if each.kind is DefinitionKind.PART} <= used
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 import torch
 from msgspec.structs import replace
 
-from derivlint.analysis.degree import Degree
-from derivlint.analysis.derived_calls import degree_of
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.derived_calls import degree_of
 from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER
 from derivlint.operators import Book

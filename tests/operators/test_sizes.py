@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from derivlint.analysis.shapes.cases import legal_cases
 from derivlint.operators.history import bundled_versions, load_release
-from derivlint.operators.reference.definitions import DefinitionError, Kind, definitions
+from derivlint.operators.reference.definitions import DefinitionError, DefinitionKind, definitions
 from derivlint.operators.shapes.size_cases import size_cases
 from derivlint.operators.shapes.size_values import OPAQUE, UNKNOWN, IllegalSizesError, Sizes, Value
 from derivlint.operators.shapes.sizes import (
@@ -238,7 +238,7 @@ def test_nothing_is_written_that_follows_from_a_definition(
     superfluous = []
     for name, line in written_sizes().items():
         definition = definitions().get(name)
-        if definition is None or definition.kind not in (Kind.HELPER, Kind.OPERATOR):
+        if definition is None or definition.kind not in (DefinitionKind.HELPER, DefinitionKind.OPERATOR):
             continue
         if line.formulas[-1][1].startswith(("checked(", "expanding(")):
             continue
@@ -272,12 +272,12 @@ def test_every_line_is_of_an_operator_or_a_helper() -> None:
         assert natives.declarations is not None
         helpers |= natives.declarations["functions"]["torch::autograd::generated::details"].keys()
     lines = written_sizes().values()
-    assert [each.name for each in lines if each.kind is Kind.OPERATOR and each.name not in parameters] == []
-    assert [each.name for each in lines if each.kind is Kind.HELPER and each.name not in helpers] == []
+    assert [each.name for each in lines if each.kind is DefinitionKind.OPERATOR and each.name not in parameters] == []
+    assert [each.name for each in lines if each.kind is DefinitionKind.HELPER and each.name not in helpers] == []
     foreign = {
         each.name: sorted({*each.parameters[1:]} - parameters[each.name])
         for each in lines
-        if each.kind is Kind.OPERATOR and not {*each.parameters[1:]} <= parameters[each.name]
+        if each.kind is DefinitionKind.OPERATOR and not {*each.parameters[1:]} <= parameters[each.name]
     }
     assert foreign == {}
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import derivlint.functional as helpers
-from derivlint.analysis.callee import is_conventional
+from derivlint.analysis.interpretation.callee import is_conventional
 from derivlint.functional.definitions import INTERPRETER
 from derivlint.functional.tensors import Duals
 from derivlint.operators.reference.derived import derived

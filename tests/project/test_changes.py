@@ -11,8 +11,8 @@ import pytest
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.lint.changes import changed_lines
 from derivlint.model import Model, build_model
-from derivlint.project.changes import Changes
 from derivlint.project.errors import InputError
+from derivlint.project.filtering.changes import Changes
 from derivlint.schema import NativeFunctions, read_native_functions
 from derivlint.source import SourceFile, Span
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.project.cache import VARIABLE, cached
-from derivlint.project.cleaning import clean
+from derivlint.project.caching.cache import VARIABLE, cached
+from derivlint.project.caching.cleaning import clean
 from tests.cli.conftest import SIN, Run, here, run
 
 __all__ = ["here", "run"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.project.settings.document import load_toml
-from derivlint.project.settings.positions import Place, Way, places
+from derivlint.project.settings.positions import KeyPlace, Way, places
 from derivlint.source import Span
 
 
@@ -74,7 +74,7 @@ j=true
 
 
 def test_the_first_mention_of_a_table_is_its_place() -> None:
-    assert places("[a.b]\n[a]\nc = 1\n", load_toml)[("a",)] == Place(Span(1, 2), Span(1, 4))
+    assert places("[a.b]\n[a]\nc = 1\n", load_toml)[("a",)] == KeyPlace(Span(1, 2), Span(1, 4))
 
 
 blanks = st.text(" \t", max_size=2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from derivlint.project.settings import Settings, find_settings
 from derivlint.project.settings.described import UNSET, described, toml
-from derivlint.project.settings.document import Document, Notes, load_toml
+from derivlint.project.settings.document import Notes, SettingsDocument, load_toml
 from derivlint.project.settings.keys import KEYS
 from derivlint.project.settings.reading import pair, read_settings
 from tests.project.test_settings import EVERY_KEY
@@ -28,7 +28,7 @@ tables = st.dictionaries(st.sampled_from([*KEYS, "selct"]), values, max_size=4)
 
 def read(text: str) -> tuple[Settings, Notes]:
     notes = Notes()
-    return read_settings(Document("derivlint.toml", text, Path("/p"), notes, Path("/p/derivlint.toml"))), notes
+    return read_settings(SettingsDocument("derivlint.toml", text, Path("/p"), notes, Path("/p/derivlint.toml"))), notes
 
 
 @given(tables)

@@ -14,7 +14,7 @@ from derivlint.model import build_model
 from derivlint.project.headers import read_bodies
 from derivlint.rules import NAMES, load_rules
 from derivlint.schema import NativeFunctions, read_native_functions
-from derivlint.schema.natives import HeaderProblem
+from derivlint.schema.natives import UnreadablePart
 from derivlint.source import SourceFile
 
 FOLDER = Path(__file__).parent.parent.parent / "rules"
@@ -48,7 +48,7 @@ def operators(case: Invalid, bundled: NativeFunctions) -> NativeFunctions:
     if case.header is not None:
         source = SourceFile("header.h", case.header)
         problems = read_declarations(case.header).problems
-        return bundled.with_header_problems(HeaderProblem(source, *problem) for problem in problems)
+        return bundled.with_header_problems(UnreadablePart(source, *problem) for problem in problems)
     if case.bodies is not None:
         helpers = SourceFile("helpers.cpp", case.bodies)
         return bundled.with_bodies(lambda: read_bodies(helpers, use_cache=False))

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from derivlint.cli.main import cli
-from derivlint.project.cache import Row, cache_folder, cached, fits, read_entry, sealed, unsealed
-from derivlint.project.stored_findings import decoded
+from derivlint.project.caching.cache import Row, cache_folder, cached, fits, read_entry, sealed, unsealed
+from derivlint.project.caching.stored_findings import decoded
 from derivlint.source import not_private
 from tests.running import runner
 
@@ -151,7 +151,7 @@ def test_without_a_home_nothing_is_kept_for_everybody(tmp_path: Path, cache: Pat
     """A user without entry and home, as in containers: no folder for temporary files takes the place of the cache."""
     program = (
         "import os, sys\n"
-        "import derivlint.project.cache as cache\n"
+        "import derivlint.project.caching.cache as cache\n"
         "import pwd\n"
         "def missing(number): raise KeyError(number)\n"
         "pwd.getpwuid = missing\n"

@@ -254,11 +254,11 @@ def test_a_sealed_manifest_of_wrong_types_shows_nothing(change: dict[str, object
 
 def test_every_emitted_name_can_be_ours(bundled_natives: NativeFunctions) -> None:
     """The names that a manifest may name are those that are emitted, in both modes."""
-    from derivlint.emit.emission import Helpers, Mode
+    from derivlint.emit.emission import EmissionMode, Helpers
 
     model = build_model(SourceFile("derivatives.yaml", FORMULAS), bundled_natives)
-    for mode in Mode:
-        helpers = Helpers("", "") if mode is Mode.EXTENSION else None
+    for mode in EmissionMode:
+        helpers = Helpers("", "") if mode is EmissionMode.EXTENSION else None
         files = emission(model, None, "mine", mode=mode, shards=2, helpers=helpers).files
         assert [name for name in files if not is_emitted_name(name) and name != MANIFEST] == []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.cli.main import cli
-from derivlint.emit.emission import Mode, emission
+from derivlint.emit.emission import EmissionMode, emission
 from derivlint.emit.files import write_files
 from derivlint.emit.manifest import MANIFEST, manifest_text
 from derivlint.emit.python.registration import refusal
@@ -251,7 +251,7 @@ def extension(folder: Path, natives: NativeFunctions, version: str | None) -> Pa
         natives.written, version=version, autograd_keys=natives.autograd_keys, known_tags=natives.known_tags
     )
     model = build_model(SourceFile("derivatives.yaml", SIN), operators)
-    write_files(folder, emission(model, ("sin",), "mine", mode=Mode.EXTENSION).files)
+    write_files(folder, emission(model, ("sin",), "mine", mode=EmissionMode.EXTENSION).files)
     return folder
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from derivlint.graph.entries import Entries
+from derivlint.graph.differentiation.entries import Entries
+from derivlint.graph.differentiation.forward import jvp
+from derivlint.graph.differentiation.reverse import differentiate
 from derivlint.graph.errors import GraphError, UndifferentiableError
 from derivlint.graph.evaluate import evaluate
-from derivlint.graph.forward import jvp
-from derivlint.graph.reader import read_graph
-from derivlint.graph.reverse import differentiate
+from derivlint.graph.syntax.reader import read_graph
 from tests.cli.conftest import Run
 
 pytestmark = [

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.analysis.differentiability import Answer, Way, decomposes, derivatives_of
-from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
+from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
+from derivlint.analysis.differentiability.operators import Answer, Way, decomposes, derivatives_of
 from derivlint.model import Model, build_model
 from derivlint.operators.book import Book
 from derivlint.schema import NativeFunctions, load_index

@@ -17,8 +17,8 @@ from derivlint.model import Model
 from derivlint.verify.code.engine import compiled
 from derivlint.verify.code.functions import Described, FormulaFunction
 from derivlint.verify.comparison.failures import CRASH, INCONSISTENT, OTHER_CONVENTION
-from derivlint.verify.comparison.verdicts import Verdict
-from derivlint.verify.outcome import Outcome
+from derivlint.verify.comparison.verdicts import FindingVerdict
+from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.processes.keeping import workplace
 from derivlint.verify.processes.process import IDLE, Server
 from derivlint.verify.processes.recordings import recorded
@@ -93,7 +93,7 @@ class Unit:
             earlier = None if base is None else {name: base[index] for name, index in places.items()}
             outcome = self._checked([number for index in batch for number in entries[index]], earlier)
             for failure in outcome.failures:
-                if failure["verdict"] not in ("", Verdict.NEW.value):
+                if failure["verdict"] not in ("", FindingVerdict.NEW.value):
                     continue
                 operator = self.described[failure["failure"]].operator
                 result[places[operator]].add((failure["failure"], failure["rule"]))
@@ -114,8 +114,8 @@ class Unit:
             batches[place].append(index)
         return batches
 
-    def _checked(self, numbers: Sequence[int], base: Mapping[str, Sequence[int]] | None) -> Outcome:
-        outcome = Outcome(None)  # type: ignore[arg-type]  # only messages are taken
+    def _checked(self, numbers: Sequence[int], base: Mapping[str, Sequence[int]] | None) -> RunOutcome:
+        outcome = RunOutcome(None)  # type: ignore[arg-type]  # only messages are taken
         functions = [self.described[number].to_json() for number in numbers if number in self.there]
         earlier = None
         if base is not None:

@@ -11,10 +11,10 @@ from derivlint.operators import Book
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
 from derivlint.verify.base import Base
-from derivlint.verify.comparison.verdicts import Verdict
-from derivlint.verify.findings import Judged, judged_findings
+from derivlint.verify.comparison.verdicts import FindingVerdict
+from derivlint.verify.findings import JudgedFinding, judged_findings
 from derivlint.verify.known import known_findings
-from derivlint.verify.runner import ORDINARY, QUICK, Effort, Options, verify
+from derivlint.verify.runner import ORDINARY, QUICK, Effort, RunOptions, verify
 from tests.conftest import packaged_folder
 from tests.slips.generate import Slip
 from tests.slips.rewrites import REWRITES, written_formulas
@@ -74,14 +74,14 @@ def rewritten(model: Model, rewrites: list[Slip]) -> Model:
     return build_model(SourceFile(model.source.path, text), model.natives)
 
 
-def findings(model: Model, rewrites: list[Slip], effort: Effort, seed: int) -> list[Judged]:
+def findings(model: Model, rewrites: list[Slip], effort: Effort, seed: int) -> list[JudgedFinding]:
     """What is found in rewritten formulas that the formulas before do not have, or had."""
     operators = {each.operator for each in rewrites}
     dtypes = ("float64",) if effort is QUICK else ("float64", "complex128")
-    options = Options(effort, dtypes, seed=seed, jobs=1)
+    options = RunOptions(effort, dtypes, seed=seed, jobs=1)
     outcome = verify(rewritten(model, rewrites), operators, options, base=Base(model, "itself"))
     found = judged_findings(model, outcome)
-    return [each for each in found if each.verdict is not Verdict.UNCHANGED]
+    return [each for each in found if each.verdict is not FindingVerdict.UNCHANGED]
 
 
 def main() -> None:

@@ -7,9 +7,9 @@ import pytest
 from derivlint.model import Model
 from derivlint.verify.base import Base
 from derivlint.verify.code.functions import collect
-from derivlint.verify.comparison.verdicts import Verdict
+from derivlint.verify.comparison.verdicts import FindingVerdict
 from derivlint.verify.findings import judged_findings
-from derivlint.verify.runner import ORDINARY, QUICK, Options, verify
+from derivlint.verify.runner import ORDINARY, QUICK, RunOptions, verify
 from tests.verify.campaign import campaign
 from tests.verify.conftest import NEEDS_COMPILER
 from tests.verify.equal import drawn_rewrites, findings
@@ -52,7 +52,7 @@ def test_formulas_written_in_another_way_have_no_new_findings(model: Model) -> N
 def test_most_entries_can_be_checked_and_the_file_beside_itself_has_nothing_new(model: Model) -> None:
     """Of the entries with a formula that can be executed, 500 are compared with differences; ratchet."""
     for seed in (0, 1):
-        outcome = verify(model, None, Options(QUICK, ("float64",), seed=seed), base=Base(model, "itself"))
+        outcome = verify(model, None, RunOptions(QUICK, ("float64",), seed=seed), base=Base(model, "itself"))
         assert sum(bool(state.functions) for state in outcome.checked.values()) >= 500
         found = judged_findings(model, outcome)
-        assert {each.verdict for each in found} == {Verdict.UNCHANGED}
+        assert {each.verdict for each in found} == {FindingVerdict.UNCHANGED}

@@ -9,7 +9,7 @@ import torch
 
 from derivlint.operators import Book
 from derivlint.operators.inputs import input_expressions, operators_with_like_inputs
-from derivlint.verify.code.functions import Described, Value
+from derivlint.verify.code.functions import Described, FunctionValue
 from derivlint.verify.inputs.points import call, generator, is_inexact, overload_of
 from derivlint.verify.inputs.recipes import is_single, recipe_points
 from derivlint.verify.inputs.siblings import converted, recorded_points, siblings
@@ -22,7 +22,7 @@ def described(operator: str) -> Described:
     """An operator as it is passed to the process that checks, by the installed schema."""
     schema = overload_of(operator)._schema
     arguments = tuple(
-        Value(each.name, str(each.type).replace("Optional[Tensor]", "Tensor?")) for each in schema.arguments
+        FunctionValue(each.name, str(each.type).replace("Optional[Tensor]", "Tensor?")) for each in schema.arguments
     )
     return Described(0, "backward", operator, "self", arguments, (), (), (), (), ())
 

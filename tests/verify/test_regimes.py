@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from derivlint.formula import parse_formula
 from derivlint.verify.inputs.hardening import noise_of
-from derivlint.verify.inputs.points import Point, generator
+from derivlint.verify.inputs.points import SamplePoint, generator
 from derivlint.verify.inputs.regimes import regimes
 from derivlint.verify.inputs.sites import decisions_of, instrumented
 from tests.verify.test_samples_hardening import described
@@ -22,7 +22,9 @@ from tests.verify.test_samples_hardening import described
 def made(operator: str, values: list[Any], **known: Any) -> dict[str, list[Any]]:
     """The special inputs by their labels."""
     of = replace(described(operator), **known)
-    return {each.label: each.values for each in regimes(Point(values), of, noise_of(generator(0)), ("sum", "amax"))}
+    return {
+        each.label: each.values for each in regimes(SamplePoint(values), of, noise_of(generator(0)), ("sum", "amax"))
+    }
 
 
 def test_numbers_lie_at_bounds_and_on_both_sides() -> None:

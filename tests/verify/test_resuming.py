@@ -10,15 +10,15 @@ from typing import Any, cast
 import pytest
 
 from derivlint.model import build_model
-from derivlint.project.cache import sealed
+from derivlint.project.caching.cache import sealed
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
 from derivlint.verify.code.functions import Collected
-from derivlint.verify.outcome import Outcome
+from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.processes.journal import Journal
 from derivlint.verify.processes.process import Server
 from derivlint.verify.processes.work import not_checked
-from derivlint.verify.runner import Options, _work, verify
+from derivlint.verify.runner import RunOptions, _work, verify
 from derivlint.verify.unchecked import Why
 
 OPERATORS = ("sin", "cos", "exp")
@@ -45,9 +45,9 @@ class Answering:
             yield {**not_checked(operator, Why.NO_INPUTS, ""), "points": 1, "why": ""}
 
 
-def run(server: Answering, place: Path, *, resume: bool, seed: int = 0) -> Outcome:
+def run(server: Answering, place: Path, *, resume: bool, seed: int = 0) -> RunOutcome:
     """What a run finds."""
-    outcome = Outcome(Collected())
+    outcome = RunOutcome(Collected())
     task = {"functions": [{"operator": name} for name in OPERATORS], "seed": seed}
     _work(cast(Server, server), task, place, outcome, resume, lambda what: None)
     return outcome
@@ -121,8 +121,8 @@ def test_a_journal_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> 
 def test_what_was_found_before_an_interrupt_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left is not checked, and says so; before anything was checked the interrupt is passed on."""
 
-    def interrupted(after: tuple[str, ...]) -> Outcome:
-        def work(model: Any, place: Path, outcome: Outcome, *others: Any) -> None:
+    def interrupted(after: tuple[str, ...]) -> RunOutcome:
+        def work(model: Any, place: Path, outcome: RunOutcome, *others: Any) -> None:
             for name in after:
                 outcome.take([{**not_checked(name, Why.NO_INPUTS, ""), "points": 1, "why": ""}])
             raise KeyboardInterrupt
@@ -130,7 +130,7 @@ def test_what_was_found_before_an_interrupt_is_reported(monkeypatch: pytest.Monk
         monkeypatch.setattr("derivlint.verify.runner._verify", work)
         text = "".join(f"- name: {name}(Tensor self) -> Tensor\n  self: grad\n" for name in OPERATORS)
         source = SourceFile("derivatives.yaml", text)
-        return verify(build_model(source, load_index()), None, Options())
+        return verify(build_model(source, load_index()), None, RunOptions())
 
     outcome = interrupted(("sin",))
     assert outcome.is_broken_off

@@ -10,12 +10,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from derivlint.verify.code.functions import Described, Value
+from derivlint.verify.code.functions import Described, FunctionValue
 from derivlint.verify.inputs.defined import is_defined
 from derivlint.verify.inputs.hardening import broadcast_positions, is_raw, variants
 from derivlint.verify.inputs.inputs import points_for, selected
 from derivlint.verify.inputs.layouts import changed, dense, inner_product, moved, numbers
-from derivlint.verify.inputs.points import Point, generator, overload_of
+from derivlint.verify.inputs.points import SamplePoint, generator, overload_of
 
 
 def described(operator: str) -> Described:
@@ -23,12 +23,12 @@ def described(operator: str) -> Described:
     kinds = {"Optional[Tensor]": "Tensor?", "Optional[number]": "Scalar?", "Optional[List[int]]": "int[]?"}
     kinds["number"] = "Scalar"
     schema = overload_of(operator)._schema
-    arguments = tuple(Value(each.name, kinds.get(str(each.type), str(each.type))) for each in schema.arguments)
+    arguments = tuple(FunctionValue(each.name, kinds.get(str(each.type), str(each.type))) for each in schema.arguments)
     return Described(0, "backward", operator, "self", arguments, (), (), (), (), ())
 
 
-def made(operator: str, values: list[Any], **more: Any) -> list[Point]:
-    return list(variants(Point(values), described(operator), generator(0), **more))
+def made(operator: str, values: list[Any], **more: Any) -> list[SamplePoint]:
+    return list(variants(SamplePoint(values), described(operator), generator(0), **more))
 
 
 @settings(max_examples=40, deadline=None)
@@ -40,7 +40,7 @@ def made(operator: str, values: list[Any], **more: Any) -> list[Point]:
 def test_variants_keep_types_and_most_keep_shapes(shape: list[int], dtype: torch.dtype, seed: int) -> None:
     """Only those that are about shapes change them, only "one complex" changes types, and the sample itself stays."""
     one, other = torch.ones(shape, dtype=dtype), torch.full(shape, 2, dtype=dtype)
-    for point in variants(Point([one, other]), described("mul.Tensor"), generator(seed)):
+    for point in variants(SamplePoint([one, other]), described("mul.Tensor"), generator(seed)):
         tensors = [value for value in point.values if isinstance(value, torch.Tensor)]
         if point.label not in ("sizes 2", "narrow", "broadcast"):
             assert [list(value.shape) for value in tensors] == [shape, shape]
@@ -82,12 +82,12 @@ def test_operators_that_trust_their_arguments_are_spared() -> None:
     operator = described("native_layer_norm")
     assert is_raw(operator)
     values = [torch.rand(2, 3), [3], torch.rand(3), None, 1e-5]
-    assert {point.label for point in variants(Point(values), operator, generator(0))} == {"generic", "small"}
+    assert {point.label for point in variants(SamplePoint(values), operator, generator(0))} == {"generic", "small"}
 
 
 def test_arguments_are_broadcast_where_samples_do_so() -> None:
     """The smaller argument of a sample may be smaller elsewhere, too."""
-    points = [Point([torch.rand(2, 3), torch.rand(3), 1]), Point([torch.rand(2), torch.rand(2), 1])]
+    points = [SamplePoint([torch.rand(2, 3), torch.rand(3), 1]), SamplePoint([torch.rand(2), torch.rand(2), 1])]
     assert broadcast_positions(points) == {1}
     assert broadcast_positions(points[1:]) == frozenset()
 
@@ -118,9 +118,9 @@ def test_undefined_results_are_no_points() -> None:
 def test_selection_covers_other_arguments_and_leaves_out_what_is_refused() -> None:
     """Each value of "dim" is there, a call that fails is not, and a sample without any derivative comes last."""
     x = torch.rand(3, 3, dtype=torch.float64)
-    points = [Point([x, 0, None]), Point([x, 1, None]), Point([x, 7, None])]
+    points = [SamplePoint([x, 0, None]), SamplePoint([x, 1, None]), SamplePoint([x, 7, None])]
     assert sorted(point.values[1] for point in selected(described("cumsum"), points, 5)) == [0, 1]
-    flat = [Point([torch.zeros(3)]), Point([torch.ones(3)])]
+    flat = [SamplePoint([torch.zeros(3)]), SamplePoint([torch.ones(3)])]
     assert [point.values[0].sum().item() for point in selected(described("exp"), flat, 2)] == [3, 0]
 
 

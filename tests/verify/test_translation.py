@@ -14,7 +14,7 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.verify.code.engine import compiled
 from derivlint.verify.code.functions import collect
-from derivlint.verify.code.interpreter import Interpreter
+from derivlint.verify.code.interpreter import InterpretedFunctions
 from derivlint.verify.code.translation import interpreted
 from tests.verify.conftest import NEEDS_COMPILER
 from tests.verify.values import same
@@ -72,21 +72,21 @@ def test_translated_formulas_give_what_compiled_ones_give(model: Model, tmp_path
     from derivlint.verify.code.functions import BACKWARD
     from derivlint.verify.comparison.checked_point import CheckedPoint
     from derivlint.verify.comparison.failures import Tally
-    from derivlint.verify.comparison.numeric import Subject
-    from derivlint.verify.inputs.points import Point, generator
+    from derivlint.verify.comparison.numeric import OperatorAtPoint
+    from derivlint.verify.inputs.points import SamplePoint, generator
 
     functions = collect(model, CHOSEN).functions
     load: Any = torch.ops.load_library
     load(str(compiled(model, functions, tmp_path).library))
     translated = interpreted(model, functions)
     described = [each.described for each in translated.functions]
-    python = Interpreter([each.to_json() for each in translated.formulas], described)
+    python = InterpretedFunctions([each.to_json() for each in translated.formulas], described)
     compared = set()
     for each in described:
         names = each.targets if each.kind == BACKWARD else each.tangents
         found = []
         for namespace in (torch.ops.derivlint_verify, python):
-            subject = Subject(each, Point(_arguments(each.operator)), namespace)
+            subject = OperatorAtPoint(each, SamplePoint(_arguments(each.operator)), namespace)
             called = subject.call(subject.point.values)
             at = CheckedPoint(subject, called, names, partial(generator, 0), Tally(), lambda number: None)
             value = at.gradients(each, at.cotangents) if each.kind == BACKWARD else at.tangents(each, at.variables)

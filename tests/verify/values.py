@@ -12,7 +12,7 @@ from typing import Any
 from derivlint.verify.code.functions import BACKWARD, Described
 from derivlint.verify.comparison.checked_point import CheckedPoint
 from derivlint.verify.comparison.failures import Tally
-from derivlint.verify.comparison.numeric import Subject
+from derivlint.verify.comparison.numeric import OperatorAtPoint
 from derivlint.verify.inputs.points import generator
 from derivlint.verify.inputs.stored import StoredInputs
 from derivlint.verify.processes.work import points_of
@@ -51,7 +51,7 @@ def differ(one: Described, other: Described, inputs: Any, task: dict[str, Any]) 
     for dtype, recorded in inputs.items():
         points = points_of(one, recorded, dtype, task)
         for number, point in enumerate(points):
-            subject = Subject(one, point, namespace)
+            subject = OperatorAtPoint(one, point, namespace)
             if one.kind == BACKWARD and not subject.variables(one.targets):
                 # a node does not evaluate it
                 continue

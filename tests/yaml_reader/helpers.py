@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from derivlint.source import SourceFile, Span
-from derivlint.yaml_reader import Document, Mapping, Node, Scalar, Sequence, read_yaml
+from derivlint.yaml_reader import Document, Mapping, Scalar, Sequence, YamlNode, read_yaml
 
 
 def read(text: str, *, pure: bool = False) -> Document:
     return read_yaml(SourceFile("test.yaml", text), pure=pure)
 
 
-def read_clean(text: str) -> Node:
+def read_clean(text: str) -> YamlNode:
     """The root of a text without problems, which both parsers must read alike."""
     document = read(text)
     assert document.problems == ()
@@ -31,7 +31,7 @@ def value_of(text: str) -> Scalar:
     return value
 
 
-def scalars(node: Node | None) -> Iterator[Scalar]:
+def scalars(node: YamlNode | None) -> Iterator[Scalar]:
     if isinstance(node, Scalar):
         yield node
     elif isinstance(node, Sequence):
@@ -43,7 +43,7 @@ def scalars(node: Node | None) -> Iterator[Scalar]:
             yield from scalars(value)
 
 
-def dump(node: Node | None) -> Any:
+def dump(node: YamlNode | None) -> Any:
     """Everything about a node as plain data."""
     if isinstance(node, Scalar):
         return (node.value, node.style, node.kind, node.span, node.tag)

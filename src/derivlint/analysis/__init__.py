@@ -1,20 +1,20 @@
 """Analyses of formulas: abstract interpretation of typed syntax trees, for rules, editor and back ends.
 
 Begin with :func:`analyses_of`, which holds the analyses of one model, each computed on demand, and
-:mod:`derivlint.analysis.interpret`, which gives every node a ``Fact``: its degree in gradients or tangents, what it
-depends on, what it may alias.
+:mod:`derivlint.analysis.interpretation.interpret`, which gives every node a ``Fact``: its degree in gradients or
+tangents, what it depends on, what it may alias.
 
-    typed, callee        formulas with the type of every node; calls with arguments bound to parameters
-    linearity            not linear; without gradient                   definedness  undefined gradients and guards
-    conjugation          holomorphic, conjugated, mixed                 aliasing     tangents, in-place methods
-    automatic            auto_linear, auto_element_wise                 outputs      integral and boolean outputs
-    argument_order, dropping    swapped and omitted arguments                  missing      gradients, tangents, casts
-    arguments            arguments without derivative                   key_order    names against returned gradients
-    siblings, dispatch   related operators; dispatch keys               premises     what auto_linear entries imply
-    scalar_evaluation          scalar evaluation: formulas on tensors with one element, compared with the operator
+    typed                formulas with the type of every node
+    interpretation       abstract interpretation; calls with arguments bound to parameters; what other entries imply
+    dependence           linear, conjugated, aliased, undefined or missing gradients and tangents; automatic formulas
+    calls                swapped, omitted and misplaced arguments; names against returned gradients; casts
+    scalar_evaluation    formulas on tensors with one element, compared with the operator
     small_tensors        formulas on small tensors, where dimensions, masks or indices matter
     shapes               formulas on sizes alone
+    half_precision       what formulas lose in half precision
     differentiability    whether a formula can be differentiated again: coverage
+    outputs, integral    integral and boolean outputs
+    siblings, dispatch   related operators; dispatch keys
     judged               what can be judged of each formula: ``coverage --judged``
 
 What is unknown stays unknown and is not reported. Helpers are judged by their definitions, or else assumed to be linear

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from derivlint.analysis.interpret import Interpretation, Interpreter
-from derivlint.analysis.operators import Operators
-from derivlint.analysis.premises import Premises
+from derivlint.analysis.interpretation.interpret import FormulaInterpreter, Interpretation
+from derivlint.analysis.interpretation.operators import OperatorAnswers
+from derivlint.analysis.interpretation.premises import Premises
 from derivlint.analysis.typed import TypedFormula, typed_formulas
 from derivlint.model import DispatchBody, Entry, Model
 from derivlint.source.lazy import asked_once
@@ -20,8 +20,8 @@ class FormulaAnalyses:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.operators = Operators(model, Premises(model).declared_linear)
-        self._interpreter = Interpreter(self.operators)
+        self.operators = OperatorAnswers(model, Premises(model).declared_linear)
+        self._interpreter = FormulaInterpreter(self.operators)
 
     def formulas(self, entry: Entry) -> tuple[TypedFormula, ...]:
         """The backward and forward formulas of an entry, typed."""

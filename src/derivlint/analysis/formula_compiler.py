@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from derivlint.analysis.callee import NAMESPACES, CallFacts
+from derivlint.analysis.interpretation.callee import NAMESPACES, CallFacts
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.expressions.inference import number_value
 from derivlint.formula import Call, Expr, Name, Number

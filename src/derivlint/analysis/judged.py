@@ -12,15 +12,15 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.analysis import conjugation
-from derivlint.analysis.degree import Degree
-from derivlint.analysis.differentiability import RAISING_PREFIX
+from derivlint.analysis.dependence import conjugation
+from derivlint.analysis.differentiability.operators import RAISING_PREFIX
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
-from derivlint.analysis.interpret import Interpretation
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.scalar_evaluation.compare import compared
 from derivlint.analysis.scalar_evaluation.domain import implementation_named
 from derivlint.analysis.scalar_evaluation.evaluate import is_understood
-from derivlint.analysis.scalar_evaluation.points import Kind
+from derivlint.analysis.scalar_evaluation.points import NumberKind
 from derivlint.analysis.scalar_evaluation.truth import truth_of
 from derivlint.analysis.shapes.judgement import why_unsized
 from derivlint.analysis.small_tensors.compare import compared_formulas
@@ -118,7 +118,7 @@ def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFo
         not_asked: frozenset[Question] = frozenset()
         if not conjugation.is_judged(interpretation):
             not_asked = frozenset({Question.COMPLEX})
-        elif Kind.COMPLEX not in kinds and (name := conjugation.unknown_callee(interpretation)) is not None:
+        elif NumberKind.COMPLEX not in kinds and (name := conjugation.unknown_callee(interpretation)) is not None:
             missing[Question.COMPLEX] = f'nothing is known about "{name}"' if name else "it is not understood"
         yield JudgedFormula(formula.written, missing, not_asked)
 
@@ -129,7 +129,7 @@ def _is_refused(formula: TypedFormula) -> bool:
     return call is not None and (call.name in RAISING or call.name.startswith(RAISING_PREFIX))
 
 
-def _compared_at(analyses: FormulaAnalyses, body: DispatchBody) -> dict[TypedFormula, set[Kind]]:
+def _compared_at(analyses: FormulaAnalyses, body: DispatchBody) -> dict[TypedFormula, set[NumberKind]]:
     """The formulas whose value is compared with the operator's, each with the kinds of numbers."""
     differentiability = analyses.model.canonical_differentiability(body)
     truth = None if differentiability is None else truth_of(differentiability.function)

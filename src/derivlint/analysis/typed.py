@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from derivlint.analysis.callee import CallFacts, call_facts
+from derivlint.analysis.interpretation.callee import CallFacts, call_facts
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.value import UNKNOWN_VALUE, Value

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 
 from derivlint.graph.builder import ARITHMETIC, COMPARISONS, default_of, item_of
-from derivlint.graph.entries import operator_name
+from derivlint.graph.differentiation.entries import operator_name
+from derivlint.graph.differentiation.reverse import SUM_TO_SIZE
 from derivlint.graph.errors import GraphError
-from derivlint.graph.ir import ADD, CONSTANT, LIST, ZERO, Graph, Node, Value
-from derivlint.graph.operators import Operators
-from derivlint.graph.reverse import SUM_TO_SIZE
+from derivlint.graph.ir import ADD, CONSTANT, LIST, ZERO, Graph, GraphNode, GraphValue
+from derivlint.graph.operators import GraphOperators
 from derivlint.schema import Argument, NativeFunction
 
 #: Operators that C++ has a sign for, with its precedence; 9 is that of names and calls.
@@ -27,7 +27,7 @@ Text = tuple[str, int]
 class Printer:
     """Prints the values of a graph as C++ expressions."""
 
-    def __init__(self, graph: Graph, operators: Operators, names: Mapping[str, str]) -> None:
+    def __init__(self, graph: Graph, operators: GraphOperators, names: Mapping[str, str]) -> None:
         """Print a graph.
 
         Args:
@@ -36,10 +36,12 @@ class Printer:
             names: what to call its inputs, where not by their names.
         """
         self._operators = operators
-        self._texts: dict[Value, Text] = {value: (names.get(value.name, value.name), _ATOM) for value in graph.inputs}
+        self._texts: dict[GraphValue, Text] = {
+            value: (names.get(value.name, value.name), _ATOM) for value in graph.inputs
+        }
         #: sizes, and numbers and lists that are made of them
-        self._symbolic: set[Value] = set()
-        self._uses: dict[Value, int] = {}
+        self._symbolic: set[GraphValue] = set()
+        self._uses: dict[GraphValue, int] = {}
         for value in [value for node in graph.walk() for value in node.inputs] + graph.outputs:
             self._uses[value] = self._uses.get(value, 0) + 1
         self._graph = graph
@@ -78,7 +80,7 @@ class Printer:
             raise GraphError(f"a derived formula has {len(text):,} characters")
         return text
 
-    def _node(self, node: Node) -> None:
+    def _node(self, node: GraphNode) -> None:
         if len(node.outputs) != 1 or node.blocks:
             raise GraphError(f'"{node.kind}" has no form as a C++ expression')
         self._texts[node.output] = self._text(node)
@@ -86,7 +88,7 @@ class Printer:
         if asks or (not node.output.type.is_tensor and self._symbolic.intersection(node.inputs)):
             self._symbolic.add(node.output)
 
-    def _text(self, node: Node) -> Text:
+    def _text(self, node: GraphNode) -> Text:
         if node.kind == CONSTANT:
             return _constant(node.attributes.get("value"))
         if node.kind == LIST:
@@ -108,7 +110,7 @@ class Printer:
             return f"{_at(operands[0], _ATOM)}.scalar_type()", _ATOM
         return self._call(node, name)
 
-    def _call(self, node: Node, name: str) -> Text:
+    def _call(self, node: GraphNode, name: str) -> Text:
         bound = self._operators.bind(
             str(node.function.name) if node.function is not None else name, [value.type for value in node.inputs]
         )
@@ -182,14 +184,14 @@ def _constant(value: object) -> Text:
     return text, _UNARY if text.startswith("-") else _ATOM
 
 
-def _is_default(argument: Argument, value: Value) -> bool:
+def _is_default(argument: Argument, value: GraphValue) -> bool:
     if argument.default is None or (value.node is not None and value.node.kind not in (CONSTANT, LIST)):
         return False
     item = item_of(value)
-    return not isinstance(item, Value) and item == default_of(argument)
+    return not isinstance(item, GraphValue) and item == default_of(argument)
 
 
-def _is_absent(value: Value) -> bool:
+def _is_absent(value: GraphValue) -> bool:
     return value.node is not None and value.node.kind == CONSTANT and value.node.attributes.get("value") is None
 
 

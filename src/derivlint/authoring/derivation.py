@@ -10,14 +10,14 @@ from msgspec import Struct
 from derivlint.authoring.cxx import Printer
 from derivlint.authoring.shapes import Sizes, SizesOf, drop_needless_sums
 from derivlint.formula import parse_formula
-from derivlint.graph.entries import Entries, operator_name
+from derivlint.graph.differentiation.entries import Entries, operator_name
+from derivlint.graph.differentiation.forward import PRIMAL, TANGENT, jvp
+from derivlint.graph.differentiation.reverse import differentiate
 from derivlint.graph.errors import GraphError, UnknownOperatorError
-from derivlint.graph.forward import PRIMAL, TANGENT, jvp
 from derivlint.graph.from_formula import formula_graph
-from derivlint.graph.ir import Graph, Value, copy_graph
+from derivlint.graph.ir import Graph, GraphValue, copy_graph
 from derivlint.graph.operators import GRAPH_TYPES
 from derivlint.graph.passes import drop_sum_to_size, eliminate_dead_code, inline_linear_blocks, optimize, simplify
-from derivlint.graph.reverse import differentiate
 from derivlint.graph.types import TENSOR, GraphType, complex_tensor
 from derivlint.lint.wording import did_you_mean
 from derivlint.operators import Book
@@ -31,7 +31,7 @@ GRAD_OUTPUT = "grad_output"
 Result = TypeVar("Result")
 
 
-class Derived(Struct, frozen=True):
+class DerivedOperator(Struct, frozen=True):
     """An operator that is an expression.
 
     Attributes:
@@ -101,7 +101,7 @@ class Deriver:
             raise InputError(f'the argument "{argument.name}" is of type "{name}"; expected a tensor or a number')
         return found
 
-    def operators(self, name: str, graph: Graph, arguments: Sequence[Argument], inline: bool) -> list[Derived]:
+    def operators(self, name: str, graph: Graph, arguments: Sequence[Argument], inline: bool) -> list[DerivedOperator]:
         """An operator, and the operators of its gradients.
 
         Args:
@@ -129,7 +129,9 @@ class Deriver:
             others.append(self._backward(backward, found, arguments, inputs))
         return [self._operator(name, graph, arguments, formulas, inputs), *others]
 
-    def _backward(self, name: str, graph: Graph, arguments: Sequence[Argument], inputs: Mapping[str, Sizes]) -> Derived:
+    def _backward(
+        self, name: str, graph: Graph, arguments: Sequence[Argument], inputs: Mapping[str, Sizes]
+    ) -> DerivedOperator:
         """The operator that computes a gradient, whose own gradients make the second derivatives."""
         renamed, _ = copy_graph(graph)
         for value in renamed.inputs:
@@ -173,7 +175,7 @@ class Deriver:
         arguments: Sequence[Argument],
         gradients: Mapping[str, str],
         inputs: Mapping[str, Sizes],
-    ) -> Derived:
+    ) -> DerivedOperator:
         schema = f"{name}({', '.join(map(str, arguments))}) -> Tensor"
         tensors = [value.name for value in graph.inputs if value.type.is_tensor]
         lines = [f"- name: {schema}"]
@@ -183,7 +185,7 @@ class Deriver:
         except GraphError as error:
             lines.append(f"  # no forward formula: {' '.join(str(error).split())}")
         body = self._guarded(lambda: Printer(graph, self.entries.operators, {}).body())
-        return Derived(name, schema, "\n".join(lines) + "\n", tuple(body))
+        return DerivedOperator(name, schema, "\n".join(lines) + "\n", tuple(body))
 
     def _tangent(self, graph: Graph, tensors: Sequence[str], inputs: Mapping[str, Sizes]) -> str:
         """The forward formula.
@@ -209,6 +211,6 @@ class Deriver:
             raise InputError(f"the derivative cannot be derived: {error}") from error
 
 
-def _shares_memory(value: Value) -> bool:
+def _shares_memory(value: GraphValue) -> bool:
     """Whether a value is an input of the graph, or a view of something."""
     return value.node is None or operator_name(value.node) in Book.by_hand("returns-view")

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from derivlint.authoring.derivation import Derived, Deriver
+from derivlint.authoring.derivation import DerivedOperator, Deriver
 from derivlint.authoring.opinfo import opinfo_test
-from derivlint.authoring.signature import Signature, parameter, signature_of
-from derivlint.authoring.skeleton import Helper, skeleton
+from derivlint.authoring.signature import OperatorSignature, parameter, signature_of
+from derivlint.authoring.skeleton import HelperSkeleton, skeleton
 from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formula import parse_formula
 from derivlint.graph.checking import compare
-from derivlint.graph.entries import Entries
+from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.errors import GraphError
 from derivlint.graph.from_formula import variables_of
 from derivlint.lint import Diagnostic, Rule
@@ -183,7 +183,7 @@ def _schema(wanted: Wanted, natives: NativeFunctions) -> str:
     return f"{wanted.operator}({', '.join(f'Tensor {name}' for name in variables)}) -> Tensor"
 
 
-def _derived(wanted: Wanted, signature: Signature, model: Model) -> list[Derived]:
+def _derived(wanted: Wanted, signature: OperatorSignature, model: Model) -> list[DerivedOperator]:
     if len(signature.outputs) != 1:
         raise InputError("an expression has one output")
     deriver = Deriver(Entries(model), is_complex=wanted.is_complex, has_one_shape=wanted.has_one_shape)
@@ -211,7 +211,7 @@ def _names(declared: object) -> list[set[str]]:
     return found
 
 
-def _header(helpers: Sequence[Helper]) -> str:
+def _header(helpers: Sequence[HelperSkeleton]) -> str:
     declarations = "".join(f"// {each.purpose}\n{each.declaration};\n" for each in helpers)
     return (
         "#pragma once\n\n#include <ATen/ATen.h>\n\n"
@@ -220,7 +220,7 @@ def _header(helpers: Sequence[Helper]) -> str:
     )
 
 
-def _source(helpers: Sequence[Helper]) -> str:
+def _source(helpers: Sequence[HelperSkeleton]) -> str:
     definitions = "\n".join(each.skeleton for each in helpers)
     return (
         f"#include <torch/csrc/autograd/{HEADER}>\n\n"
@@ -229,7 +229,7 @@ def _source(helpers: Sequence[Helper]) -> str:
     )
 
 
-def _kernels(derived: Sequence[Derived]) -> str:
+def _kernels(derived: Sequence[DerivedOperator]) -> str:
     """The kernels of operators that are expressions."""
     pieces = []
     for each in derived:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from string import Template
 
-from derivlint.authoring.signature import Signature
+from derivlint.authoring.signature import OperatorSignature
 from derivlint.schema import Argument
 
 #: Values for arguments without default, by type.
@@ -98,7 +98,7 @@ if __name__ == "__main__":
 _INTEGRAL = "    count = partial(torch.zeros, device=device, dtype=torch.long)\n"
 
 
-def opinfo_test(signature: Signature) -> str:
+def opinfo_test(signature: OperatorSignature) -> str:
     """The text of the test."""
     name = signature.schema.name
     positional = signature.schema.arguments.flat_positional
@@ -125,7 +125,7 @@ def opinfo_test(signature: Signature) -> str:
     )
 
 
-def _value(argument: Argument, signature: Signature) -> str:
+def _value(argument: Argument, signature: OperatorSignature) -> str:
     text = str(argument.type)
     if argument in signature.integral:
         return "[count(shape)]" if argument.type.is_list_like is not None else "count(shape)"

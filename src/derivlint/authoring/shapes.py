@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from derivlint.graph.entries import operator_name
-from derivlint.graph.ir import ADD, CONSTANT, Graph, Node, Value
-from derivlint.graph.reverse import SUM_TO_SIZE
+from derivlint.graph.differentiation.entries import operator_name
+from derivlint.graph.differentiation.reverse import SUM_TO_SIZE
+from derivlint.graph.ir import ADD, CONSTANT, Graph, GraphNode, GraphValue
 from derivlint.operators import Book
 
 #: The tag of operators that work element by element.
@@ -34,10 +34,10 @@ class SizesOf:
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def of(self, graph: Graph, inputs: Mapping[str, Sizes]) -> dict[Value, Sizes]:
+    def of(self, graph: Graph, inputs: Mapping[str, Sizes]) -> dict[GraphValue, Sizes]:
         """The sizes of every value of a graph, whose inputs have known ones."""
-        numbers: dict[Value, int] = {}
-        sizes: dict[Value, Sizes] = {}
+        numbers: dict[GraphValue, int] = {}
+        sizes: dict[GraphValue, Sizes] = {}
         for value in graph.inputs:
             numbers[value] = self._number(value.name)
             sizes[value] = inputs.get(value.name, frozenset())
@@ -54,7 +54,7 @@ class SizesOf:
         return sizes
 
     @staticmethod
-    def _found(node: Node, sizes: Mapping[Value, Sizes]) -> Sizes | None:
+    def _found(node: GraphNode, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
         """The sizes of what a node gives; None where they are its own."""
         if node.kind == CONSTANT:
             return frozenset()
@@ -66,21 +66,21 @@ class SizesOf:
         return None
 
 
-def _keeps(node: Node) -> bool:
+def _keeps(node: GraphNode) -> bool:
     """Whether an operator gives a tensor of the sizes of its argument."""
     name = operator_name(node)
     return name in Book.by_hand("like-first") or name in Book.by_hand("conjugates")
 
 
-def _asked_for(value: Value, sizes: Mapping[Value, Sizes]) -> Sizes | None:
+def _asked_for(value: GraphValue, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
     """The sizes that a list of sizes names."""
     node = value.node
     return sizes.get(node.inputs[0]) if node is not None and node.kind == "aten::size" else None
 
 
-def drop_needless_sums(graph: Graph, sizes: Mapping[Value, Sizes]) -> None:
+def drop_needless_sums(graph: Graph, sizes: Mapping[GraphValue, Sizes]) -> None:
     """Take away the sums that change nothing, and the last one, which autograd does."""
-    replaced: dict[Value, Value] = {}
+    replaced: dict[GraphValue, GraphValue] = {}
     for node in graph.walk():
         node.inputs = [replaced.get(value, value) for value in node.inputs]
         if node.kind == SUM_TO_SIZE:

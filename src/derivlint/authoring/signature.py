@@ -16,7 +16,7 @@ INTEGRAL_NAMES = frozenset(
 )
 
 
-class Signature(Struct, frozen=True):
+class OperatorSignature(Struct, frozen=True):
     """An operator with what has gradients.
 
     Attributes:
@@ -60,7 +60,7 @@ def output_names(schema: FunctionSchema) -> tuple[str, ...]:
     return tuple(item.name or f"result{number}" for number, item in enumerate(returns))
 
 
-def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Signature:
+def signature_of(text: str, non_differentiable: Collection[str] = ()) -> OperatorSignature:
     """What a schema says, and what the names in it suggest.
 
     Args:
@@ -92,7 +92,7 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Signatu
     if not inputs or not any(outputs):
         what = "argument" if not inputs else "output"
         raise InputError(f'"{schema.name}" has no tensor {what} that could have a gradient')
-    return Signature(schema, inputs, tuple(each for each in tensors if each not in inputs), outputs)
+    return OperatorSignature(schema, inputs, tuple(each for each in tensors if each not in inputs), outputs)
 
 
 def parameter(argument: Argument) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-from derivlint.authoring.signature import Signature, parameter
+from derivlint.authoring.signature import OperatorSignature, parameter
 from derivlint.schema import Type
 
 _TENSOR = "at::Tensor"
 _TENSORS = "std::vector<at::Tensor>"
 
 
-class Helper(Struct, frozen=True):
+class HelperSkeleton(Struct, frozen=True):
     """A function for FunctionsManual.
 
     Attributes:
@@ -32,14 +32,16 @@ class Helper(Struct, frozen=True):
         )
 
 
-class Entry(Struct, frozen=True):
+class EntrySkeleton(Struct, frozen=True):
     """An entry, and the functions that it calls."""
 
     text: str
-    helpers: tuple[Helper, ...]
+    helpers: tuple[HelperSkeleton, ...]
 
 
-def skeleton(signature: Signature, taken: Collection[str], *, has_foreach: bool, is_method: bool) -> Entry:
+def skeleton(
+    signature: OperatorSignature, taken: Collection[str], *, has_foreach: bool, is_method: bool
+) -> EntrySkeleton:
     """The entry of an operator, with a function of its own for each gradient and each tangent.
 
     Args:
@@ -49,7 +51,7 @@ def skeleton(signature: Signature, taken: Collection[str], *, has_foreach: bool,
             arguments wherever they stand, in names of functions as well.
         is_method: whether the operator is a method of tensors and no function.
     """
-    helpers: list[Helper] = []
+    helpers: list[HelperSkeleton] = []
     lines = [f"- name: {signature.schema}"]
     if not all(signature.outputs):
         flags = ", ".join("True" if flag else "False" for flag in signature.outputs)
@@ -66,7 +68,7 @@ def skeleton(signature: Signature, taken: Collection[str], *, has_foreach: bool,
         parameters = [gradient[1], *(parameter(each) for each in signature.arguments)]
         result = _TENSORS if _is_list(argument.type) else _TENSOR
         purpose = f'The gradient of "{argument.name}", linear in "{gradient[0]}".'
-        helpers.append(Helper(f"{result} {name}({', '.join(parameters)})", purpose))
+        helpers.append(HelperSkeleton(f"{result} {name}({', '.join(parameters)})", purpose))
         lines.append(f"  {argument.name}: {name}({', '.join(names)})")
     returned = zip(signature.output_names, signature.schema.returns, signature.outputs, strict=True)
     for output, item, is_differentiable in returned:
@@ -82,12 +84,12 @@ def skeleton(signature: Signature, taken: Collection[str], *, has_foreach: bool,
         passed = list(_tangents(signature))
         result = _TENSORS if _is_list(item.type) else _TENSOR
         purpose = f'The tangent of "{output}", linear in the tangents.'
-        helpers.append(Helper(f"{result} {name}({', '.join(each[1] for each in passed)})", purpose))
+        helpers.append(HelperSkeleton(f"{result} {name}({', '.join(each[1] for each in passed)})", purpose))
         lines.append(f"  {output}: {name}({', '.join(each[0] for each in passed)})")
-    return Entry("\n".join(lines) + "\n", tuple(helpers))
+    return EntrySkeleton("\n".join(lines) + "\n", tuple(helpers))
 
 
-def _applied_to_tangent(signature: Signature, is_method: bool) -> str:
+def _applied_to_tangent(signature: OperatorSignature, is_method: bool) -> str:
     """The operator of the tangents instead of the arguments."""
     names = [f"{each.name}_t" if each in signature.inputs else each.name for each in signature.arguments]
     suffix = "_symint" if any("SymInt" in str(each.type) for each in signature.arguments) else ""
@@ -95,7 +97,7 @@ def _applied_to_tangent(signature: Signature, is_method: bool) -> str:
     return f"{names[0]}.{name}({', '.join(names[1:])})" if is_method else f"at::{name}({', '.join(names)})"
 
 
-def _tangents(signature: Signature) -> Iterator[tuple[str, str]]:
+def _tangents(signature: OperatorSignature) -> Iterator[tuple[str, str]]:
     """What a forward formula passes on, each with the parameter that takes it."""
     for argument in signature.arguments:
         if argument in signature.inputs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.formula import Binary, Call, Conditional, Expr, Lambda, Member, Name, Node, Unary, walk
-from derivlint.formula.nodes import Block, Declaration, ExpressionStatement, Return, Statement
+from derivlint.formula.nodes import Block, Declaration, ExpressionStatement, ReturnStatement, Statement
 from derivlint.operators.special import METADATA_MEMBERS
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
@@ -19,7 +19,7 @@ def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]
     """
     found: set[str] = set()
     for statement in body.statements:
-        if not isinstance(statement, (Declaration, ExpressionStatement, Return)):
+        if not isinstance(statement, (Declaration, ExpressionStatement, ReturnStatement)):
             # what follows is reached in some cases only
             break
         found.update(_read(statement))

@@ -14,7 +14,7 @@ from derivlint.bodies.values import (
     Closure,
     Functions,
     NeverError,
-    Outcome,
+    StatementEnd,
     TooLongError,
     Values,
 )
@@ -103,7 +103,7 @@ class Expressions(Values):
         self._depth = 0
 
     @abstractmethod
-    def run(self, statement: Statement) -> Outcome:
+    def run(self, statement: Statement) -> StatementEnd:
         """Run a statement."""
 
     def otherwise(self, node: Expr) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from derivlint.bodies.expressions import Expressions
-from derivlint.bodies.values import Functions, NeverError, Outcome, State, asked_as
+from derivlint.bodies.values import BodyState, Functions, NeverError, StatementEnd, asked_as
 from derivlint.formula import (
     Expr,
     Name,
@@ -26,7 +26,7 @@ from derivlint.formula.nodes import (
     ExpressionStatement,
     If,
     Loop,
-    Return,
+    ReturnStatement,
     Statement,
     UnknownStatement,
 )
@@ -73,7 +73,7 @@ def follow(body: Block, parameters: Mapping[str, Sum], seeds: frozenset[str], fu
     Raises:
         TooLongError: it takes too many steps.
     """
-    run = _Run(parameters, seeds, functions)
+    run = _FollowingRun(parameters, seeds, functions)
     outcome = run.run(body)
     value = outcome.returned
     if value is not None:
@@ -82,13 +82,13 @@ def follow(body: Block, parameters: Mapping[str, Sum], seeds: frozenset[str], fu
     return Followed(value, returned & frozenset(parameters), run.is_exact)
 
 
-class _Run(Expressions):
+class _FollowingRun(Expressions):
     def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions) -> None:
         super().__init__(parameters, seeds, functions)
         self.returned: frozenset[str] | None = None
         self.is_exact = True
 
-    def run(self, statement: Statement) -> Outcome:
+    def run(self, statement: Statement) -> StatementEnd:
         """Run a statement."""
         self._count()
         try:
@@ -99,7 +99,7 @@ class _Run(Expressions):
             elif isinstance(statement, Declaration):
                 for declared in statement.declared:
                     self._declare(declared)
-            elif isinstance(statement, Return):
+            elif isinstance(statement, ReturnStatement):
                 return self._return(statement)
             elif isinstance(statement, If):
                 return self._if(statement)
@@ -108,13 +108,13 @@ class _Run(Expressions):
             elif isinstance(statement, UnknownStatement):
                 return self._unknown(statement)
         except NeverError:
-            return Outcome(None, False)
-        return Outcome()
+            return StatementEnd(None, False)
+        return StatementEnd()
 
-    def _block(self, block: Block) -> Outcome:
+    def _block(self, block: Block) -> StatementEnd:
         return self._sequence(block.statements, 0)
 
-    def _sequence(self, statements: tuple[Statement, ...], position: int) -> Outcome:
+    def _sequence(self, statements: tuple[Statement, ...], position: int) -> StatementEnd:
         """Run statements one after the other, from a position on."""
         while position < len(statements):
             statement = statements[position]
@@ -128,28 +128,28 @@ class _Run(Expressions):
                     value = self._choice(outcome.question, outcome.condition, then, otherwise)
                 elif rest.goes_on:
                     value = asked_as(self._curved(outcome.condition), value)
-                return Outcome(value, rest.goes_on)
+                return StatementEnd(value, rest.goes_on)
             if not outcome.goes_on:
                 return outcome
-        return Outcome()
+        return StatementEnd()
 
-    def _return(self, statement: Return) -> Outcome:
+    def _return(self, statement: ReturnStatement) -> StatementEnd:
         if statement.value is None:
-            return Outcome(CONSTANT, False)
+            return StatementEnd(CONSTANT, False)
         value = self.of(statement.value)
         if self._depth == 0:
             roots = self._roots(statement.value)
             self.returned = roots if self.returned is None else self.returned & roots
-        return Outcome(value, False)
+        return StatementEnd(value, False)
 
-    def _if(self, statement: If) -> Outcome:
+    def _if(self, statement: If) -> StatementEnd:
         condition = self.sum(statement.condition)
         before = self.state
         self.state = before.copy()
         then = self.run(statement.then)
         after_then = self.state
         self.state = before.copy()
-        otherwise = self.run(statement.otherwise) if statement.otherwise is not None else Outcome()
+        otherwise = self.run(statement.otherwise) if statement.otherwise is not None else StatementEnd()
         after_otherwise = self.state
         if then.goes_on and otherwise.goes_on:
             self.state = self._joined(statement.condition, condition, after_then, after_otherwise)
@@ -158,14 +158,14 @@ class _Run(Expressions):
         goes_on = then.goes_on or otherwise.goes_on
         if (then.returned is None and not otherwise.goes_on) or (otherwise.returned is None and not then.goes_on):
             value = otherwise.returned if then.returned is None else then.returned
-            return Outcome(value, goes_on, condition, statement.condition, then.returned is None)
+            return StatementEnd(value, goes_on, condition, statement.condition, then.returned is None)
         asked = self._curved(condition, then.condition, otherwise.condition)
         if then.returned is None or otherwise.returned is None:
-            return Outcome(otherwise.returned if then.returned is None else then.returned, goes_on, asked)
+            return StatementEnd(otherwise.returned if then.returned is None else then.returned, goes_on, asked)
         value = self._choice(statement.condition, condition, then.returned, otherwise.returned)
-        return Outcome(value, goes_on, asked)
+        return StatementEnd(value, goes_on, asked)
 
-    def _joined(self, node: Expr | None, condition: Sum, then: State, otherwise: State) -> State:
+    def _joined(self, node: Expr | None, condition: Sum, then: BodyState, otherwise: BodyState) -> BodyState:
         values: dict[str, Any] = {}
         for name in then.values.keys() & otherwise.values.keys():
             first, second = then.values[name], otherwise.values[name]
@@ -174,9 +174,9 @@ class _Run(Expressions):
             name: then.roots.get(name, frozenset()) | otherwise.roots.get(name, frozenset())
             for name in then.roots.keys() | otherwise.roots.keys()
         }
-        return State(values, roots)
+        return BodyState(values, roots)
 
-    def _loop(self, loop: Loop) -> Outcome:
+    def _loop(self, loop: Loop) -> StatementEnd:
         if loop.begin is not None:
             self.run(loop.begin)
         returned: Any = None
@@ -195,19 +195,19 @@ class _Run(Expressions):
                 returned = outcome.returned if returned is None else self._either(CONSTANT, outcome.returned, returned)
             self.state = self._joined(None, CONSTANT, self.state, before)
             if _same(before.values, self.state.values):
-                return Outcome(returned)
+                return StatementEnd(returned)
         for written in _written(loop) & self.state.values.keys():
             self.state.values[written] = opaque_in(self.flattened(self.state.values[written]))
-        return Outcome(returned)
+        return StatementEnd(returned)
 
-    def _unknown(self, statement: UnknownStatement) -> Outcome:
+    def _unknown(self, statement: UnknownStatement) -> StatementEnd:
         self.is_exact = False
         names = [name.simple or "" for name in statement.names]
         value = opaque_in(*(self.flattened(self.state.values[name]) for name in names if name in self.state.values))
         for name in names:
             self.state.values[name] = value
         everything = opaque_in(*map(self.flattened, self.state.values.values())) if statement.may_return else None
-        return Outcome(everything)
+        return StatementEnd(everything)
 
     def _declare(self, declared: Declared) -> None:
         roots: frozenset[str] = frozenset()

@@ -49,10 +49,10 @@ class Helper(Struct, frozen=True):
 
 def read_helpers(text: str) -> tuple[Helper, ...]:
     """The functions of a source file, in order; never raises."""
-    return _Reader(text).helpers()
+    return _BodyReader(text).helpers()
 
 
-class _Reader:
+class _BodyReader:
     """The functions of a file, each followed when it is first asked for."""
 
     def __init__(self, text: str) -> None:

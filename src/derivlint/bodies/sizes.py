@@ -38,7 +38,7 @@ from derivlint.formula.nodes import (
     ExpressionStatement,
     If,
     Loop,
-    Return,
+    ReturnStatement,
     Statement,
     UnknownStatement,
 )
@@ -106,7 +106,7 @@ def body_sizes(definition: FunctionDefinition, functions: Functions, depth: int 
             # defaults are not read
             return UNKNOWN
         try:
-            return _Run(expressions, dict(given)).result(definition.body)
+            return _SizesRun(expressions, dict(given)).result(definition.body)
         except (_UnknownError, _NeverError, RecursionError, *FAILURES):
             return UNKNOWN
 
@@ -256,7 +256,7 @@ def _is_same(one: Value, other: Value) -> bool:
     return one is other or (type(one) is type(other) and bool(one == other))
 
 
-class _Run:
+class _SizesRun:
     """One run of a body."""
 
     def __init__(self, expressions: _Expressions, values: dict[str, Value]) -> None:
@@ -293,7 +293,7 @@ class _Run:
                 self._declare(declared)
         elif isinstance(statement, ExpressionStatement):
             self._do(unparenthesized(statement.expression))
-        elif isinstance(statement, Return):
+        elif isinstance(statement, ReturnStatement):
             return UNKNOWN if statement.value is None else self._of(statement.value)
         elif isinstance(statement, If):
             return self._if(statement)

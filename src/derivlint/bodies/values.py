@@ -89,7 +89,7 @@ class Closure(Struct, frozen=True, eq=False):
     node: Lambda | None
 
 
-class Outcome(Struct):
+class StatementEnd(Struct):
     """How a statement ends.
 
     Attributes:
@@ -107,7 +107,7 @@ class Outcome(Struct):
     is_otherwise: bool = False
 
 
-class State(Struct):
+class BodyState(Struct):
     """What is known at a place of a body.
 
     Attributes:
@@ -118,9 +118,9 @@ class State(Struct):
     values: dict[str, Any] = field(default_factory=dict)
     roots: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def copy(self) -> State:
+    def copy(self) -> BodyState:
         """The same, to be changed apart."""
-        return State(dict(self.values), dict(self.roots))
+        return BodyState(dict(self.values), dict(self.roots))
 
 
 class Values(Analysis[Any]):
@@ -129,7 +129,7 @@ class Values(Analysis[Any]):
     def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions) -> None:
         """Begin a body, see :func:`derivlint.bodies.following.follow`."""
         super().__init__()
-        self.state = State(dict(parameters), {name: frozenset({name}) for name in parameters})
+        self.state = BodyState(dict(parameters), {name: frozenset({name}) for name in parameters})
         self._seeds = seeds
         self._functions = functions
         self._steps = 0

@@ -16,7 +16,7 @@ from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
-    from derivlint.analysis.differentiability_coverage import Coverage, CoverageOfModel
+    from derivlint.analysis.differentiability.coverage import Coverage, CoverageOfModel
     from derivlint.formats.judged import JudgedReport
     from derivlint.formats.machine.coverage_json import CoverageReport
     from derivlint.formats.text import Line
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Report = TypeVar("Report", bound="CoverageReport | JudgedReport")
 
-#: What can be missing; the values of :class:`derivlint.analysis.differentiability_coverage.Aspect`.
+#: What can be missing; the values of :class:`derivlint.analysis.differentiability.coverage.Aspect`.
 ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "complex")
 
 
@@ -125,7 +125,7 @@ def _show_judged(
 
 
 def _rows(model: Model, ops: tuple[str, ...], missing: tuple[str, ...]) -> list[Coverage]:
-    from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
+    from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
 
     found = coverage_of(model)
     rows = _of_operators(model, found, ops) if ops else list(found.rows())

@@ -14,7 +14,7 @@ from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
-    from derivlint.graph.entries import Entries
+    from derivlint.graph.differentiation.entries import Entries
     from derivlint.graph.ir import Graph
     from derivlint.model import Model
 
@@ -66,7 +66,7 @@ def derive(
 
     Every line says which entries it comes from, with their lines.
     """
-    from derivlint.graph.entries import Entries
+    from derivlint.graph.differentiation.entries import Entries
     from derivlint.graph.errors import GraphError
 
     if check and mode != "reverse":
@@ -103,9 +103,9 @@ def _messages(error: Exception, model: Model) -> tuple[str, ...]:
 def _read(text: str, entries: Entries) -> Graph:
     from derivlint.formula import parse_formula
     from derivlint.graph.errors import GraphSyntaxError
-    from derivlint.graph.expression import read_expression
     from derivlint.graph.from_formula import formula_graph, variables_of
-    from derivlint.graph.reader import read_graph
+    from derivlint.graph.syntax.expression import read_expression
+    from derivlint.graph.syntax.reader import read_graph
     from derivlint.graph.types import TENSOR
 
     if text.lstrip().startswith("graph("):
@@ -120,9 +120,9 @@ def _read(text: str, entries: Entries) -> Graph:
 
 
 def _derived(graph: Graph, entries: Entries, wrt: tuple[str, ...], order: int, mode: str, same_shape: bool) -> Graph:
-    from derivlint.graph.forward import jvp
+    from derivlint.graph.differentiation.forward import jvp
+    from derivlint.graph.differentiation.reverse import differentiate
     from derivlint.graph.passes import drop_sum_to_size, optimize
-    from derivlint.graph.reverse import differentiate
 
     for number in range(order):
         if mode == "forward":
@@ -136,9 +136,9 @@ def _derived(graph: Graph, entries: Entries, wrt: tuple[str, ...], order: int, m
 
 
 def _text(graph: Graph, output_format: str) -> str:
-    from derivlint.graph.drawing import dot, svg
-    from derivlint.graph.expression import print_expression
-    from derivlint.graph.printer import print_graph
+    from derivlint.graph.syntax.drawing import dot, svg
+    from derivlint.graph.syntax.expression import print_expression
+    from derivlint.graph.syntax.printer import print_graph
 
     if output_format == "graph":
         return print_graph(graph, origins=True)

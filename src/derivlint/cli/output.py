@@ -31,7 +31,7 @@ WITH_STATISTICS = ("text", "concise", "json")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Output(Struct, frozen=True):
+class OutputOptions(Struct, frozen=True):
     """What the options for output say.
 
     Attributes:
@@ -93,8 +93,8 @@ def output_options(function: Command) -> Command:
     @wraps(function)
     def command(*args: Any, **given: Any) -> Any:
         names = {"format": "output_format", "file": "output_file"}
-        values = {name: given.pop(names.get(name, name)) for name in Output.__struct_fields__}
-        output = Output(**values)
+        values = {name: given.pop(names.get(name, name)) for name in OutputOptions.__struct_fields__}
+        output = OutputOptions(**values)
         if output.statistics and output.format not in WITH_STATISTICS:
             raise InputError(f'--statistics is for the formats {", ".join(WITH_STATISTICS)}, not for "{output.format}"')
         if output.file is not None and not os.path.isdir(output.file.absolute().parent):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from derivlint.compiler.gxx import Toolchain
-from derivlint.compiler.judge import Refusal, refusals
+from derivlint.compiler.judge import CompilerRefusal, refusals
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.generated.consequences import is_checkable
@@ -43,7 +43,7 @@ def compiler_diagnostics(
         for evaluation in model.evaluations(entry)
         if is_checkable(evaluation.written)
     ]
-    first: dict[DerivativeFormula, Refusal] = {}
+    first: dict[DerivativeFormula, CompilerRefusal] = {}
     for refusal in refusals(toolchain, found, includes=includes, progress=progress):
         formula = refusal.evaluation.written
         known = first.get(formula)
@@ -58,7 +58,7 @@ def is_made_of(formula: DerivativeFormula, refused: Collection[DerivativeFormula
     return formula.auto is not None and any(other in refused for other in formula.body.formulas if other.auto is None)
 
 
-def _diagnostic(model: Model, refusal: Refusal) -> Diagnostic:
+def _diagnostic(model: Model, refusal: CompilerRefusal) -> Diagnostic:
     evaluation = refusal.evaluation
     formula = evaluation.written
     message = f"the compiler refuses this formula: {refusal.message}"
@@ -78,7 +78,7 @@ def _diagnostic(model: Model, refusal: Refusal) -> Diagnostic:
     )
 
 
-def _place(refusal: Refusal) -> Span:
+def _place(refusal: CompilerRefusal) -> Span:
     """The word that the compiler names, or the whole formula."""
     formula, offset = refusal.evaluation.written, refusal.offset
     if offset is None:

@@ -23,7 +23,7 @@ _PLACE = re.compile(rf"({FORMULA}|{CONSUMER})(\d+)$")
 _IN_UNIT = re.compile(rf"(?:{FORMULA}|{CONSUMER})\d+:")
 
 
-class Refusal(Struct, frozen=True):
+class CompilerRefusal(Struct, frozen=True):
     """An expression that the compiler refuses.
 
     Attributes:
@@ -48,7 +48,7 @@ def refusals(
     *,
     includes: Sequence[Path] = (),
     progress: Callable[[str], None] = lambda what: None,
-) -> list[Refusal]:
+) -> list[CompilerRefusal]:
     """The expressions that the compiler refuses, each with its first message.
 
     Args:
@@ -71,8 +71,8 @@ def refusals(
 
 def _judge(
     toolchain: Toolchain, numbered: list[tuple[int, Evaluation]], includes: Sequence[Path]
-) -> dict[int, Refusal]:
-    found: dict[int, Refusal] = {}
+) -> dict[int, CompilerRefusal]:
+    found: dict[int, CompilerRefusal] = {}
     for _ in range(ROUNDS):
         left = [item for item in numbered if item[0] not in found]
         more, is_complete = _compile(toolchain, left, includes)
@@ -84,7 +84,7 @@ def _judge(
 
 def _compile(
     toolchain: Toolchain, numbered: list[tuple[int, Evaluation]], includes: Sequence[Path]
-) -> tuple[dict[int, Refusal], bool]:
+) -> tuple[dict[int, CompilerRefusal], bool]:
     """What is refused, and whether that is all: a template that breaks may be used elsewhere, too."""
     if not numbered:
         return {}, True
@@ -96,7 +96,7 @@ def _compile(
         folder = Path(name)
         (folder / "unit.cpp").write_text(source, encoding="utf-8")
         done = run(compile_command(toolchain, *_options(toolchain.compiler), "unit.cpp"), folder)
-    found: dict[int, Refusal] = {}
+    found: dict[int, CompilerRefusal] = {}
     in_headers = is_complete = True
     user: tuple[str, int, int, int] | None = None
     for line in done.stderr.split("\n"):
@@ -120,7 +120,7 @@ def _compile(
         user = None
         if number in by_number:
             offset = _offset(by_number[number].text, row, column) if kind == FORMULA else None
-            found.setdefault(number, Refusal(by_number[number], message, offset))
+            found.setdefault(number, CompilerRefusal(by_number[number], message, offset))
     if done.status and not found:
         raise CompilerError(f"the compiler fails: {first_error(done.stderr)}")
     return found, is_complete

@@ -33,7 +33,7 @@ INCLUDED = {
 }
 
 
-class Found(NamedTuple):
+class FoundCallee(NamedTuple):
     """What a name stands for as the callee of a call.
 
     Attributes:
@@ -50,8 +50,8 @@ class Found(NamedTuple):
         return bool(self.functions) or not self.complete
 
 
-NOTHING = Found(())
-SOMETHING = Found((), False)
+NOTHING = FoundCallee(())
+SOMETHING = FoundCallee((), False)
 
 
 def instantiated(function: Function, bindings: dict[str, CppType]) -> Function:
@@ -81,10 +81,10 @@ def without_doubles(functions: Iterable[Function]) -> tuple[Function, ...]:
     return tuple(by_types.values())
 
 
-def found(functions: Iterable[Function]) -> Found:
+def found(functions: Iterable[Function]) -> FoundCallee:
     """The overloads, incomplete where one of them says nothing but its name."""
     overloads = tuple(functions)
-    return Found(overloads, not any(map(opaque, overloads)))
+    return FoundCallee(overloads, not any(map(opaque, overloads)))
 
 
 class ClassMembers(Struct, frozen=True):
@@ -97,7 +97,7 @@ class ClassMembers(Struct, frozen=True):
         complete: whether there are no others.
     """
 
-    methods: dict[str, Found]
+    methods: dict[str, FoundCallee]
     fields: dict[str, CppType]
     constructors: tuple[Function, ...]
     complete: bool = True
@@ -133,13 +133,13 @@ class Library:
         self._operators_in = {f"{GENERATED}::{each}": functions for each, functions in operators.others.items()}
         self.included = {**INCLUDED, **{place: (place.removeprefix(f"{GENERATED}::"),) for place in self._operators_in}}
         self.entities: dict[tuple[object, str], Any] = {}
-        self._qualified: dict[tuple[str, str], Found] = {}
-        self._methods: dict[tuple[CppType, str], Found | None] = {}
+        self._qualified: dict[tuple[str, str], FoundCallee] = {}
+        self._methods: dict[tuple[CppType, str], FoundCallee | None] = {}
         self._members: dict[CppType, ClassMembers | None] = {}
 
     # ---- functions
 
-    def functions(self, namespace: str, name: str) -> Found:
+    def functions(self, namespace: str, name: str) -> FoundCallee:
         """The functions that a namespace itself has under a name."""
         key = (namespace, name)
         result = self._qualified.get(key)
@@ -147,7 +147,7 @@ class Library:
             result = self._qualified[key] = self._functions(namespace, name)
         return result
 
-    def _functions(self, namespace: str, name: str) -> Found:
+    def _functions(self, namespace: str, name: str) -> FoundCallee:
         declared = self.declarations.functions.get(namespace, {}).get(name, ())
         if namespace == ATEN:
             declared = without_doubles((*self.operators.functions(name), *declared))
@@ -162,7 +162,7 @@ class Library:
         """Whether a namespace has the name without a declaration, and not as a type."""
         return self.names.has(namespace, name) and self.type_named(f"{namespace}::{name}") is None
 
-    def helpers_elsewhere(self, name: str) -> Found:
+    def helpers_elsewhere(self, name: str) -> FoundCallee:
         """The functions of that name that headers declare in any namespace."""
         namespaces = [namespace for namespace, names in self._headers.functions.items() if name in names]
         return found(function for namespace in namespaces for function in self._headers.functions[namespace][name])
@@ -262,7 +262,7 @@ class Library:
         if declaration is None:
             return NO_MEMBERS if type in ARITHMETIC or type.pointee is not None else None
         bindings = dict(zip(declaration.template, type.arguments, strict=False))
-        methods: dict[str, Found] = {}
+        methods: dict[str, FoundCallee] = {}
         fields: dict[str, CppType] = {}
         complete = True
         for base in declaration.bases:
@@ -278,21 +278,21 @@ class Library:
         constructors = tuple(instantiated(each, bindings) for each in declaration.constructors)
         return ClassMembers(methods, fields, constructors, complete)
 
-    def methods(self, type: CppType, name: str) -> Found | None:
+    def methods(self, type: CppType, name: str) -> FoundCallee | None:
         """The methods of that name; None where the class is not known well enough to tell."""
         key = (type, name)
         if key not in self._methods:
             self._methods[key] = self._methods_of(type, name)
         return self._methods[key]
 
-    def _methods_of(self, type: CppType, name: str) -> Found | None:
+    def _methods_of(self, type: CppType, name: str) -> FoundCallee | None:
         members = self.members(type)
         if members is None:
             return None
         own = members.methods.get(name, NOTHING)
         if type is TENSOR:
             generated = self.operators.methods(name)
-            own = Found(without_doubles((*generated, *own.functions)), own.complete) if generated else own
+            own = FoundCallee(without_doubles((*generated, *own.functions)), own.complete) if generated else own
         return own if own.exists or members.complete else None
 
     def method_names(self, type: CppType) -> tuple[str, ...]:
@@ -317,7 +317,7 @@ class Library:
         return tuple(sorted(names))
 
 
-def _own_methods(declaration: ClassDeclaration, bindings: dict[str, CppType]) -> dict[str, Found]:
+def _own_methods(declaration: ClassDeclaration, bindings: dict[str, CppType]) -> dict[str, FoundCallee]:
     if not bindings:
         return {name: found(functions) for name, functions in declaration.methods.items()}
     return {

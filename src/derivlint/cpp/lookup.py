@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from derivlint.cpp.cpp_type import CppType
-from derivlint.cpp.library import NOTHING, Found, Library
+from derivlint.cpp.library import NOTHING, FoundCallee, Library
 
 if TYPE_CHECKING:
     from derivlint.cpp.scope import Scope
@@ -44,7 +44,7 @@ class Entity(Struct, frozen=True):
     """
 
     kind: EntityKind
-    functions: Found = NOTHING
+    functions: FoundCallee = NOTHING
     type: CppType | None = None
     owner: str = ""
     missing: int | None = None
@@ -83,7 +83,7 @@ def _look_up(library: Library, scope: Scope, name: str) -> Entity:
 
 def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> Entity:
     """What namespaces that are seen as one have under a name."""
-    functions: list[Found] = []
+    functions: list[FoundCallee] = []
     exists = False
     named: CppType | None = None
     for namespace in namespaces:
@@ -108,7 +108,7 @@ def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> 
     if functions:
         overloads = tuple(dict.fromkeys(function for found in functions for function in found.functions))
         complete = not exists and all(found.complete for found in functions)
-        return Entity(EntityKind.FUNCTION, Found(overloads, complete))
+        return Entity(EntityKind.FUNCTION, FoundCallee(overloads, complete))
     if named is not None:
         return Entity(EntityKind.TYPE, type=named)
     return EXISTS if exists else NOT_FOUND

@@ -29,7 +29,7 @@ from derivlint.schema import NativeFunction
 MANUAL = "helpers/torch/csrc/autograd/FunctionsManual"
 
 
-class Mode(Enum):
+class EmissionMode(Enum):
     """What the files are for."""
 
     EXTENSION = "extension"
@@ -91,7 +91,7 @@ def emission(
     operators: Collection[str] | None,
     namespace: str,
     *,
-    mode: Mode = Mode.EXTENSION,
+    mode: EmissionMode = EmissionMode.EXTENSION,
     shards: int | None = None,
     helpers: Helpers | None = None,
     left_out: Mapping[str, str] | None = None,
@@ -123,9 +123,9 @@ def emission(
     chosen = [kernel for kernel in found if str(kernel.function.name) not in without]
     wanted = {kernel.node for kernel in chosen if kernel.node is not None and kernel.node not in shipped}
     # in a build of PyTorch the header stands for the whole file, whatever kernels are chosen
-    is_whole = mode is Mode.IN_TREE and operators is None
+    is_whole = mode is EmissionMode.IN_TREE and operators is None
     classes = node_classes(model, None if is_whole else wanted)
-    if mode is Mode.IN_TREE:
+    if mode is EmissionMode.IN_TREE:
         files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
     else:
         version = model.natives.version
@@ -193,12 +193,12 @@ def _helper_files(helpers: Helpers) -> dict[str, str]:
     return files
 
 
-def _is_wanted(kernel: Kernel, mode: Mode) -> bool:
+def _is_wanted(kernel: Kernel, mode: EmissionMode) -> bool:
     """Whether a kernel is emitted: one that no entry of the file speaks of is the same in PyTorch already."""
-    return mode is Mode.IN_TREE or (kernel.line is not None and not kernel.is_generic)
+    return mode is EmissionMode.IN_TREE or (kernel.line is not None and not kernel.is_generic)
 
 
-def _manifest(emitted: Emission, namespace: str, mode: Mode, model: Model, authors: Authors | None) -> str:
+def _manifest(emitted: Emission, namespace: str, mode: EmissionMode, model: Model, authors: Authors | None) -> str:
     content: dict[str, object] = {
         "mode": mode.value,
         "namespace": namespace,

@@ -37,7 +37,7 @@ class FilesError(Exception):
         self.messages = messages
 
 
-class Changes(Struct, frozen=True):
+class FileChanges(Struct, frozen=True):
     """What writing would do, or did: paths in the folder.
 
     Attributes:
@@ -66,7 +66,7 @@ class _InTheWayError(Exception):
     """Something that is not a file of ours has the name of one."""
 
 
-def changes(folder: Path, files: Mapping[str, str]) -> Changes:
+def changes(folder: Path, files: Mapping[str, str]) -> FileChanges:
     """How the folder differs from the files, and what keeps it from being brought to hold them.
 
     Raises:
@@ -75,7 +75,7 @@ def changes(folder: Path, files: Mapping[str, str]) -> Changes:
     return _Folder(folder, files).changes()
 
 
-def write_files(folder: Path, files: Mapping[str, str]) -> Changes:
+def write_files(folder: Path, files: Mapping[str, str]) -> FileChanges:
     """Bring the folder to hold the files; those that are right already are not touched.
 
     Raises:
@@ -105,7 +105,7 @@ class _Folder:
         self._present: dict[str, bytes] = {}
         self._before = Written({}, complete=True)
 
-    def changes(self) -> Changes:
+    def changes(self) -> FileChanges:
         refused: list[str] = []
         written: list[str] = []
         if os.path.exists(self._folder) and not os.path.isdir(self._folder):
@@ -132,7 +132,7 @@ class _Folder:
                     refused.append(str(error))
                 written.append(name)
         removed, left = self._no_longer_emitted()
-        return Changes(tuple(written), tuple(removed), left, tuple(refused))
+        return FileChanges(tuple(written), tuple(removed), left, tuple(refused))
 
     def _no_longer_emitted(self) -> tuple[list[str], dict[str, str]]:
         """The files of an earlier emission that go, and those that stay, with the reason."""
@@ -185,7 +185,7 @@ class _Folder:
         self._present[name] = data
         return data
 
-    def write(self, found: Changes) -> None:
+    def write(self, found: FileChanges) -> None:
         """Write what differs, the manifest before all others and again after them."""
         self._folder.mkdir(parents=True, exist_ok=True)
         for each in self._folders():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.differentiability import Answer, Way
-from derivlint.analysis.differentiability_coverage import Aspect, Coverage
+from derivlint.analysis.differentiability.coverage import Aspect, Coverage
+from derivlint.analysis.differentiability.operators import Answer, Way
 from derivlint.formats.machine.coverage_json import CoverageReport, totals
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.wording import counted

@@ -367,7 +367,7 @@ class Declaration(Statement, eq=False):
         return self.declared
 
 
-class Return(Statement, eq=False):
+class ReturnStatement(Statement, eq=False):
     """``return``, with a value or without."""
 
     value: Expr | None

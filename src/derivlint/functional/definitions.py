@@ -19,7 +19,7 @@ import derivlint.functional.linalg as linalg
 import derivlint.functional.reductions as reductions
 import derivlint.functional.shapes as shapes
 import derivlint.functional.tensors as tensors
-from derivlint.operators.reference.definitions import Kind, definitions
+from derivlint.operators.reference.definitions import DefinitionKind, definitions
 from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
 
@@ -199,7 +199,7 @@ class Tensors(Domain):
         if found is not None:
             return Primitive(found)
         definition = definitions().get(name)
-        return self.operator(name) if definition is not None and definition.kind is Kind.OPERATOR else None
+        return self.operator(name) if definition is not None and definition.kind is DefinitionKind.OPERATOR else None
 
     def operator(self, name: str) -> Primitive | None:
         """An operator of PyTorch."""
@@ -242,7 +242,7 @@ def defined_helper(name: str) -> Callable[..., Any]:
         AttributeError: it has none.
     """
     definition = definitions().get(name)
-    if definition is None or definition.kind is not Kind.HELPER:
+    if definition is None or definition.kind is not DefinitionKind.HELPER:
         raise AttributeError(f"module 'derivlint.functional' has no attribute {name!r}")
     try:
         compiled = INTERPRETER.function(name)

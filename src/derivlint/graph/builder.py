@@ -16,31 +16,31 @@ from derivlint.graph.ir import (
     IF,
     LIST,
     TUPLE,
-    Block,
     Constant,
     ConstantKey,
-    Node,
-    Origin,
-    Value,
+    GraphBlock,
+    GraphNode,
+    GraphValue,
+    NodeOrigin,
     constant_key,
     constant_node,
     constant_of,
     is_constant,
 )
-from derivlint.graph.operators import Operators, returned_types
+from derivlint.graph.operators import GraphOperators, returned_types
 from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, TENSOR, GraphType, list_of
 from derivlint.schema import Argument
 
 
-class Options(Struct, frozen=True):
+class TensorOptions(Struct, frozen=True):
     """The ``TensorOptions`` of a tensor."""
 
-    of: Value
+    of: GraphValue
 
 
 #: What an expression stands for: a value of the graph, or what is known while the graph is built. None is an absent
 #: tensor as well.
-Item: TypeAlias = "Value | Options | bool | int | float | str | list[Item] | None"
+Item: TypeAlias = "GraphValue | TensorOptions | bool | int | float | str | list[Item] | None"
 
 #: What schemas write for numbers.
 NAMED_DEFAULTS = {"Mean": 1, "Sum": 2, "contiguous_format": 0, "preserve_format": 1, "long": 4}
@@ -70,14 +70,14 @@ class Builder:
         origin: what new nodes come from.
     """
 
-    def __init__(self, operators: Operators, block: Block) -> None:
+    def __init__(self, operators: GraphOperators, block: GraphBlock) -> None:
         self.operators = operators
         self.block = block
-        self.origin: Origin | None = None
-        self._constants: dict[ConstantKey, Value] = {}
+        self.origin: NodeOrigin | None = None
+        self._constants: dict[ConstantKey, GraphValue] = {}
 
     @contextmanager
-    def inside(self, block: Block) -> Iterator[Block]:
+    def inside(self, block: GraphBlock) -> Iterator[GraphBlock]:
         """Append to another block for a while."""
         saved = self.block, self._constants
         # constants of a block outside may be used inside, not the other way round
@@ -87,15 +87,15 @@ class Builder:
         finally:
             self.block, self._constants = saved
 
-    def node(self, kind: str, inputs: Sequence[Value], types: Sequence[GraphType]) -> Node:
+    def node(self, kind: str, inputs: Sequence[GraphValue], types: Sequence[GraphType]) -> GraphNode:
         """Append a node."""
-        node = Node(kind, list(inputs), origin=self.origin)
+        node = GraphNode(kind, list(inputs), origin=self.origin)
         for type_ in types:
             node.add_output(type_)
         self.block.nodes.append(node)
         return node
 
-    def constant(self, value: Constant) -> Value:
+    def constant(self, value: Constant) -> GraphValue:
         """A constant, the same value for equal ones."""
         key = constant_key(value)
         found = self._constants.get(key)
@@ -105,11 +105,11 @@ class Builder:
             found = self._constants[key] = node.output
         return found
 
-    def value(self, item: Item, element: GraphType = INT) -> Value:
+    def value(self, item: Item, element: GraphType = INT) -> GraphValue:
         """The value of an item; ``element`` is the type of the elements of an empty list."""
-        if isinstance(item, Value):
+        if isinstance(item, GraphValue):
             return item
-        if isinstance(item, Options):
+        if isinstance(item, TensorOptions):
             raise GraphError("tensor options are not value")
         if isinstance(item, list):
             values = [self.value(part) for part in item]
@@ -120,7 +120,7 @@ class Builder:
             return self.node(LIST, values, [list_of(type_)]).output
         return self.constant(item)
 
-    def tuple_of(self, values: Sequence[Value]) -> Value:
+    def tuple_of(self, values: Sequence[GraphValue]) -> GraphValue:
         """A tuple."""
         return self.node(TUPLE, values, [GraphType("tuple", tuple(value.type for value in values))]).output
 
@@ -155,22 +155,22 @@ class Builder:
         node.function = bound.function
         return node.outputs[0] if len(node.outputs) == 1 else list(node.outputs)
 
-    def _operand(self, item: Item) -> list[Value]:
-        if isinstance(item, Options):
+    def _operand(self, item: Item) -> list[GraphValue]:
+        if isinstance(item, TensorOptions):
             return [self.dtype(item.of), *map(self.constant, (None, None, None))]
         return [self.value(item)]
 
-    def tensor(self, name: str, *operands: Item) -> Value:
+    def tensor(self, name: str, *operands: Item) -> GraphValue:
         """Call an operator with one tensor as its result."""
         result = self.call(name, operands)
-        assert isinstance(result, Value)
+        assert isinstance(result, GraphValue)
         return result
 
-    def dtype(self, value: Value) -> Value:
+    def dtype(self, value: GraphValue) -> GraphValue:
         """The scalar type of a tensor."""
         return self.node("prim::dtype", [value], [INT]).output
 
-    def sizes(self, value: Value) -> Item:
+    def sizes(self, value: GraphValue) -> Item:
         """The sizes of a tensor, as constants where its type says them."""
         shape = value.type.static_shape
         if shape is not None:
@@ -181,11 +181,11 @@ class Builder:
         """One of the sizes."""
         if isinstance(sizes, list) and isinstance(dim, int) and -len(sizes) <= dim < len(sizes):
             return sizes[dim]
-        if isinstance(sizes, Value) and sizes.node is not None and sizes.node.kind == "aten::size":
+        if isinstance(sizes, GraphValue) and sizes.node is not None and sizes.node.kind == "aten::size":
             return self.node("aten::size", [sizes.node.inputs[0], self.value(dim)], [INT]).output
         return self.node("aten::__getitem__", [self.value(sizes), self.value(dim)], [INT]).output
 
-    def rank(self, value: Value) -> Item:
+    def rank(self, value: GraphValue) -> Item:
         """The number of dimensions."""
         if value.type.shape is not None:
             return len(value.type.shape)
@@ -202,7 +202,7 @@ class Builder:
 
     def negation(self, item: Item) -> Item:
         """``!x``."""
-        if not isinstance(item, Value):
+        if not isinstance(item, GraphValue):
             return not item
         if item.type.is_tensor:
             return self.call("logical_not", [item])
@@ -214,9 +214,9 @@ class Builder:
         Raises:
             GraphError: the operator means nothing for them.
         """
-        if not isinstance(left, Value) and not isinstance(right, Value):
+        if not isinstance(left, GraphValue) and not isinstance(right, GraphValue):
             return self._static(op, left, right)
-        tensors = [isinstance(item, Value) and item.type.is_tensor for item in (left, right)]
+        tensors = [isinstance(item, GraphValue) and item.type.is_tensor for item in (left, right)]
         if not any(tensors):
             return self._numbers(op, left, right)
         if tensors[0]:
@@ -274,11 +274,11 @@ class Builder:
 
     def conditional(self, condition: Item, then: Callable[[], Item], otherwise: Callable[[], Item]) -> Item:
         """``condition ? then : otherwise``; a node with two blocks where the condition is not known yet."""
-        if not isinstance(condition, Value):
+        if not isinstance(condition, GraphValue):
             return then() if condition else otherwise()
-        node = Node(IF, [condition], origin=self.origin)
+        node = GraphNode(IF, [condition], origin=self.origin)
         for branch in (then, otherwise):
-            with self.inside(Block()) as block:
+            with self.inside(GraphBlock()) as block:
                 block.outputs = [self.value(branch())]
             node.blocks.append(block)
         self.block.nodes.append(node)
@@ -305,7 +305,7 @@ def default_of(argument: Argument) -> Item:
     return list(parsed) if isinstance(parsed, (list, tuple)) else None
 
 
-def item_of(value: Value) -> Item:
+def item_of(value: GraphValue) -> Item:
     """A value as an item: what is known of it instead of it, and lists of tensors as lists."""
     if is_constant(value):
         constant = constant_of(value)

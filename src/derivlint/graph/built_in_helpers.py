@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from derivlint.graph.builder import Builder, Item, Options
+from derivlint.graph.builder import Builder, Item, TensorOptions
 from derivlint.graph.errors import GraphError
-from derivlint.graph.ir import Value
+from derivlint.graph.ir import GraphValue
 
 
 def handle_r_to_c(builder: Builder, scalar_type: Item, grad: Item) -> Item:
     """The real part of a complex gradient where the input is real."""
     of: Item = scalar_type
-    if isinstance(of, Value) and of.node is not None and of.node.kind == "prim::dtype":
+    if isinstance(of, GraphValue) and of.node is not None and of.node.kind == "prim::dtype":
         of = of.node.inputs[0]
-    if isinstance(grad, Value) and grad.type.is_complex and isinstance(of, Value) and not of.type.is_complex:
+    if isinstance(grad, GraphValue) and grad.type.is_complex and isinstance(of, GraphValue) and not of.type.is_complex:
         return builder.call("real", [grad])
     return grad
 
@@ -39,7 +39,7 @@ def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None,
     known = _dimensions(dims)
     if keepdim is True or known is None:
         return reduced
-    if isinstance(keepdim, Value):
+    if isinstance(keepdim, GraphValue):
         raise GraphError("keepdim is not constant")
     if isinstance(rank, int):
         known = [dim % rank if rank else dim for dim in known]
@@ -104,7 +104,7 @@ def other_dims(builder: Builder, tensor: Item, dim: Item) -> Item:
 
 
 def _rank(builder: Builder, tensor: Item) -> int:
-    rank = builder.rank(tensor) if isinstance(tensor, Value) else None
+    rank = builder.rank(tensor) if isinstance(tensor, GraphValue) else None
     if not isinstance(rank, int):
         raise GraphError("the number of dimensions is not known")
     return rank
@@ -135,7 +135,7 @@ def is_vector(builder: Builder, matrix: Item, other: Item) -> Item:
     rank = _rank(builder, other)
     if rank == 1 or _rank(builder, matrix) - 1 != rank:
         return rank == 1
-    rows, size = (builder.sizes(each) if isinstance(each, Value) else None for each in (matrix, other))
+    rows, size = (builder.sizes(each) if isinstance(each, GraphValue) else None for each in (matrix, other))
     if not isinstance(rows, list) or not isinstance(size, list):
         raise GraphError("the sizes are not known")
     return rows[:-1] == size
@@ -162,12 +162,12 @@ def zeros_like(builder: Builder, tensor: Item, *_options: Item) -> Item:
 
 def at_zeros(builder: Builder, sizes: Item, options: Item = None) -> Item:
     """Zeros of a shape, with the options of a tensor."""
-    return builder.call("new_zeros", [options.of, sizes]) if isinstance(options, Options) else _needs_options()
+    return builder.call("new_zeros", [options.of, sizes]) if isinstance(options, TensorOptions) else _needs_options()
 
 
 def full(builder: Builder, sizes: Item, value: Item, options: Item = None) -> Item:
     """A tensor of one value, with the options of a tensor."""
-    if not isinstance(options, Options):
+    if not isinstance(options, TensorOptions):
         return _needs_options()
     return builder.call("new_full", [options.of, sizes, value])
 
@@ -203,12 +203,12 @@ def refuse(builder: Builder, *_items: Item) -> Item:
 
 def is_number(builder: Builder, item: Item) -> Item:
     """Whether it is not a tensor."""
-    return not (isinstance(item, Value) and item.type.is_tensor)
+    return not (isinstance(item, GraphValue) and item.type.is_tensor)
 
 
 def is_complex_tensor(builder: Builder, item: Item) -> Item:
     """Whether it is a complex tensor."""
-    return isinstance(item, Value) and item.type.is_complex
+    return isinstance(item, GraphValue) and item.type.is_complex
 
 
 def _offsets(builder: Builder, sizes: Sequence[Item]) -> list[Item]:
@@ -234,7 +234,7 @@ def to_args_sizes(builder: Builder, tensors: Item) -> Item:
     """The sizes of each tensor of a list."""
     if not isinstance(tensors, list):
         raise GraphError("the tensors of the list are not known")
-    return [builder.sizes(tensor) for tensor in tensors if isinstance(tensor, Value)]
+    return [builder.sizes(tensor) for tensor in tensors if isinstance(tensor, GraphValue)]
 
 
 def to_args_scalartypes(builder: Builder, tensors: Item) -> Item:

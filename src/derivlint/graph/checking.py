@@ -6,11 +6,11 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
-from derivlint.graph.entries import Entries
+from derivlint.graph.differentiation.entries import Entries
+from derivlint.graph.differentiation.reverse import differentiate
 from derivlint.graph.errors import GraphError
 from derivlint.graph.evaluate import evaluate
 from derivlint.graph.ir import Graph
-from derivlint.graph.reverse import differentiate
 
 SHAPE = (2, 3)
 TOLERANCE = 1e-8

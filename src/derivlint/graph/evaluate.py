@@ -17,10 +17,10 @@ from derivlint.graph.ir import (
     TUPLE,
     TUPLE_UNPACK,
     ZERO,
-    Block,
     Graph,
-    Node,
-    Value,
+    GraphBlock,
+    GraphNode,
+    GraphValue,
 )
 from derivlint.graph.numbers import NUMBERS
 
@@ -38,22 +38,22 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     """
     if len(inputs) != len(graph.inputs):
         raise GraphError(f"the graph takes {len(graph.inputs)} inputs, not {len(inputs)}")
-    return _Evaluation().run(graph, inputs)
+    return _GraphRun().run(graph, inputs)
 
 
-class _Evaluation:
+class _GraphRun:
     def __init__(self) -> None:
         self._torch: Any = import_module("torch")
-        self._values: dict[Value, Any] = {}
+        self._values: dict[GraphValue, Any] = {}
 
-    def run(self, block: Block, inputs: Sequence[Any]) -> list[Any]:
+    def run(self, block: GraphBlock, inputs: Sequence[Any]) -> list[Any]:
         self._values.update(zip(block.inputs, inputs, strict=True))
         for node in block.nodes:
             results = self._node(node, [self._values[value] for value in node.inputs])
             self._values.update(zip(node.outputs, results, strict=True))
         return [self._values[value] for value in block.outputs]
 
-    def _node(self, node: Node, inputs: list[Any]) -> Sequence[Any]:
+    def _node(self, node: GraphNode, inputs: list[Any]) -> Sequence[Any]:
         kind = node.kind
         if kind == CONSTANT:
             value = node.attributes.get("value")
@@ -86,7 +86,7 @@ class _Evaluation:
     def _dtype(self, number: int) -> Any:
         return self._torch.bfloat16 if number == 15 else getattr(self._torch, _DTYPES[number])
 
-    def _operator(self, node: Node, inputs: list[Any]) -> Sequence[Any]:
+    def _operator(self, node: GraphNode, inputs: list[Any]) -> Sequence[Any]:
         name = node.kind.removeprefix("aten::")
         tensors = any(isinstance(item, self._torch.Tensor) for item in inputs)
         if name == "size":

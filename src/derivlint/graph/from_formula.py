@@ -8,7 +8,7 @@ from derivlint.formula import Call, Formula, free_names
 from derivlint.graph.builder import Builder, Item
 from derivlint.graph.ir import Graph
 from derivlint.graph.lowering import Lowering
-from derivlint.graph.operators import Operators
+from derivlint.graph.operators import GraphOperators
 from derivlint.graph.types import GraphType
 
 #: Names in expressions that are values.
@@ -22,7 +22,7 @@ def variables_of(formula: Formula) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.simple for name in names if name.simple is not None and name.simple not in WORDS))
 
 
-def formula_graph(formula: Formula, operators: Operators, inputs: Mapping[str, GraphType]) -> Graph:
+def formula_graph(formula: Formula, operators: GraphOperators, inputs: Mapping[str, GraphType]) -> Graph:
     """The graph of an expression.
 
     Args:

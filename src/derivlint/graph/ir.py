@@ -31,7 +31,7 @@ Constant = int | float | bool | str | None | tuple[int, ...] | tuple[float, ...]
 ConstantKey = tuple[str, str]
 
 
-class Origin(Struct, frozen=True):
+class NodeOrigin(Struct, frozen=True):
     """The formula that a node was made from.
 
     Attributes:
@@ -54,7 +54,7 @@ class Origin(Struct, frozen=True):
         return f"{self.path}:{self.line}: {self.operator}, {self.key}"
 
 
-class Value(Struct, eq=False):
+class GraphValue(Struct, eq=False):
     """What a node defines, or a block is given.
 
     Attributes:
@@ -65,10 +65,10 @@ class Value(Struct, eq=False):
 
     type: GraphType
     name: str = ""
-    node: Node | None = None
+    node: GraphNode | None = None
 
 
-class Node(Struct, eq=False):
+class GraphNode(Struct, eq=False):
     """An operation.
 
     Attributes:
@@ -83,41 +83,41 @@ class Node(Struct, eq=False):
     """
 
     kind: str
-    inputs: list[Value] = field(default_factory=list)
-    outputs: list[Value] = field(default_factory=list)
+    inputs: list[GraphValue] = field(default_factory=list)
+    outputs: list[GraphValue] = field(default_factory=list)
     attributes: dict[str, Constant] = field(default_factory=dict)
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[GraphBlock] = field(default_factory=list)
     function: NativeFunction | None = None
-    origin: Origin | None = None
+    origin: NodeOrigin | None = None
     line: int | None = None
 
     @property
-    def output(self) -> Value:
+    def output(self) -> GraphValue:
         """The value of a node that defines just one."""
         (value,) = self.outputs
         return value
 
-    def add_output(self, type_: GraphType, name: str = "") -> Value:
+    def add_output(self, type_: GraphType, name: str = "") -> GraphValue:
         """Define one more value."""
-        value = Value(type_, name, self)
+        value = GraphValue(type_, name, self)
         self.outputs.append(value)
         return value
 
 
-class Block(Struct, eq=False):
+class GraphBlock(Struct, eq=False):
     """Nodes in order, what they are given and what they return."""
 
-    inputs: list[Value] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
-    outputs: list[Value] = field(default_factory=list)
+    inputs: list[GraphValue] = field(default_factory=list)
+    nodes: list[GraphNode] = field(default_factory=list)
+    outputs: list[GraphValue] = field(default_factory=list)
 
-    def add_input(self, type_: GraphType, name: str = "") -> Value:
+    def add_input(self, type_: GraphType, name: str = "") -> GraphValue:
         """One more parameter."""
-        value = Value(type_, name)
+        value = GraphValue(type_, name)
         self.inputs.append(value)
         return value
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[GraphNode]:
         """Every node, those of inner blocks after the node that has them."""
         for node in self.nodes:
             yield node
@@ -125,10 +125,10 @@ class Block(Struct, eq=False):
                 yield from block.walk()
 
 
-class Graph(Block, eq=False):
+class Graph(GraphBlock, eq=False):
     """A block that stands for itself: a function."""
 
-    def input(self, name: str) -> Value:
+    def input(self, name: str) -> GraphValue:
         """The parameter of a name.
 
         Raises:
@@ -155,9 +155,9 @@ def constant_type(value: Constant) -> GraphType:
     return list_of(FLOAT if value and isinstance(value[0], float) else INT)
 
 
-def constant_node(value: Constant) -> Node:
+def constant_node(value: Constant) -> GraphNode:
     """A node that defines a constant."""
-    node = Node(CONSTANT, attributes={} if value is None else {"value": value})
+    node = GraphNode(CONSTANT, attributes={} if value is None else {"value": value})
     node.add_output(constant_type(value))
     return node
 
@@ -167,7 +167,7 @@ def constant_key(value: Constant) -> ConstantKey:
     return (str(constant_type(value)), repr(value))
 
 
-def is_constant(value: Value) -> bool:
+def is_constant(value: GraphValue) -> bool:
     """Whether the value is a constant, a list of constants among them."""
     node = value.node
     return node is not None and (
@@ -175,7 +175,7 @@ def is_constant(value: Value) -> bool:
     )
 
 
-def constant_of(value: Value) -> Constant:
+def constant_of(value: GraphValue) -> Constant:
     """The constant that a value is.
 
     Raises:
@@ -192,7 +192,9 @@ def constant_of(value: Value) -> Constant:
     raise ValueError("not a constant")
 
 
-def clone_into(block: Block, source: Block, known: Mapping[Value, Value]) -> dict[Value, Value]:
+def clone_into(
+    block: GraphBlock, source: GraphBlock, known: Mapping[GraphValue, GraphValue]
+) -> dict[GraphValue, GraphValue]:
     """Append copies of all nodes of a block to another one.
 
     Args:
@@ -209,8 +211,8 @@ def clone_into(block: Block, source: Block, known: Mapping[Value, Value]) -> dic
     return values
 
 
-def _clone(node: Node, values: dict[Value, Value]) -> Node:
-    copy = Node(
+def _clone(node: GraphNode, values: dict[GraphValue, GraphValue]) -> GraphNode:
+    copy = GraphNode(
         node.kind,
         [values.get(value, value) for value in node.inputs],
         attributes=dict(node.attributes),
@@ -219,7 +221,7 @@ def _clone(node: Node, values: dict[Value, Value]) -> Node:
         line=node.line,
     )
     for inner in node.blocks:
-        cloned = Block()
+        cloned = GraphBlock()
         for parameter in inner.inputs:
             values[parameter] = cloned.add_input(parameter.type, parameter.name)
         for item in inner.nodes:
@@ -231,7 +233,7 @@ def _clone(node: Node, values: dict[Value, Value]) -> Node:
     return copy
 
 
-def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
+def copy_graph(graph: Graph) -> tuple[Graph, dict[GraphValue, GraphValue]]:
     """A copy of a graph, and which value became which."""
     copy = Graph()
     values = {value: copy.add_input(value.type, value.name) for value in graph.inputs}
@@ -240,7 +242,7 @@ def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
     return copy, values
 
 
-def replace_uses(block: Block, values: Mapping[Value, Value]) -> None:
+def replace_uses(block: GraphBlock, values: Mapping[GraphValue, GraphValue]) -> None:
     """Use other values in a block and everything inside."""
     for node in block.walk():
         node.inputs = [values.get(value, value) for value in node.inputs]
@@ -249,9 +251,9 @@ def replace_uses(block: Block, values: Mapping[Value, Value]) -> None:
     block.outputs = [values.get(value, value) for value in block.outputs]
 
 
-def unique_names(graph: Graph, wanted: Iterable[Value] = ()) -> dict[Value, str]:
+def unique_names(graph: Graph, wanted: Iterable[GraphValue] = ()) -> dict[GraphValue, str]:
     """A name for each value of the graph, its own where it is free; numbers for those without one."""
-    names: dict[Value, str] = {}
+    names: dict[GraphValue, str] = {}
     taken: set[str] = set()
     counter = 0
     values = [*wanted, *graph.inputs]

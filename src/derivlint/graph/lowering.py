@@ -24,10 +24,10 @@ from derivlint.formula import (
 from derivlint.formula.analysis import Analysis
 from derivlint.formula.tuples import position_of, tuple_access
 from derivlint.formula.vocabulary import words
-from derivlint.graph.builder import Builder, Item, Options
+from derivlint.graph.builder import Builder, Item, TensorOptions
 from derivlint.graph.built_in_helpers import BUILT_IN
 from derivlint.graph.errors import GraphError, UnknownOperatorError
-from derivlint.graph.ir import Value
+from derivlint.graph.ir import GraphValue
 from derivlint.graph.types import FLOAT, INT, complex_tensor
 from derivlint.operators.constants import constant_named, scalar_type_named
 from derivlint.operators.reference.definitions import Definition, helper_named, tree_of
@@ -84,7 +84,7 @@ class Lowering:
         if built_in is not None:
             return built_in(self.builder, *arguments)
         name = without_symint(name)
-        if name in _NUMERIC and not any(isinstance(item, Value) for item in arguments):
+        if name in _NUMERIC and not any(isinstance(item, GraphValue) for item in arguments):
             return _NUMERIC[name](*arguments)
         definition = helper_named(name)
         if definition is not None:
@@ -135,13 +135,13 @@ class Lowering:
                 return len(held)
             if name == "empty":
                 return not held
-        if name == "equal" and not (isinstance(held, Value) and held.type.is_tensor):
+        if name == "equal" and not (isinstance(held, GraphValue) and held.type.is_tensor):
             return builder.binary("==", held, arguments[0])
         if isinstance(held, (int, float)):
             return self._of_number(held, name)
-        if isinstance(held, Options) and name in ("dtype", "device", "layout"):
+        if isinstance(held, TensorOptions) and name in ("dtype", "device", "layout"):
             return held
-        if not isinstance(held, Value):
+        if not isinstance(held, GraphValue):
             raise GraphError(f'"{name}" has no meaning for what is absent')
         if not held.type.is_tensor:
             return self._of_value(held, name)
@@ -163,7 +163,7 @@ class Lowering:
             return held
         raise GraphError(f'"{name}" has no meaning for a number')
 
-    def _of_value(self, held: Value, name: str) -> Item:
+    def _of_value(self, held: GraphValue, name: str) -> Item:
         if name == "size":
             return self.builder.node("aten::len", [held], [INT]).output
         if name == "log":
@@ -174,7 +174,7 @@ class Lowering:
             return held
         raise GraphError(f'"{name}" has no meaning for a {held.type}')
 
-    def _of_tensor(self, held: Value, name: str, arguments: list[Item]) -> Item:
+    def _of_tensor(self, held: GraphValue, name: str, arguments: list[Item]) -> Item:
         builder = self.builder
         name = name.removeprefix("sym_") if name.removeprefix("sym_") in ("sizes", "size", "numel") else name
         if name == "sizes":
@@ -191,7 +191,7 @@ class Lowering:
         if name in ("scalar_type", "dtype"):
             return builder.dtype(held)
         if name == "options":
-            return Options(held)
+            return TensorOptions(held)
         if name == "is_complex":
             return held.type.is_complex
         if name in _FALSE:
@@ -204,9 +204,9 @@ class Lowering:
             return builder.call("transpose", [held, -2, -1])
         return self.function(name, [held, *arguments])
 
-    def _to(self, held: Value, target: Item) -> Item:
+    def _to(self, held: GraphValue, target: Item) -> Item:
         builder = self.builder
-        if isinstance(target, Options):
+        if isinstance(target, TensorOptions):
             target = builder.dtype(target.of)
         return builder.call("to.dtype", [held, target])
 
@@ -252,7 +252,7 @@ class _Evaluation(Analysis[Item]):
 
     def binary(self, node: Binary) -> Item:
         left = self.of(node.left)
-        if node.op in ("&&", "||") and not isinstance(left, Value) and bool(left) == (node.op == "||"):
+        if node.op in ("&&", "||") and not isinstance(left, GraphValue) and bool(left) == (node.op == "||"):
             # the right side is not evaluated
             return bool(left)
         return self._builder.binary(node.op, left, self.of(node.right))
@@ -272,7 +272,7 @@ class _Evaluation(Analysis[Item]):
             if not -len(held) <= index < len(held):
                 raise GraphError(f"there is no item {index}")
             return held[index]
-        if isinstance(held, Value) and held.type.is_list:
+        if isinstance(held, GraphValue) and held.type.is_list:
             return self._builder.size(held, index)
         raise GraphError("a subscript has no meaning here")
 
@@ -338,9 +338,9 @@ def _number(text: str) -> int | float:
 
 def is_complex(item: Item) -> bool:
     """Whether a tensor, or a scalar type that was asked of one, is complex."""
-    if isinstance(item, Options):
+    if isinstance(item, TensorOptions):
         return item.of.type.is_complex
-    if not isinstance(item, Value):
+    if not isinstance(item, GraphValue):
         return False
     if item.node is not None and item.node.kind == "prim::dtype":
         item = item.node.inputs[0]

@@ -79,7 +79,7 @@ class Bound(Struct, frozen=True):
     places: tuple[tuple[Argument, int | str | None], ...]
 
 
-class Operators:
+class GraphOperators:
     """The operators of a PyTorch, by what they are called with."""
 
     def __init__(self, natives: NativeFunctions) -> None:

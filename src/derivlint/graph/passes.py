@@ -13,11 +13,11 @@ from derivlint.graph.ir import (
     TUPLE,
     TUPLE_UNPACK,
     ZERO,
-    Block,
     ConstantKey,
     Graph,
-    Node,
-    Value,
+    GraphBlock,
+    GraphNode,
+    GraphValue,
     constant_key,
 )
 from derivlint.operators import Book
@@ -31,13 +31,13 @@ RANDOM = "nondeterministic_seeded"
 TOTAL = "derivlint::total"
 
 
-def is_pure(node: Node) -> bool:
+def is_pure(node: GraphNode) -> bool:
     """Whether the node does the same each time, and nothing but define its values."""
     name = node.kind.rpartition("::")[2]
     return node.kind not in ("prim::Print", TOTAL) and not name.endswith("_") and not _differs_each_time(node, name)
 
 
-def _differs_each_time(node: Node, name: str) -> bool:
+def _differs_each_time(node: GraphNode, name: str) -> bool:
     """Whether an operator gives something else each time: it is random, or leaves memory as it finds it."""
     is_random = name in _random_names() if node.function is None else RANDOM in node.function.tags
     return is_random or name in Book.by_hand("uninitialized")
@@ -50,14 +50,14 @@ def _random_names() -> frozenset[str]:
     return frozenset(names)
 
 
-def eliminate_dead_code(block: Block) -> None:
+def eliminate_dead_code(block: GraphBlock) -> None:
     """Remove the nodes whose values no one uses, and the outputs of linear blocks that no one uses."""
     live = set(block.outputs)
     _sweep(block, live)
 
 
-def _sweep(block: Block, live: set[Value]) -> None:
-    kept: list[Node] = []
+def _sweep(block: GraphBlock, live: set[GraphValue]) -> None:
+    kept: list[GraphNode] = []
     for node in reversed(block.nodes):
         used = [value in live for value in node.outputs]
         if not any(used) and (node.outputs or not node.blocks) and is_removable(node):
@@ -75,24 +75,24 @@ def _sweep(block: Block, live: set[Value]) -> None:
     block.nodes = kept
 
 
-def is_removable(node: Node) -> bool:
+def is_removable(node: GraphNode) -> bool:
     """Whether the node may go where no one uses its values: it has no side effects."""
     return node.kind != "prim::Print" and not node.kind.endswith("_")
 
 
-def eliminate_common_subexpressions(block: Block) -> None:
+def eliminate_common_subexpressions(block: GraphBlock) -> None:
     """Let equal nodes be one; what a block computes is not used outside of it."""
     _Subexpressions().run(block)
 
 
 class _Subexpressions:
     def __init__(self) -> None:
-        self._same: dict[Value, Value] = {}
-        self._tables: list[dict[object, Node]] = []
+        self._same: dict[GraphValue, GraphValue] = {}
+        self._tables: list[dict[object, GraphNode]] = []
 
-    def run(self, block: Block) -> None:
+    def run(self, block: GraphBlock) -> None:
         """One block; those outside of it have their tables on the stack."""
-        table: dict[object, Node] = {}
+        table: dict[object, GraphNode] = {}
         self._tables.append(table)
         kept = []
         for node in block.nodes:
@@ -114,17 +114,17 @@ class _Subexpressions:
         self._tables.pop()
 
 
-def _key(node: Node) -> object:
+def _key(node: GraphNode) -> object:
     attributes = tuple((name, constant_key(value)) for name, value in node.attributes.items())
     overload = None if node.function is None else str(node.function.name)
     kind = str(node.outputs[0].type) if node.kind == CONSTANT else ""
     return (node.kind, overload, kind, attributes, tuple(map(id, node.inputs)), len(node.outputs))
 
 
-def move_constants(block: Block) -> None:
+def move_constants(block: GraphBlock) -> None:
     """Have each constant once, in front of everything that uses it."""
-    pool: dict[ConstantKey, Node] = {}
-    same: dict[Value, Value] = {}
+    pool: dict[ConstantKey, GraphNode] = {}
+    same: dict[GraphValue, GraphValue] = {}
     _collect(block, pool, same)
     for node in block.walk():
         node.inputs = [same.get(value, value) for value in node.inputs]
@@ -134,7 +134,7 @@ def move_constants(block: Block) -> None:
     block.nodes[:0] = pool.values()
 
 
-def _collect(block: Block, pool: dict[ConstantKey, Node], same: dict[Value, Value]) -> None:
+def _collect(block: GraphBlock, pool: dict[ConstantKey, GraphNode], same: dict[GraphValue, GraphValue]) -> None:
     kept = []
     for node in block.nodes:
         if node.kind == CONSTANT:
@@ -147,15 +147,15 @@ def _collect(block: Block, pool: dict[ConstantKey, Node], same: dict[Value, Valu
     block.nodes = kept
 
 
-def inline_linear_blocks(block: Block) -> None:
+def inline_linear_blocks(block: GraphBlock) -> None:
     """Put the nodes of linear blocks in the place of the blocks: nothing is skipped any more."""
-    same: dict[Value, Value] = {}
+    same: dict[GraphValue, GraphValue] = {}
     block.nodes = list(_inlined(block, same))
     block.outputs = [_final(value, same) for value in block.outputs]
 
 
-def _inlined(block: Block, same: dict[Value, Value]) -> list[Node]:
-    found: list[Node] = []
+def _inlined(block: GraphBlock, same: dict[GraphValue, GraphValue]) -> list[GraphNode]:
+    found: list[GraphNode] = []
     for node in block.nodes:
         node.inputs = [_final(value, same) for value in node.inputs]
         if node.kind != GRAD_OF:
@@ -171,20 +171,20 @@ def _inlined(block: Block, same: dict[Value, Value]) -> list[Node]:
     return found
 
 
-def _final(value: Value, same: dict[Value, Value]) -> Value:
+def _final(value: GraphValue, same: dict[GraphValue, GraphValue]) -> GraphValue:
     return same.get(value, value)
 
 
-def simplify(block: Block) -> None:
+def simplify(block: GraphBlock) -> None:
     """Leave out zeros that are known: sums with them, linear blocks of them; and take apart what was just put together.
 
     The linear blocks have to be inlined only where their gradients are known to be zero.
     """
-    same: dict[Value, Value] = {}
+    same: dict[GraphValue, GraphValue] = {}
     _simplified(block, same)
 
 
-def _simplified(block: Block, same: dict[Value, Value]) -> None:
+def _simplified(block: GraphBlock, same: dict[GraphValue, GraphValue]) -> None:
     kept = []
     for node in block.nodes:
         node.inputs = [_final(value, same) for value in node.inputs]
@@ -197,7 +197,7 @@ def _simplified(block: Block, same: dict[Value, Value]) -> None:
     block.outputs = [_final(value, same) for value in block.outputs]
 
 
-def _is_gone(node: Node, same: dict[Value, Value]) -> bool:
+def _is_gone(node: GraphNode, same: dict[GraphValue, GraphValue]) -> bool:
     if node.kind == ADD:
         left, right = node.inputs
         if is_zero(left) or is_zero(right):
@@ -215,16 +215,16 @@ def _is_gone(node: Node, same: dict[Value, Value]) -> bool:
     return False
 
 
-def is_zero(value: Value) -> bool:
+def is_zero(value: GraphValue) -> bool:
     """Whether it is a gradient that is known to be zero."""
     return value.node is not None and value.node.kind == ZERO
 
 
 def drop_sum_to_size(graph: Graph) -> None:
     """Take the operands of every operator to have one shape, so that no gradient has to be summed."""
-    same: dict[Value, Value] = {}
+    same: dict[GraphValue, GraphValue] = {}
 
-    def run(block: Block) -> None:
+    def run(block: GraphBlock) -> None:
         kept = []
         for node in block.nodes:
             node.inputs = [_final(value, same) for value in node.inputs]
@@ -240,7 +240,7 @@ def drop_sum_to_size(graph: Graph) -> None:
     run(graph)
 
 
-def optimize(graph: Block) -> None:
+def optimize(graph: GraphBlock) -> None:
     """All of these that make a graph smaller, linear blocks kept."""
     simplify(graph)
     move_constants(graph)

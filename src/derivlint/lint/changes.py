@@ -15,7 +15,7 @@ from derivlint.lint.suppressions.suppression_comments import end_of_text, read_s
 from derivlint.model import Entry, Model
 from derivlint.model.read import read_entries
 from derivlint.source import SourceFile
-from derivlint.yaml_reader import Document, Mapping, Node, Scalar, Sequence, read_yaml
+from derivlint.yaml_reader import Document, Mapping, Scalar, Sequence, YamlNode, read_yaml
 
 
 def changed_entries(model: Model, old: SourceFile) -> tuple[Entry, ...]:
@@ -77,7 +77,7 @@ def _contents(document: Document, entries: Items[Entry]) -> list[Hashable]:
     return contents
 
 
-def said(node: Node) -> Hashable:
+def said(node: YamlNode) -> Hashable:
     """What a YAML node says, without its layout: blanks in texts count once."""
     if isinstance(node, Scalar):
         return (node.kind, " ".join(node.value.split()))

@@ -13,7 +13,7 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
 
-class Analysis(Struct, frozen=True):
+class DocumentAnalysis(Struct, frozen=True):
     """What is known of one text of a file.
 
     Spans of everything in it are offsets into ``source``, also while the editor shows a later text that is not YAML.

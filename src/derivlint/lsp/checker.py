@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from derivlint.lint import Diagnostic
 from derivlint.lint.engine.kept import Kept
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.workspace import Project, result_id
 from derivlint.model import Model
 from derivlint.project.check import CheckedFile, check_source
@@ -18,7 +18,7 @@ from derivlint.yaml_reader import Document
 from derivlint.yaml_reader.problems import YamlProblemKind
 
 
-class Checked(Struct, frozen=True):
+class CheckedDocument(Struct, frozen=True):
     """What is known of a text.
 
     Attributes:
@@ -32,7 +32,7 @@ class Checked(Struct, frozen=True):
 
     source: SourceFile
     project: Project
-    analysis: Analysis
+    analysis: DocumentAnalysis
     shown: tuple[Diagnostic, ...]
     result_id: str
     kept: Kept | None = None
@@ -41,10 +41,10 @@ class Checked(Struct, frozen=True):
 def check(
     source: SourceFile,
     project: Project,
-    before: Checked | None = None,
+    before: CheckedDocument | None = None,
     kept: Kept | None = None,
     stop: Event | None = None,
-) -> Checked:
+) -> CheckedDocument:
     """Check a text as the command line does, using what was found in an earlier one.
 
     Args:
@@ -70,7 +70,7 @@ def check(
     analysis = analysis_of(source, project, checked.model, checked, before)
     if analysis.model is not checked.model:
         checked.model.discard()
-    return Checked(
+    return CheckedDocument(
         source,
         project,
         analysis,
@@ -81,14 +81,14 @@ def check(
 
 
 def analysis_of(
-    source: SourceFile, project: Project, model: Model, checked: CheckedFile | None, before: Checked | None
-) -> Analysis:
+    source: SourceFile, project: Project, model: Model, checked: CheckedFile | None, before: CheckedDocument | None
+) -> DocumentAnalysis:
     """What features work with: the model of the text, or of the last one that was YAML."""
     if is_broken(model.document) and before is not None:
         known = before.analysis
         if known.natives is project.loaded.natives and not is_broken(known.model.document):
             return replace(known, settings=project.settings)
-    return Analysis(
+    return DocumentAnalysis(
         source=source,
         model=model,
         checked=checked,

@@ -10,7 +10,7 @@ from derivlint.lint import Diagnostic, TextEdit
 from derivlint.lint.engine.kept import Kept
 from derivlint.lint.suppressions.suppression import NEVER_SILENCED
 from derivlint.lint.suppressions.suppression_edits import ignore_edits
-from derivlint.lsp.checker import Checked, check
+from derivlint.lsp.checker import CheckedDocument, check
 from derivlint.lsp.entry_actions import EntryAction, entry_actions
 from derivlint.project.check import CheckedFile
 from derivlint.project.fixing import fix_source
@@ -47,7 +47,7 @@ def wants(only: Sequence[str] | None, kind: str) -> bool:
     return only is None or any(not asked or kind == asked or kind.startswith(asked + ".") for asked in only)
 
 
-def actions(checked: Checked, span: Span, only: Sequence[str] | None = None) -> Iterator[Action]:
+def actions(checked: CheckedDocument, span: Span, only: Sequence[str] | None = None) -> Iterator[Action]:
     """What can be done about a range of a text.
 
     Args:
@@ -73,7 +73,7 @@ def actions(checked: Checked, span: Span, only: Sequence[str] | None = None) -> 
         yield Action("Fix everything that can be fixed safely", FIX_ALL, None)
 
 
-def _ignores(checked: Checked, here: Sequence[Diagnostic]) -> Iterator[Action]:
+def _ignores(checked: CheckedDocument, here: Sequence[Diagnostic]) -> Iterator[Action]:
     seen: set[tuple[TextEdit, ...]] = set()
     for item in here:
         if item.rule in NEVER_SILENCED or item.path != checked.source.path:
@@ -84,7 +84,7 @@ def _ignores(checked: Checked, here: Sequence[Diagnostic]) -> Iterator[Action]:
             yield Action(f'Ignore "{item.rule}" here', QUICK_FIX, edits, item)
 
 
-def _is_harmless(checked: Checked, change: EntryAction) -> bool:
+def _is_harmless(checked: CheckedDocument, change: EntryAction) -> bool:
     """Whether the rules find nothing new after a change."""
     source = SourceFile(checked.source.path, edited(checked.source.text, change.edits))
     after = check(source, checked.project, checked, checked.kept)
@@ -92,7 +92,7 @@ def _is_harmless(checked: Checked, change: EntryAction) -> bool:
     return all((item.rule, item.entry, item.message) in before for item in after.shown)
 
 
-def fixed(checked: Checked) -> tuple[TextEdit, ...]:
+def fixed(checked: CheckedDocument) -> tuple[TextEdit, ...]:
     """The edit that fixes everything that can be fixed safely; as ``--fix`` of the command line does."""
 
     def check_again(source: SourceFile, kept: Kept | None) -> CheckedFile:

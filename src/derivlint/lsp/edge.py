@@ -6,9 +6,9 @@ from lsprotocol import types
 
 from derivlint.lint import TextEdit
 from derivlint.lsp.capabilities import Client
-from derivlint.lsp.checker import Checked
+from derivlint.lsp.checker import CheckedDocument
 from derivlint.lsp.documents import uri_of
-from derivlint.lsp.features.place import Place
+from derivlint.lsp.features.place import FilePlace
 from derivlint.lsp.positions import Positions
 from derivlint.lsp.view import View
 from derivlint.source import Span
@@ -25,7 +25,7 @@ class Edge:
         version: the editor's number of its text.
     """
 
-    def __init__(self, checked: Checked, client: Client, uri: str, version: int) -> None:
+    def __init__(self, checked: CheckedDocument, client: Client, uri: str, version: int) -> None:
         """Take a check and where it came from."""
         self.checked = checked
         self.analysis = checked.analysis
@@ -74,17 +74,17 @@ class Edge:
         """The line of an offset in the analysed text."""
         return self.position(offset).line
 
-    def uri_of(self, place: Place) -> str:
+    def uri_of(self, place: FilePlace) -> str:
         """The file of a place."""
         return self.uri if place.source.path == self.checked.source.path else uri_of(place.source.path)
 
-    def range_in(self, place: Place, span: Span) -> types.Range:
+    def range_in(self, place: FilePlace, span: Span) -> types.Range:
         """A range of the file of a place."""
         if place.source.path == self.checked.source.path:
             return self.range(span)
         return Positions(place.source, self.client.encoding).range(span)
 
-    def location(self, place: Place) -> types.Location:
+    def location(self, place: FilePlace) -> types.Location:
         """The location of a place."""
         return types.Location(self.uri_of(place), self.range_in(place, place.span))
 

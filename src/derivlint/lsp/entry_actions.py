@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.degree import Degree
-from derivlint.analysis.facts import Dependence
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.facts import Dependence
 from derivlint.lint import TextEdit
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DerivativeFormula, DispatchBody, Entry, Model, Role
 from derivlint.source import SourceFile, Span

@@ -15,7 +15,7 @@ from pygls.lsp.server import LanguageServer
 
 from derivlint import __version__
 from derivlint.lsp.capabilities import Client
-from derivlint.lsp.checker import Checked
+from derivlint.lsp.checker import CheckedDocument
 from derivlint.lsp.code_actions import FIX_ALL, KINDS, Action, actions, fixed
 from derivlint.lsp.diagnostics import SOURCE, Renderer, cannot_check
 from derivlint.lsp.edge import Edge
@@ -90,7 +90,7 @@ class DerivlintServer(LanguageServer):
 
     def render(self, file: OpenFile, outcome: Outcome) -> list[types.Diagnostic]:
         """The diagnostics of a file, of its present text."""
-        if not isinstance(outcome, Checked):
+        if not isinstance(outcome, CheckedDocument):
             return [cannot_check(outcome)]
         others = {source.path: source for source in outcome.project.loaded.sources}
         found = self._renderer.render(outcome.shown, file.document.uri, outcome.source, others)
@@ -98,7 +98,7 @@ class DerivlintServer(LanguageServer):
 
     async def tell(self, file: OpenFile, outcome: Outcome) -> None:
         """Tell the editor of a new outcome: by diagnostics, or by asking it to ask."""
-        if isinstance(outcome, Checked):
+        if isinstance(outcome, CheckedDocument):
             self.watch(outcome.project.files)
         if self.client.pulls:
             await self.refresh()
@@ -175,7 +175,7 @@ class DerivlintServer(LanguageServer):
         if file is None:
             return None
 
-        def answer(checked: Checked) -> R:
+        def answer(checked: CheckedDocument) -> R:
             return find(Edge(checked, self.client, uri, file.document.version))
 
         return await self.session.run(file, answer)
@@ -273,11 +273,11 @@ def create_server() -> DerivlintServer:
         if file is None:
             return types.RelatedFullDocumentDiagnosticReport(items=[])
         outcome = await server.session.outcome(file)
-        if isinstance(outcome, Checked):
+        if isinstance(outcome, CheckedDocument):
             server.watch(outcome.project.files)
             if outcome.result_id == params.previous_result_id:
                 return types.RelatedUnchangedDocumentDiagnosticReport(result_id=outcome.result_id)
-        result_id = outcome.result_id if isinstance(outcome, Checked) else None
+        result_id = outcome.result_id if isinstance(outcome, CheckedDocument) else None
         return types.RelatedFullDocumentDiagnosticReport(items=server.render(file, outcome), result_id=result_id)
 
     async def code_actions(params: types.CodeActionParams) -> list[types.CodeAction] | None:

@@ -9,7 +9,7 @@ from threading import Event
 from typing import TypeVar
 
 from derivlint.lint.engine.kept import Kept, Stopped
-from derivlint.lsp.checker import Checked, check
+from derivlint.lsp.checker import CheckedDocument, check
 from derivlint.lsp.documents import OpenDocument
 from derivlint.lsp.memory import Memory
 from derivlint.lsp.workspace import Project, Projects
@@ -25,7 +25,7 @@ ATTEMPTS = 5
 
 T = TypeVar("T")
 #: The check of a text, or why there is none.
-Outcome = Checked | str
+Outcome = CheckedDocument | str
 
 
 class OpenFile:
@@ -43,7 +43,7 @@ class OpenFile:
         self.is_checked = is_checked
         self.is_open = True
         self.outcome: Outcome | None = None
-        self.checked: Checked | None = None
+        self.checked: CheckedDocument | None = None
         #: the text that ``outcome`` is of, and how often configurations had been read
         self.outcome_of: tuple[SourceFile, int] | None = None
         #: the model of ``checked``, or of the check after it; earlier ones are discarded
@@ -150,7 +150,7 @@ class Session:
         if outcome is None:
             return
         file.outcome, file.outcome_of = outcome, (source, generation)
-        if isinstance(outcome, Checked):
+        if isinstance(outcome, CheckedDocument):
             file.checked = outcome
             self._rest_later(file)
 
@@ -186,7 +186,7 @@ class Session:
         await asyncio.sleep(REST)
         await asyncio.get_running_loop().run_in_executor(self._engine, self._memory.rest)
 
-    async def run(self, file: OpenFile, find: Callable[[Checked], T]) -> T | None:
+    async def run(self, file: OpenFile, find: Callable[[CheckedDocument], T]) -> T | None:
         """What a function finds in the present text, on the thread for checks; None where there is no check.
 
         The function is given the check with what is known of the present text, or of the last one that was YAML. Where
@@ -195,7 +195,7 @@ class Session:
         loop = asyncio.get_running_loop()
         for _ in range(ATTEMPTS):
             checked = await self.outcome(file)
-            if not isinstance(checked, Checked):
+            if not isinstance(checked, CheckedDocument):
                 return None
             found = await loop.run_in_executor(self._engine, _find_in, checked, find)
             if found is not None and self._is_current(file):
@@ -221,6 +221,6 @@ class Session:
         self._engine.shutdown(wait=False, cancel_futures=True)
 
 
-def _find_in(checked: Checked, find: Callable[[Checked], T]) -> tuple[T] | None:
+def _find_in(checked: CheckedDocument, find: Callable[[CheckedDocument], T]) -> tuple[T] | None:
     """What a function finds; None where a later text was checked meanwhile."""
     return None if checked.analysis.model.is_discarded else (find(checked),)

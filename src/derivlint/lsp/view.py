@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.regions import common_prefix, common_suffix
 from derivlint.source import SourceFile, Span
 
@@ -20,12 +20,12 @@ class View(Struct, frozen=True):
     """
 
     source: SourceFile
-    analysis: Analysis
+    analysis: DocumentAnalysis
     start: int
     end: int
 
     @classmethod
-    def of(cls, source: SourceFile, analysis: Analysis) -> View:
+    def of(cls, source: SourceFile, analysis: DocumentAnalysis) -> View:
         """The view of a text with what is known."""
         known = analysis.source.text
         if analysis.source is source or known == source.text:

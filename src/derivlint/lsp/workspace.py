@@ -12,9 +12,9 @@ from msgspec import Struct
 from derivlint import __version__
 from derivlint.lint import Diagnostic, Rule
 from derivlint.project.arguments import FILE_PATTERN
-from derivlint.project.baselines import BaselineFile
 from derivlint.project.errors import InputError
-from derivlint.project.finding_filter import FindingFilter
+from derivlint.project.filtering.baselines import BaselineFile
+from derivlint.project.filtering.finding_filter import FindingFilter
 from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for, problem_text
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOfFiles
 from derivlint.source import SourceFile

@@ -31,7 +31,7 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 from derivlint.source.comparison import Compared
 from derivlint.source.lazy import cached_property
-from derivlint.yaml_reader import Mapping, Node, Scalar
+from derivlint.yaml_reader import Mapping, Scalar, YamlNode
 
 if TYPE_CHECKING:
     from derivlint.cpp import Binding
@@ -98,7 +98,7 @@ class DerivativeFormula:
 
     __slots__ = ("__dict__", "body", "index", "key", "names", "value")
 
-    def __init__(self, body: DispatchBody, index: int, key: Scalar, value: Node) -> None:
+    def __init__(self, body: DispatchBody, index: int, key: Scalar, value: YamlNode) -> None:
         self.body = body
         self.index = index
         self.key = key
@@ -313,7 +313,7 @@ class Entry:
         "versions",
     )
 
-    def __init__(self, index: int, node: Node, syntax: EntrySyntax, operators: EntryContext | None = None) -> None:
+    def __init__(self, index: int, node: YamlNode, syntax: EntrySyntax, operators: EntryContext | None = None) -> None:
         self.index = index
         self.node = node
         self.operators = operators

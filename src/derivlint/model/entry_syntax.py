@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from derivlint.source import Span
-from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 if TYPE_CHECKING:
     from derivlint.schema.versions import EntryVersions
@@ -44,7 +44,7 @@ class FormProblem(Struct, frozen=True):
     """
 
     kind: FormProblemKind
-    node: Node
+    node: YamlNode
     key: str | None = None
 
 
@@ -86,7 +86,7 @@ class BodySyntax(Struct, frozen=True):
     key: str
     key_node: Scalar | None
     mapping: Mapping | None
-    pairs: tuple[tuple[Scalar, Node], ...] = ()
+    pairs: tuple[tuple[Scalar, YamlNode], ...] = ()
 
 
 class OutputDifferentiability(Struct, frozen=True):
@@ -100,11 +100,11 @@ class OutputDifferentiability(Struct, frozen=True):
     """
 
     key: Scalar
-    node: Node
+    node: YamlNode
     values: tuple[bool, ...] | None
     conditions: tuple[str, ...] | None
 
-    def value_node(self, index: int) -> Node:
+    def value_node(self, index: int) -> YamlNode:
         """The YAML node of one value; the whole node where it is not a list or has no such item."""
         if isinstance(self.node, Sequence) and index < len(self.node.items):
             return self.node.items[index]
@@ -136,9 +136,9 @@ class EntrySyntax(Struct, frozen=True):
 
     name: Scalar | None = None
     bodies: tuple[BodySyntax, ...] = ()
-    dispatch: Node | None = None
+    dispatch: YamlNode | None = None
     dispatch_key_node: Scalar | None = None
-    beside_dispatch: tuple[tuple[Scalar, Node], ...] = ()
+    beside_dispatch: tuple[tuple[Scalar, YamlNode], ...] = ()
     output_differentiability: OutputDifferentiability | None = None
     problems: tuple[FormProblem, ...] = ()
     misnamed: Scalar | None = None

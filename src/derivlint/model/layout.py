@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.schema.versions import ALL_VERSIONS
-from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 
 class Layout(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Layout(Struct, frozen=True):
     cpp: bool = True
     marks: frozenset[str] = frozenset()
 
-    def fitting(self, root: Node | None, text: str = "") -> Layout:
+    def fitting(self, root: YamlNode | None, text: str = "") -> Layout:
         """The layout of one file among those with this one.
 
         A plain list, which holds for one version, is a file of any project; a mapping whose key for entries holds a
@@ -71,13 +71,13 @@ class Layout(Struct, frozen=True):
             return plain
         return replace(marked, ignored=marked.ignored | self.ignored, elsewhere=(*marked.elsewhere, *self.elsewhere))
 
-    def list_in(self, root: Node | None) -> Node | None:
+    def list_in(self, root: YamlNode | None) -> YamlNode | None:
         """The node that should be the list of entries; None where it is not there."""
         if self.entries is None:
             return root
         return root.get(self.entries) if isinstance(root, Mapping) else None
 
-    def is_empty(self, root: Node | None) -> bool:
+    def is_empty(self, root: YamlNode | None) -> bool:
         """Whether a file names its versions, and has nothing below the key for entries."""
         node = self.list_in(root)
         has_versions = self.versions is not None and isinstance(root, Mapping) and root.get(self.versions) is not None

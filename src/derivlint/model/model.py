@@ -26,7 +26,7 @@ from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.schema.versions import FileVersions, file_versions
 from derivlint.source import SourceFile
-from derivlint.yaml_reader import Document, Node, Sequence
+from derivlint.yaml_reader import Document, Sequence, YamlNode
 from derivlint.yaml_reader.pieces import Pieces
 
 V = TypeVar("V")
@@ -80,7 +80,7 @@ class _Entries(Seq[Entry]):
             yield self[index]
 
 
-class Fact(Struct, frozen=True):
+class RecordedFact(Struct, frozen=True):
     """A fact of the file as a whole or of one entry: plain data, with what was looked up for it."""
 
     value: Plain
@@ -152,9 +152,9 @@ class Model(Answers):
         self._indexes: dict[EntryIndex[Any], dict[str, list[tuple[int, Any]]]] = {}
         self._entries_in: dict[tuple[str, str], tuple[Entry, ...]] = {}
         #: the facts of the file that were asked for
-        self.facts: dict[Read, Fact] = {}
+        self.facts: dict[Read, RecordedFact] = {}
         #: the facts of entries that were asked for, by name and index
-        self.entry_facts: dict[str, dict[int, Fact]] = {}
+        self.entry_facts: dict[str, dict[int, RecordedFact]] = {}
         self.all_entries: Seq[Entry] = ()
         self.entries: Seq[Entry] = ()
         self._read()
@@ -232,7 +232,7 @@ class Model(Answers):
         known = self.facts.get(read)
         if known is None:
             value, reads = self.recorded(find, self, key)
-            known = self.facts[read] = Fact(cast("Plain", value), reads)
+            known = self.facts[read] = RecordedFact(cast("Plain", value), reads)
         return cast("V", known.value)
 
     def entry_fact(self, find: Callable[[Model, Entry], V], entry: Entry) -> V:
@@ -241,7 +241,7 @@ class Model(Answers):
         found = known.get(entry.index)
         if found is None:
             value, reads = self.recorded(find, self, entry)
-            found = known[entry.index] = Fact(cast("Plain", value), reads)
+            found = known[entry.index] = RecordedFact(cast("Plain", value), reads)
         if found.reads:
             self.use(found.reads)
         return cast("V", found.value)
@@ -383,7 +383,7 @@ class Model(Answers):
                 if problem.info.source.index == entry.index:
                     yield problem
 
-    def is_explained(self, node: Node) -> bool:
+    def is_explained(self, node: YamlNode) -> bool:
         """Whether a problem of the YAML speaks of this node, so that nothing more is to be said of its form."""
         problems = self.document.problems
         # they are sorted by where they begin

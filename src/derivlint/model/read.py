@@ -16,7 +16,7 @@ from derivlint.model.layout import PLAIN, Layout
 from derivlint.schema import SchemaError, parse_schema
 from derivlint.schema.versions import FileVersions, entry_versions, file_versions
 from derivlint.source import SourceFile
-from derivlint.yaml_reader import Document, Mapping, Node, Pair, Scalar, Sequence, read_yaml
+from derivlint.yaml_reader import Document, Mapping, Pair, Scalar, Sequence, YamlNode, read_yaml
 
 NAME = "name"
 DISPATCH = "dispatch"
@@ -54,7 +54,9 @@ def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
                 yield node.callee.parts[-1].identifier, len(node.args)
 
 
-def read_entries(root: Node | None, layout: Layout = PLAIN, operators: EntryContext | None = None) -> Iterator[Entry]:
+def read_entries(
+    root: YamlNode | None, layout: Layout = PLAIN, operators: EntryContext | None = None
+) -> Iterator[Entry]:
     """The entries of a file's list."""
     node = layout.list_in(root)
     versions = file_versions(root, layout.versions)
@@ -65,7 +67,7 @@ def read_entries(root: Node | None, layout: Layout = PLAIN, operators: EntryCont
 
 def read_entry(
     index: int,
-    node: Node,
+    node: YamlNode,
     layout: Layout = PLAIN,
     versions: FileVersions | None = None,
     operators: EntryContext | None = None,
@@ -74,7 +76,7 @@ def read_entry(
     return Entry(index, node, read_syntax(node, layout, versions), operators)
 
 
-def read_syntax(node: Node, layout: Layout = PLAIN, versions: FileVersions | None = None) -> EntrySyntax:
+def read_syntax(node: YamlNode, layout: Layout = PLAIN, versions: FileVersions | None = None) -> EntrySyntax:
     """What one item of the list is made of, whatever it is."""
     holds = None
     if versions is not None:
@@ -156,7 +158,7 @@ def _first_of_each(mapping: Mapping, problems: list[FormProblem], until: str | N
     return pairs
 
 
-def _read_dispatch(node: Node, problems: list[FormProblem]) -> tuple[BodySyntax, ...]:
+def _read_dispatch(node: YamlNode, problems: list[FormProblem]) -> tuple[BodySyntax, ...]:
     if not isinstance(node, Mapping):
         problems.append(FormProblem(FormProblemKind.DISPATCH_TYPE, node))
         return ()
@@ -172,7 +174,7 @@ def _read_dispatch(node: Node, problems: list[FormProblem]) -> tuple[BodySyntax,
     return tuple(bodies)
 
 
-def _formulas(pairs: list[Pair], problems: list[FormProblem]) -> tuple[tuple[Scalar, Node], ...]:
+def _formulas(pairs: list[Pair], problems: list[FormProblem]) -> tuple[tuple[Scalar, YamlNode], ...]:
     found = []
     for key, value in pairs:
         assert isinstance(key, Scalar)
@@ -202,7 +204,7 @@ def _read_output_differentiability(
     key, node = pair.key, pair.value
     assert isinstance(key, Scalar)
 
-    def wrong(kind: FormProblemKind, where: Node) -> OutputDifferentiability:
+    def wrong(kind: FormProblemKind, where: YamlNode) -> OutputDifferentiability:
         problems.append(FormProblem(kind, where, key.value))
         return OutputDifferentiability(key, node, None, None)
 
@@ -221,7 +223,7 @@ def _read_output_differentiability(
         return wrong(FormProblemKind.OUTPUT_DIFFERENTIABILITY_IGNORED, node)
     values: list[bool] = []
     strings: list[str] = []
-    odd: list[Node] = []
+    odd: list[YamlNode] = []
     for item in node.items:
         truth = _truth(item) if isinstance(item, Scalar) else None
         if isinstance(item, Scalar) and item.kind == "str":

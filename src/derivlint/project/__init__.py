@@ -1,6 +1,7 @@
 """Everything around a check: configuration, files, operators, cache, and checking one file.
 
 Begin with :mod:`derivlint.project.check`: ``check_source`` is the one way from a text to findings. ``settings`` reads
-the configuration, ``files`` finds derivatives files, ``operators`` the native functions and headers, ``cache`` keeps
-results, ``fixing`` fixes files, ``untrusted`` restricts what a hostile repository can do.
+the configuration, ``files`` finds derivatives files, ``operators`` the native functions and headers, ``filtering``
+decides what is left of the findings, ``caching`` keeps them, ``fixing`` fixes files, ``untrusted`` restricts what a
+hostile repository can do.
 """

@@ -14,9 +14,9 @@ from derivlint.lint.suppressions.suppression import suppressions_of
 from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.model import Model, build_model
 from derivlint.project.errors import InputError
-from derivlint.project.finding_filter import FindingFilter, rule_names
-from derivlint.project.findings import Findings
-from derivlint.project.outcome import judge
+from derivlint.project.filtering.finding_filter import FindingFilter, rule_names
+from derivlint.project.filtering.findings import Findings
+from derivlint.project.filtering.outcome import judge
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile

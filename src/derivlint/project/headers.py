@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from derivlint.project.cache import Row, cached
+from derivlint.project.caching.cache import Row, cached
 from derivlint.project.errors import InputError
-from derivlint.schema.natives import HeaderProblem, HelperBodies, HelperBody
+from derivlint.schema.natives import HelperBodies, HelperBody, UnreadablePart
 from derivlint.source import SourceError, SourceFile, Span
 
 _TEXTS = {"*": str}
@@ -53,7 +53,7 @@ class Header(Struct, frozen=True):
 
     source: SourceFile
     declarations: Mapping[str, Any]
-    problems: tuple[HeaderProblem, ...]
+    problems: tuple[UnreadablePart, ...]
 
 
 def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
@@ -74,7 +74,7 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
             # what someone else has put into the cache
             declarations, listed = read()
         problems = tuple(
-            HeaderProblem(source, message, Span(start, end), *more) for message, start, end, *more in listed
+            UnreadablePart(source, message, Span(start, end), *more) for message, start, end, *more in listed
         )
         found.append(Header(source, declarations, problems))
     return found

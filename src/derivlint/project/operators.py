@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from derivlint.lint.wording import quoted_list
 from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
-from derivlint.project.cache import Row, cached
+from derivlint.project.caching.cache import Row, cached
 from derivlint.project.errors import InputError
 from derivlint.project.globs import expanded
 from derivlint.project.headers import Header, merged, read_bodies, read_headers

@@ -7,8 +7,8 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.analysis.differentiability import Answer
-from derivlint.analysis.differentiability_coverage import Aspect, CoverageOfModel
+from derivlint.analysis.differentiability.coverage import Aspect, CoverageOfModel
+from derivlint.analysis.differentiability.operators import Answer
 from derivlint.analysis.siblings import common_name
 from derivlint.lint.changes import said
 from derivlint.model import DispatchBody, Entry, Model
@@ -16,7 +16,7 @@ from derivlint.review.shape import shape_of_text
 from derivlint.schema import NativeFunction
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping as YamlMapping
-from derivlint.yaml_reader import Node, Scalar, Sequence
+from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
 
 class Status(Enum):
@@ -158,7 +158,7 @@ def _texts(entry: Entry) -> dict[tuple[str | None, str], str]:
     return found
 
 
-def _written(node: Node) -> str:
+def _written(node: YamlNode) -> str:
     """A YAML value in one line."""
     if isinstance(node, Scalar):
         return _line(node.value)

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from msgspec import Struct
 
-from derivlint.emit.emission import Mode
+from derivlint.emit.emission import EmissionMode
 from derivlint.emit.extension import target_name
 from derivlint.emit.manifest import AUTHORS, FORMAT, MANIFEST, MAX_BYTES, PENDING
 from derivlint.emit.python_bindings import is_binding
@@ -74,7 +74,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise ManifestError(f'"{path}" is not JSON: {error}') from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ManifestError(f'"{path}" is not of format {FORMAT}; emit the extension again')
-    if content.get("mode") != Mode.EXTENSION.value:
+    if content.get("mode") != EmissionMode.EXTENSION.value:
         raise ManifestError(f'"{folder}" was emitted for a build of PyTorch, not as an extension')
     if PENDING in content:
         raise ManifestError(f'"{folder}" was not written to the end; emit the extension again')

@@ -26,7 +26,7 @@ class NativeProblem(NamedTuple):
     help: str | None
 
 
-class HeaderProblem(NamedTuple):
+class UnreadablePart(NamedTuple):
     """A part of a C++ header that could not be read.
 
     Attributes:
@@ -123,7 +123,7 @@ class NativeFunctions:
         self.version = version
         self.declarations = declarations
         self.declarations_complete = False
-        self.header_problems: tuple[HeaderProblem, ...] = ()
+        self.header_problems: tuple[UnreadablePart, ...] = ()
         self._read_bodies: Callable[[], HelperBodies | None] = lambda: None
         self.autograd_keys = tuple(autograd_keys)
         self.known_tags = None if known_tags is None else frozenset(known_tags)
@@ -155,7 +155,7 @@ class NativeFunctions:
         other.of_version = lambda version: self.of_version(version).all_declared()
         return other
 
-    def with_header_problems(self, problems: Iterable[HeaderProblem]) -> NativeFunctions:
+    def with_header_problems(self, problems: Iterable[UnreadablePart]) -> NativeFunctions:
         """The same functions, whose declarations come from headers that could be read in part only."""
         other = copy(self)
         other.header_problems = tuple(problems)

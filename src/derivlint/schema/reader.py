@@ -20,7 +20,7 @@ from derivlint.schema.native_function import DEFAULT_NAMESPACE, NativeFunction
 from derivlint.schema.natives import NativeFunctions, NativeProblem
 from derivlint.schema.versions import ALL_VERSIONS, FileVersions, entry_versions, file_versions
 from derivlint.source import SourceFile, Span
-from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence, read_yaml
+from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 
 #: The dispatch key of out-of-tree backends.
 OUT_OF_TREE_KEYS = ("PrivateUse1",)
@@ -116,7 +116,7 @@ def _mark_own_operators(functions: Iterable[NativeFunction]) -> None:
                 function.in_cpp_api = False
 
 
-def _read_root(source: SourceFile, problems: list[NativeProblem]) -> Node | None:
+def _read_root(source: SourceFile, problems: list[NativeProblem]) -> YamlNode | None:
     document = read_yaml(source)
     problems.extend(NativeProblem(source, p.message, p.span, p.help) for p in document.problems)
     return document.root
@@ -180,7 +180,7 @@ def _read_list(
         yield function, func.span
 
 
-def _versions_of(fields: Mapping_[str, Node], versions: FileVersions) -> frozenset[str] | None:
+def _versions_of(fields: Mapping_[str, YamlNode], versions: FileVersions) -> frozenset[str] | None:
     """The versions for which one of the fields, which stand for kinds of kernels, declares an operator; None for all.
 
     A field that says something else than versions has a problem as such.
@@ -200,7 +200,7 @@ def _split_namespace(func: str) -> tuple[str, str, int]:
     return func[offset:], namespace.strip(), offset
 
 
-def _facts(fields: dict[str, Node]) -> dict[str, Any]:
+def _facts(fields: dict[str, YamlNode]) -> dict[str, Any]:
     """The arguments of ``NativeFunction`` for the fields of an entry; a value of the wrong type counts as absent."""
     facts: dict[str, Any] = {}
     for name, node in fields.items():
@@ -239,11 +239,11 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(_split(text))
 
 
-def _names_of_text(node: Node) -> frozenset[str]:
+def _names_of_text(node: YamlNode) -> frozenset[str]:
     return _names(node.value) if isinstance(node, Scalar) else frozenset({"function"})
 
 
-def _strings(node: Node) -> list[str]:
+def _strings(node: YamlNode) -> list[str]:
     """A string or a list of strings."""
     nodes = node.items if isinstance(node, Sequence) else (node,)
     return [sys.intern(item.value) for item in nodes if isinstance(item, Scalar)]

@@ -10,7 +10,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 NEWEST = "newest"
 #: The key with the names of all versions, and what stands for all of them.
@@ -40,7 +40,7 @@ class VersionProblem(Struct, frozen=True):
     """
 
     kind: VersionProblemKind
-    node: Node
+    node: YamlNode
     name: str | None = None
 
 
@@ -70,7 +70,7 @@ class EntryVersions(Struct, frozen=True):
     problems: tuple[VersionProblem, ...] = ()
 
 
-def file_versions(root: Node | None, word: str | None) -> FileVersions | None:
+def file_versions(root: YamlNode | None, word: str | None) -> FileVersions | None:
     """The versions that a file serves, None for a file without versions.
 
     Args:
@@ -88,7 +88,7 @@ def file_versions(root: Node | None, word: str | None) -> FileVersions | None:
     return FileVersions(word, tuple(names))
 
 
-def entry_versions(node: Node | None, known: FileVersions) -> EntryVersions:
+def entry_versions(node: YamlNode | None, known: FileVersions) -> EntryVersions:
     """The versions for which an entry holds.
 
     Args:
@@ -116,7 +116,7 @@ def _named(node: Scalar, known: FileVersions) -> EntryVersions:
     return EntryVersions(names if names or not problems else known.names, problems)
 
 
-def _ranged(first: Node, last: Node, known: FileVersions) -> EntryVersions:
+def _ranged(first: YamlNode, last: YamlNode, known: FileVersions) -> EntryVersions:
     problems = []
     places = []
     for node in (first, last):
@@ -142,7 +142,7 @@ def _place(word: str, known: FileVersions) -> int | None:
     return known.names.index(word) if word in known.names else None
 
 
-def _texts(node: Node) -> list[str]:
+def _texts(node: YamlNode) -> list[str]:
     """The texts of a list; empty where something else is among them."""
     items = node.items if isinstance(node, Sequence) else ()
     texts = [item.value for item in items if isinstance(item, Scalar)]

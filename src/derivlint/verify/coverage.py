@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from derivlint.verify.code.functions import FormulaFunction
-from derivlint.verify.outcome import Checked, Outcome
+from derivlint.verify.outcome import Checked, RunOutcome
 
 #: What of a condition is reached, by the bit that says so; of masks, elements that are selected and such that are not.
 _ARMS = ((1, "true", "selects"), (2, "false", "leaves out"))
@@ -29,7 +29,7 @@ class Reached(Struct, frozen=True):
     missing: tuple[str, ...]
 
 
-def coverage(outcome: Outcome) -> list[Reached]:
+def coverage(outcome: RunOutcome) -> list[Reached]:
     """What was reached of each formula that a function could be made of, in the order of the file."""
     return [_reached(each, outcome.checked.get(each.described.operator)) for each in outcome.collected.functions]
 

@@ -22,13 +22,13 @@ from derivlint.verify.comparison.failures import (
     WRONG_SHAPE,
     WRONG_VJP,
 )
-from derivlint.verify.comparison.verdicts import Verdict
+from derivlint.verify.comparison.verdicts import FindingVerdict
 from derivlint.verify.known import what_is_known
-from derivlint.verify.outcome import Outcome
+from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.unchecked import Why
 
 
-class Judged(Struct, frozen=True):
+class JudgedFinding(Struct, frozen=True):
     """A finding with what became of it.
 
     Attributes:
@@ -37,10 +37,10 @@ class Judged(Struct, frozen=True):
     """
 
     diagnostic: Diagnostic
-    verdict: Verdict | None
+    verdict: FindingVerdict | None
 
 
-def judged_findings(model: Model, outcome: Outcome) -> list[Judged]:
+def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
     """All findings, by place, with what became of them."""
     functions = {each.described.number: each for each in outcome.functions}
     found = []
@@ -51,7 +51,7 @@ def judged_findings(model: Model, outcome: Outcome) -> list[Judged]:
             continue
         said = f"the compiler refuses the code that is made of this: {message}"
         verdict = _verdict_of_refusal(function, outcome)
-        found.append(Judged(_found(model, function, COMPILER_ERROR, said, None, Severity.ERROR), verdict))
+        found.append(JudgedFinding(_found(model, function, COMPILER_ERROR, said, None, Severity.ERROR), verdict))
     successors = _successors(outcome)
     wrong = {
         id(functions[each["failure"]].written.body)
@@ -64,12 +64,12 @@ def judged_findings(model: Model, outcome: Outcome) -> list[Judged]:
             # an automatic forward formula is derived from the backward formula, which is reported already
             continue
         rule = failure["rule"]
-        verdict = Verdict(failure["verdict"]) if failure["verdict"] else None
-        agreed = Severity.WARNING if verdict is Verdict.NEW else Severity.INFO
+        verdict = FindingVerdict(failure["verdict"]) if failure["verdict"] else None
+        agreed = Severity.WARNING if verdict is FindingVerdict.NEW else Severity.INFO
         severity = agreed if rule == OTHER_CONVENTION else Severity.ERROR
         message = _message(failure, function)
         help = _help(failure, function, verdict)
-        found.append(Judged(_found(model, function, rule, message, help, severity), verdict))
+        found.append(JudgedFinding(_found(model, function, rule, message, help, severity), verdict))
     for death in outcome.deaths:
         if death["why"] != Why.CRASHED.value:
             # nothing that is known to be the formula's fault
@@ -77,21 +77,21 @@ def judged_findings(model: Model, outcome: Outcome) -> list[Judged]:
         of_operator = [each for each in functions.values() if each.described.operator == death["died"]]
         function = functions.get(death["function"], of_operator[0])
         said = f"checking this ended the process: {death['reason']}"
-        verdict = Verdict(death["verdict"]) if death.get("verdict") else None
-        found.append(Judged(_found(model, function, CRASH, said, None, Severity.ERROR), verdict))
+        verdict = FindingVerdict(death["verdict"]) if death.get("verdict") else None
+        found.append(JudgedFinding(_found(model, function, CRASH, said, None, Severity.ERROR), verdict))
     return sorted(found, key=lambda item: item.diagnostic)
 
 
-def _verdict_of_refusal(function: FormulaFunction, outcome: Outcome) -> Verdict | None:
+def _verdict_of_refusal(function: FormulaFunction, outcome: RunOutcome) -> FindingVerdict | None:
     """Whether the compiler refused the formula of the earlier version, too."""
     if outcome.base is None:
         return None
     earlier = outcome.base.get(function.described.operator, ())
     is_known = any(each.number in outcome.refused and corresponds(each, function.described) for each in earlier)
-    return Verdict.UNCHANGED if is_known else Verdict.NEW
+    return FindingVerdict.UNCHANGED if is_known else FindingVerdict.NEW
 
 
-def _successors(outcome: Outcome) -> dict[int, FormulaFunction]:
+def _successors(outcome: RunOutcome) -> dict[int, FormulaFunction]:
     """The functions by their numbers; for one of the earlier version what took its place."""
     found = {each.described.number: each for each in outcome.collected.functions}
     for operator, functions in (outcome.base or {}).items():
@@ -153,13 +153,13 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     return f'the gradient of "{what}" has the norm {given} with an undefined gradient, {expected} with zeros'
 
 
-def _help(failure: dict[str, Any], function: FormulaFunction, verdict: Verdict | None) -> str:
+def _help(failure: dict[str, Any], function: FormulaFunction, verdict: FindingVerdict | None) -> str:
     times = f"{failure['count']} of {counted(failure['points'], 'input')}"
     before = f", at {failure['before']} more as before" if failure["before"] else ""
     text = f"at {times}{before}, the smallest ({failure['label']}): {failure['inputs']}"
     if function.described.operator != function.written.entry.operator:
         text = f'run as "{function.described.operator}"; {text}'
-    if verdict is Verdict.NEW:
+    if verdict is FindingVerdict.NEW:
         return text
     known = what_is_known(function.described.operator, function.written.key_text, failure["rule"])
     return f"{known}; {text}" if known else text

@@ -37,7 +37,7 @@ class Checked(Struct, frozen=True):
     reason: str = ""
 
 
-class Outcome(Struct):
+class RunOutcome(Struct):
     """What a run found.
 
     Attributes:

@@ -9,7 +9,7 @@ from derivlint.verify.code.functions import BACKWARD, FORWARD, Described
 from derivlint.verify.comparison.failures import INCONSISTENT, MASK_IGNORED, OTHER_CONVENTION, WRONG_SECOND
 from derivlint.verify.comparison.numeric import tensors
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import Point, is_inexact, overload_of
+from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of
 
 #: Larger inputs are not written down.
 LARGEST = 64
@@ -43,7 +43,7 @@ _ONLY_FORWARD = ", check_forward_ad=True, check_backward_ad=False, check_undefin
 _COARSE = ", eps=3e-2, atol=2e-2, rtol=2e-2"
 
 
-def reproduction(described: Described, point: Point, rule: str, what: str) -> str:
+def reproduction(described: Described, point: SamplePoint, rule: str, what: str) -> str:
     """The script; empty where the input is too large or of another layout, or is written to.
 
     Args:

@@ -18,13 +18,13 @@ from derivlint.compiler.children import ended_by_interrupt
 from derivlint.emit.emission import Helpers
 from derivlint.model import Model
 from derivlint.verify.base import Base, Paired, is_unchanged, paired
-from derivlint.verify.code.engine import Compiled, EngineError, compiled
+from derivlint.verify.code.engine import CompiledFunctions, EngineError, compiled
 from derivlint.verify.code.functions import FormulaFunction, collect
-from derivlint.verify.comparison.verdicts import Verdict
+from derivlint.verify.comparison.verdicts import FindingVerdict
 from derivlint.verify.errors import StoppedError, VerifyError
 from derivlint.verify.inputs.points import CPU
 from derivlint.verify.newer import needs_newer, operator_since
-from derivlint.verify.outcome import Outcome
+from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.processes.journal import Journal
 from derivlint.verify.processes.keeping import workplace
 from derivlint.verify.processes.process import IDLE, Server
@@ -65,7 +65,7 @@ ORDINARY = Effort(10, 4, 20, 110, 1)
 THOROUGH = Effort(16, 6, 24, 200, 2)
 
 
-class Options(Struct, frozen=True):
+class RunOptions(Struct, frozen=True):
     """What a run is to do.
 
     Attributes:
@@ -102,10 +102,10 @@ def processors() -> int:
 def verify(
     model: Model,
     operators: Iterable[str] | None,
-    options: Options,
+    options: RunOptions,
     progress: Progress = lambda what: None,
     base: Base | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Check the formulas of a model.
 
     Args:
@@ -122,7 +122,7 @@ def verify(
         VerifyError: what the run needs is missing.
     """
     collected = collect(model, None if operators is None else set(operators))
-    outcome = Outcome(collected, tuple(collected.functions))
+    outcome = RunOutcome(collected, tuple(collected.functions))
     for name in collected.unknown:
         since = operator_since(name, model.natives)
         outcome.newer[name] = f"PyTorch has it since {since}" if since else "the installed PyTorch has no such operator"
@@ -141,7 +141,7 @@ def verify(
 
 
 def _verify(
-    model: Model, place: Path, outcome: Outcome, options: Options, progress: Progress, base: Base | None
+    model: Model, place: Path, outcome: RunOutcome, options: RunOptions, progress: Progress, base: Base | None
 ) -> None:
     collected = outcome.collected
     earlier = None if base is None else paired(collected.functions, base, options.helpers)
@@ -177,8 +177,8 @@ def _verify(
 def _engine(
     model: Model,
     place: Path,
-    outcome: Outcome,
-    options: Options,
+    outcome: RunOutcome,
+    options: RunOptions,
     progress: Progress,
     base: Base | None,
     earlier: Paired | None,
@@ -195,7 +195,7 @@ def _engine(
         outcome.left_out = {**outcome.left_out, **before.refused}
         return {"formulas": [each.to_json() for each in (*translated.formulas, *before.formulas)]}
 
-    def library(wanted: Sequence[FormulaFunction], helpers: Helpers | None) -> Compiled:
+    def library(wanted: Sequence[FormulaFunction], helpers: Helpers | None) -> CompiledFunctions:
         return compiled(model, wanted, place, helpers=helpers, compiler=options.compiler, progress=progress)
 
     helpers_before = base.helpers if base is not None else None
@@ -220,7 +220,7 @@ def _engine(
     return {"libraries": [str(part.library) for part in made], "place": str(place)}
 
 
-def _described(earlier: Paired, outcome: Outcome) -> dict[str, list[dict[str, Any]]]:
+def _described(earlier: Paired, outcome: RunOutcome) -> dict[str, list[dict[str, Any]]]:
     """The functions of the base that could be made, by operator; the outcome records what was refused there."""
     missing = outcome.refused.keys() | outcome.left_out.keys()
     outcome.base = earlier.operators
@@ -230,7 +230,7 @@ def _described(earlier: Paired, outcome: Outcome) -> dict[str, list[dict[str, An
     }
 
 
-def _judge_deaths(task: dict[str, Any], outcome: Outcome) -> None:
+def _judge_deaths(task: dict[str, Any], outcome: RunOutcome) -> None:
     """Find out which crashes are new: the functions of the base are run alone where a child crashed."""
     crashed = {death["died"]: death for death in outcome.deaths if death["why"] == Why.CRASHED.value}
     functions = {each.described.number: each.described for each in outcome.functions}
@@ -239,19 +239,19 @@ def _judge_deaths(task: dict[str, Any], outcome: Outcome) -> None:
     for operator, death in crashed.items():
         own = [each for each in functions.values() if each.operator == operator]
         earlier = (outcome.base or {}).get(operator, ())
-        death["verdict"] = Verdict.UNCHANGED.value if is_unchanged(own, earlier) else Verdict.NEW.value
-        if death["verdict"] == Verdict.NEW.value:
+        death["verdict"] = FindingVerdict.UNCHANGED.value if is_unchanged(own, earlier) else FindingVerdict.NEW.value
+        if death["verdict"] == FindingVerdict.NEW.value:
             again += base.get(operator, [])
     if not again:
         return
     with Server() as server:
         for message in server.work({**task, "functions": again, "base": None}):
             if "died" in message and message["died"] in crashed:
-                crashed[message["died"]]["verdict"] = Verdict.UNCHANGED.value
+                crashed[message["died"]]["verdict"] = FindingVerdict.UNCHANGED.value
 
 
 def _work(
-    server: Server, task: dict[str, Any], place: Path, outcome: Outcome, resume: bool, progress: Progress
+    server: Server, task: dict[str, Any], place: Path, outcome: RunOutcome, resume: bool, progress: Progress
 ) -> None:
     """Have all operators checked that a run which was broken off has left."""
     journal = Journal(place / _journal_name(task), resume=resume)

@@ -5,8 +5,8 @@ Begin with :mod:`derivlint.yaml_reader.reader`. ``lines`` reads items in plain s
 ``pieces`` cuts a file into items for incremental checks.
 """
 
-from derivlint.yaml_reader.nodes import Mapping, Node, Pair, Scalar, Sequence
+from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, Sequence, YamlNode
 from derivlint.yaml_reader.problems import YamlProblem
 from derivlint.yaml_reader.reader import Document, read_yaml
 
-__all__ = ["Document", "Mapping", "Node", "Pair", "Scalar", "Sequence", "YamlProblem", "read_yaml"]
+__all__ = ["Document", "Mapping", "Pair", "Scalar", "Sequence", "YamlNode", "YamlProblem", "read_yaml"]

@@ -8,7 +8,7 @@ from derivlint.source import Span
 from derivlint.yaml_reader.decode import BREAKS
 from derivlint.yaml_reader.items import several_documents
 from derivlint.yaml_reader.kinds import YAML_TAG, construct_problem, kind_of_tag
-from derivlint.yaml_reader.nodes import Mapping, Node, Pair, Scalar, ScalarStyle, Sequence
+from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, ScalarStyle, Sequence, YamlNode
 from derivlint.yaml_reader.problems import ReadError, YamlProblem, YamlProblemKind
 from derivlint.yaml_reader.text import line_end, quote, skip_properties, token_end
 
@@ -44,7 +44,7 @@ class NodeBuilder:
         count: how many nodes there are, those of other parts of the file included.
     """
 
-    def __init__(self, text: str, base: int, anchors: dict[str, Node], count: int = 0) -> None:
+    def __init__(self, text: str, base: int, anchors: dict[str, YamlNode], count: int = 0) -> None:
         self.text = text
         self.base = base
         self.anchors = anchors
@@ -53,7 +53,7 @@ class NodeBuilder:
         self._extents: dict[int, tuple[int, int]] = {}
         self._aliased = 0
 
-    def build(self, source: EventSource) -> Node | None:
+    def build(self, source: EventSource) -> YamlNode | None:
         """The root node, or None for a text without any.
 
         Raises:
@@ -65,8 +65,8 @@ class NodeBuilder:
         anchors = self.anchors
         next_event = source.get_event
         # Frames of open collections: (node, its children so far).
-        stack: list[tuple[Mapping | Sequence, list[Node]]] = []
-        root: list[Node] = []
+        stack: list[tuple[Mapping | Sequence, list[YamlNode]]] = []
+        root: list[YamlNode] = []
         children = root
         document_seen = False
         count = self.count
@@ -74,7 +74,7 @@ class NodeBuilder:
         while True:
             event: Any = next_event()
             name = event.__class__.__name__
-            node: Node
+            node: YamlNode
             if name == "ScalarEvent":
                 begin = start = event.start_mark.index + base
                 last_end = event.end_mark.index + base
@@ -151,7 +151,7 @@ class NodeBuilder:
         self.count = count
         return root[0] if root else None
 
-    def _resolve(self, name: str, span: Span, depth: int) -> Node:
+    def _resolve(self, name: str, span: Span, depth: int) -> YamlNode:
         """The node that the alias at ``span`` stands for."""
         node = self.anchors.get(name)
         if node is None:
@@ -184,13 +184,13 @@ class NodeBuilder:
             )
         return node
 
-    def _extent(self, node: Node) -> tuple[int, int]:
+    def _extent(self, node: YamlNode) -> tuple[int, int]:
         """How many nodes ``node`` is with all its aliases written out, and how many levels of collections."""
         extents = self._extents
         todo = [node]
         while todo:
             top = todo[-1]
-            inner: list[Node] = []
+            inner: list[YamlNode] = []
             if isinstance(top, Sequence):
                 inner = list(top.items)
             elif isinstance(top, Mapping):
@@ -225,7 +225,7 @@ class NodeBuilder:
         if reason is not None:
             self._report(scalar.span, f"{quote(scalar.value)} {reason}, as its tag {quote(_short(tag))} demands")
 
-    def _report_tag(self, begin: int, node: Node, what: str) -> None:
+    def _report_tag(self, begin: int, node: YamlNode, what: str) -> None:
         """Report the tag among the properties that begin at ``begin``."""
         tag = node.tag
         assert tag is not None

@@ -155,7 +155,7 @@ def _unescape(text: str, offset: int, width: int) -> str:
         return ""
 
 
-class _Line(NamedTuple):
+class _DecodedLine(NamedTuple):
     """A line of a block scalar: where it starts, its text after leading spaces, and its line end."""
 
     start: int
@@ -210,13 +210,13 @@ def _next_break() -> re.Pattern[str]:
     return re.compile(f"[{BREAKS}]")
 
 
-def _lines(text: str, offset: int) -> Iterator[_Line]:
+def _lines(text: str, offset: int) -> Iterator[_DecodedLine]:
     while offset < len(text):
         end = _line_end(text, offset)
         first = offset
         while first < end and text[first] == " ":
             first += 1
-        yield _Line(offset, first, end)
+        yield _DecodedLine(offset, first, end)
         offset = break_end(text, end)
 
 

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 from derivlint.source import Span
 from derivlint.yaml_reader.kinds import resolve_kind
-from derivlint.yaml_reader.nodes import Mapping, Node, Pair, Scalar, ScalarStyle, Sequence
+from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, ScalarStyle, Sequence, YamlNode
 
 # A value's blanks at the end, before a comment, are matched as its part.
 _TEXT: Final = r'[ !"$-9;-~]*'
@@ -237,7 +237,7 @@ class LineReader:
 
     def _value(
         self, style: int, value: str, start: int, end: int, offset: int, listed: tuple[tuple[int, str, int, int], ...]
-    ) -> Node:
+    ) -> YamlNode:
         text = self.text
         if style == _EMPTY:
             return Mapping(start, end, None, True)

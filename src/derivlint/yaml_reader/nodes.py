@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ScalarStyle: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
 
 
-class Node:
+class YamlNode:
     """A node and its range in the file.
 
     An aliased node is one shared object, with the place of its anchor. Properties (``&anchor``, ``!tag``) come before
@@ -38,7 +38,7 @@ class Node:
         return Span(self.start, self.end)
 
 
-class Scalar(Node):
+class Scalar(YamlNode):
     """A scalar: its decoded text, and where in the file each decoded character comes from.
 
     Attributes:
@@ -137,7 +137,7 @@ class Scalar(Node):
         return place
 
 
-class Sequence(Node):
+class Sequence(YamlNode):
     """A list.
 
     Attributes:
@@ -152,7 +152,7 @@ class Sequence(Node):
         self.end = end
         self.tag = tag
         self.flow = flow
-        self.items: tuple[Node, ...] = ()
+        self.items: tuple[YamlNode, ...] = ()
 
     def __repr__(self) -> str:
         return f"Sequence({len(self.items)} items, {self.start}:{self.end})"
@@ -161,8 +161,8 @@ class Sequence(Node):
 class Pair(NamedTuple):
     """A key and its value."""
 
-    key: Node
-    value: Node
+    key: YamlNode
+    value: YamlNode
 
     @property
     def span(self) -> Span:
@@ -172,7 +172,7 @@ class Pair(NamedTuple):
         )
 
 
-class Mapping(Node):
+class Mapping(YamlNode):
     """A mapping.
 
     Attributes:
@@ -200,12 +200,12 @@ class Mapping(Node):
                 return pair
         return None
 
-    def get(self, name: str) -> Node | None:
+    def get(self, name: str) -> YamlNode | None:
         """The value of the last pair whose key is the string ``name``."""
         pair = self.find(name)
         return None if pair is None else pair.value
 
-    def scalars(self) -> Iterator[tuple[Scalar, Node]]:
+    def scalars(self) -> Iterator[tuple[Scalar, YamlNode]]:
         """The pairs whose key is a scalar."""
         for key, value in self.pairs:
             if isinstance(key, Scalar):

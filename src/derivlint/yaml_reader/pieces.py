@@ -19,7 +19,7 @@ from derivlint.source.lazy import cached_property
 from derivlint.yaml_reader.build import NodeBuilder
 from derivlint.yaml_reader.events import open_events
 from derivlint.yaml_reader.lines import LineReader, can_be_split
-from derivlint.yaml_reader.nodes import Mapping, Node, Sequence
+from derivlint.yaml_reader.nodes import Mapping, Sequence, YamlNode
 from derivlint.yaml_reader.problems import ReadError, YamlProblem
 from derivlint.yaml_reader.reader import Document, broken_items, read_yaml
 
@@ -64,7 +64,7 @@ class Pieces(Document):
             the piece before.
     """
 
-    def __init__(self, source: SourceFile, nodes: Map[Span, Node | None], problems: Seq[YamlProblem] = ()) -> None:
+    def __init__(self, source: SourceFile, nodes: Map[Span, YamlNode | None], problems: Seq[YamlProblem] = ()) -> None:
         """A document of items.
 
         Args:
@@ -82,7 +82,7 @@ class Pieces(Document):
         """The number of items."""
         return len(self._items)
 
-    def node(self, index: int) -> Node:
+    def node(self, index: int) -> YamlNode:
         """An item."""
         found = self._nodes[index]
         if found is None:
@@ -91,13 +91,13 @@ class Pieces(Document):
             assert found is not None, "the item can be read on its own"
         return found
 
-    def node_around(self, offset: int) -> Node | None:
+    def node_around(self, offset: int) -> YamlNode | None:
         """The item whose piece has a character; None above the first one."""
         index = bisect_right(self.bounds, offset) - 1
         return self.node(min(index, self.count - 1)) if index >= 0 else None
 
     @cached_property
-    def root(self) -> Node:
+    def root(self) -> YamlNode:
         """All items; those that were read already are the same objects."""
         items = read_yaml(self.source).root
         assert isinstance(items, Sequence)
@@ -118,7 +118,7 @@ def read_pieces(source: SourceFile, known: Collection[str]) -> Pieces | None:
     starts = _item_starts(source)
     if starts is None or any(_SOMETHING.match(line) for line in source.text[: starts[0]].splitlines()):
         return None
-    nodes: dict[Span, Node | None] = {}
+    nodes: dict[Span, YamlNode | None] = {}
     broken: list[Span] = []
     for start, end in pairwise([*starts, len(source.text)]):
         item = Span(start, end)
@@ -141,7 +141,7 @@ MAX_BROKEN = 4
 _SOMETHING = re.compile(r"[ ]*[^ #\r\n]")
 
 
-def read_piece(text: str, place: Span) -> Node | None:
+def read_piece(text: str, place: Span) -> YamlNode | None:
     """The item that a piece holds; None where it cannot be read on its own without doubt."""
     parts = LineReader(text, place.start, place.end).read()
     if parts is not None and len(parts) == 1 and isinstance(parts[0], Mapping) and parts[0].end <= place.end:
@@ -149,7 +149,7 @@ def read_piece(text: str, place: Span) -> Node | None:
     return _parsed(text, place)
 
 
-def _parsed(text: str, place: Span) -> Node | None:
+def _parsed(text: str, place: Span) -> YamlNode | None:
     from ruamel.yaml.error import YAMLError
 
     builder = NodeBuilder(text, place.start, {})

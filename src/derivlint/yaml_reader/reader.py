@@ -17,7 +17,7 @@ from derivlint.source.file import BOM
 from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
 from derivlint.yaml_reader.events import open_events
 from derivlint.yaml_reader.lines import LineReader
-from derivlint.yaml_reader.nodes import Mapping, Node, Sequence
+from derivlint.yaml_reader.nodes import Mapping, Sequence, YamlNode
 from derivlint.yaml_reader.problems import ReadError, YamlProblem, YamlProblemKind
 
 #: Texts up to this many characters in all are read again in Python where libyaml refuses them: the libyaml that
@@ -39,7 +39,7 @@ class Document:
     """
 
     def __init__(
-        self, source: SourceFile, root: Node | None, problems: tuple[YamlProblem, ...], *, has_anchors: bool = False
+        self, source: SourceFile, root: YamlNode | None, problems: tuple[YamlProblem, ...], *, has_anchors: bool = False
     ) -> None:
         self.source = source
         self.problems = problems
@@ -47,14 +47,14 @@ class Document:
         self._root = root
 
     @property
-    def root(self) -> Node | None:
+    def root(self) -> YamlNode | None:
         """The top-level node; None for an empty file, or if nothing could be read.
 
         Where a top-level list has items that cannot be read, the root holds the others.
         """
         return self._root
 
-    def node_around(self, offset: int) -> Node | None:
+    def node_around(self, offset: int) -> YamlNode | None:
         """A node that holds everything that a character may be a part of; None where it is a part of none."""
         return self.root
 
@@ -99,9 +99,9 @@ def broken_items(source: SourceFile, items: Iterable[Span]) -> list[YamlProblem]
 class _Part(Struct):
     """What one piece of the file is: its root and problems, or the error that ended it."""
 
-    root: Node | None
+    root: YamlNode | None
     problems: list[YamlProblem]
-    anchors: dict[str, Node]
+    anchors: dict[str, YamlNode]
     count: int = 0
     error: Exception | None = None
     stopped: YamlProblem | None = None
@@ -119,7 +119,7 @@ class _Reading:
         self.text = source.text
         self.pure = pure
         self.budget = PURE_BUDGET
-        self.anchors: dict[str, Node] = {}
+        self.anchors: dict[str, YamlNode] = {}
         self.count = 0
         self.rescued = False
         self.has_anchors = False
@@ -169,7 +169,7 @@ class _Reading:
         parts = lines.read()
         if parts is None:
             return None
-        items: list[Node] = []
+        items: list[YamlNode] = []
         problems: list[YamlProblem] = []
         count = 1 + lines.count
         for item in parts:
@@ -189,7 +189,7 @@ class _Reading:
         whole.items = tuple(items)
         return whole, problems
 
-    def _document(self, root: Node | None, problems: list[YamlProblem]) -> Document:
+    def _document(self, root: YamlNode | None, problems: list[YamlProblem]) -> Document:
         found = tuple(sorted(problems, key=lambda problem: problem.span))
         return Document(self.source, root, found, has_anchors=self.has_anchors or bool(self.anchors))
 
@@ -237,13 +237,13 @@ class _Reading:
         assert part.error is not None
         return describe(self.text, start, end, part.error)
 
-    def _read_items(self, starts: list[int], end: int) -> tuple[list[Node], list[YamlProblem]]:
+    def _read_items(self, starts: list[int], end: int) -> tuple[list[YamlNode], list[YamlProblem]]:
         """The items of a top-level list that can be read, and what is wrong with the others.
 
         The batch size doubles after a good batch and halves after a bad one, so the work stays linear in the text
         however many items are broken.
         """
-        nodes: list[Node] = []
+        nodes: list[YamlNode] = []
         problems: list[YamlProblem] = []
         bounds = [*starts, end]
         first = 0
@@ -284,7 +284,7 @@ class _Reading:
         return nodes, problems
 
 
-def _are_items(root: Node | None, bounds: list[int]) -> bool:
+def _are_items(root: YamlNode | None, bounds: list[int]) -> bool:
     """Whether the items of a list are one for one the pieces between ``bounds``."""
     if not isinstance(root, Sequence) or len(root.items) != len(bounds) - 1:
         return False

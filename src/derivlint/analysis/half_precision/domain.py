@@ -13,13 +13,13 @@ from functools import cache
 from msgspec.structs import replace
 
 from derivlint.analysis.half_precision.values import operation
-from derivlint.analysis.scalar_evaluation.arithmetic import product
 from derivlint.analysis.scalar_evaluation.domain import INTERPRETER, Numbers, defined, implementation_named
-from derivlint.analysis.scalar_evaluation.table import TABLE, Implementation
+from derivlint.analysis.scalar_evaluation.functions.arithmetic import product
+from derivlint.analysis.scalar_evaluation.functions.table import TABLE, Implementation
 from derivlint.analysis.scalar_evaluation.values import Value
 from derivlint.analysis.scalar_evaluation.vocabulary import BINARY, UNARY
 from derivlint.operators import Book
-from derivlint.operators.reference.definitions import Definition, Kind, definitions
+from derivlint.operators.reference.definitions import Definition, DefinitionKind, definitions
 from derivlint.operators.reference.interpretation import InterpretationError, Interpreter, Primitive
 
 ROUNDING_UNARY = {op: operation(function) for op, function in UNARY.items()}
@@ -60,7 +60,9 @@ def _operation(function: Callable[..., Value]) -> Callable[..., Value]:
 
 
 def _is_stepwise(definition: Definition) -> bool:
-    return definition.kind in (Kind.COMPOSITE, Kind.PART) or definition.name in Book.by_hand("rounds-as-defined")
+    return definition.kind in (DefinitionKind.COMPOSITE, DefinitionKind.PART) or definition.name in Book.by_hand(
+        "rounds-as-defined"
+    )
 
 
 @cache

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from derivlint.analysis.half_precision.domain import ROUNDING_BINARY, ROUNDING_UNARY, rounding_implementation_named
-from derivlint.analysis.half_precision.values import Cause, Half, as_mask, operation
+from derivlint.analysis.half_precision.values import Half, LossCause, as_mask, operation
 from derivlint.analysis.scalar_evaluation.evaluate import FAILURES, ElementCompiler, Environment, careful
-from derivlint.analysis.scalar_evaluation.table import Implementation
+from derivlint.analysis.scalar_evaluation.functions.table import Implementation
 from derivlint.analysis.scalar_evaluation.values import REAL, Value
 from derivlint.analysis.scalar_evaluation.vocabulary import METADATA, NUMBERS, TYPES, saved_property
 from derivlint.analysis.typed import TypedFormula
@@ -79,7 +79,7 @@ def _placing(evaluator: Evaluator, node: Expr) -> Evaluator:
             loss = each.loss if type(each) is Half else None
             if loss is not None and loss.node is None:
                 loss.node = node
-                loss.is_inside = loss.exact != each.exact and loss.cause is not Cause.MASK
+                loss.is_inside = loss.exact != each.exact and loss.cause is not LossCause.MASK
         return value
 
     return evaluate

@@ -8,15 +8,15 @@ from itertools import product
 
 from msgspec import Struct
 
+from derivlint.analysis.dependence.linearity import is_for_tests
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.half_precision.evaluate import compile_in_half
-from derivlint.analysis.half_precision.values import Cause, Half, Loss, half, is_lost
-from derivlint.analysis.linearity import is_for_tests
+from derivlint.analysis.half_precision.values import Half, Loss, LossCause, half, is_lost
 from derivlint.analysis.scalar_evaluation.compare import Point, Trial, shown, trials_of, used_outputs
 from derivlint.analysis.scalar_evaluation.domain import BACKWARD
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.scalar_evaluation.points import Arguments, Kind
-from derivlint.analysis.scalar_evaluation.signature import Signature, Values, signature_of
+from derivlint.analysis.scalar_evaluation.points import NumberKind, PointArguments
+from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, signature_of
 from derivlint.analysis.scalar_evaluation.truth import Truth, truth_of
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 from derivlint.analysis.typed import TypedFormula
@@ -79,7 +79,7 @@ def _of_body(model: Model, body: DispatchBody) -> Iterator[Lost]:
     signature = signature_of(differentiability)
     if truth is None or signature.lists or signature.joined or not is_broadcasting(base):
         return
-    plain = Arguments(function, signature.inputs).at(Kind.REAL, 0)
+    plain = PointArguments(function, signature.inputs).at(NumberKind.REAL, 0)
     tensors = tuple(name for name in signature.inputs if type(plain.get(name)) is float)
     trials = trials_of(analyses_of(model).formulas_of(body))
     used = used_outputs(signature, trials)
@@ -94,7 +94,7 @@ def _of_body(model: Model, body: DispatchBody) -> Iterator[Lost]:
         yield from _multiplied_mask(trial, in_half, points[:SEVERAL], used, tensors)
 
 
-def _points(truth: Truth, signature: Signature, plain: Values, tensors: tuple[str, ...]) -> Iterator[Point]:
+def _points(truth: Truth, signature: EvaluationSignature, plain: Values, tensors: tuple[str, ...]) -> Iterator[Point]:
     """The operator at numbers of half precision, as far as that has its outputs as well."""
     for values in _choices(len(tensors)):
         arguments = {**plain, **dict(zip(tensors, map(half, values), strict=True))}
@@ -122,7 +122,7 @@ def _choices(count: int) -> Iterator[tuple[float, ...]]:
 def _first_of_each_cause(
     trial: Trial, in_half: Evaluator, points: Sequence[Point], used: frozenset[str], tensors: tuple[str, ...]
 ) -> Iterator[Lost]:
-    found: set[Cause] = set()
+    found: set[LossCause] = set()
     for point in points:
         for directions in _directions(trial, point, used, tensors):
             for item in _lost(trial, in_half, point, directions, tensors):
@@ -170,13 +170,18 @@ def _multiplied_mask(
             found = _given(trial, in_half, *_in_half(point, directions, tensors), point.signature)
             for name, value in zip(trial.names, found, strict=False):
                 loss = value.loss if type(value) is Half else None
-                if loss is not None and loss.cause is Cause.MASK and loss.node is not None:
+                if loss is not None and loss.cause is LossCause.MASK and loss.node is not None:
                     yield Lost(trial.formula, name, shown(trial.formula, point, directions), 0.0, math.nan, loss)
                     return
 
 
 def _given(
-    trial: Trial, evaluate: Evaluator, arguments: Values, outputs: Values, directions: Values, signature: Signature
+    trial: Trial,
+    evaluate: Evaluator,
+    arguments: Values,
+    outputs: Values,
+    directions: Values,
+    signature: EvaluationSignature,
 ) -> tuple[Value, ...]:
     """What a formula gives; nothing where that is not known."""
     variables_with = signature.backward if trial.formula.is_backward else signature.forward

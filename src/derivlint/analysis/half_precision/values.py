@@ -18,7 +18,7 @@ LOST = 0.05
 SMALLEST_NORMAL = 2.0**-14
 
 
-class Cause(Enum):
+class LossCause(Enum):
     """How a number is lost."""
 
     #: a part is too great for the type and becomes infinite, or too small and becomes zero or loses digits
@@ -43,7 +43,7 @@ class Loss(Struct, eq=False):
         is_inside: whether that calls a helper which does it among other things.
     """
 
-    cause: Cause
+    cause: LossCause
     exact: float
     found: float
     outputs: frozenset[str]
@@ -160,7 +160,7 @@ def _made(found: Value, exact: Value, operands: list[Half], has_mask: bool) -> V
     if math.isnan(exact):
         made.loss = _earlier(operands, found)
         if made.loss is None and has_mask and any(map(math.isinf, operands)):
-            made.loss = Loss(Cause.MASK, 0.0, found, made.outputs)
+            made.loss = Loss(LossCause.MASK, 0.0, found, made.outputs)
     elif not _is_near(made):
         made.loss = _earlier(operands, found) or Loss(_cause(made, found), exact, float(made), made.outputs)
     return made
@@ -177,8 +177,8 @@ def _earlier(operands: list[Half], found: float) -> Loss | None:
     return None if chosen is None else chosen.loss
 
 
-def _cause(value: Half, found: float) -> Cause:
+def _cause(value: Half, found: float) -> LossCause:
     if abs(found - value.exact) <= LOST * abs(value.exact):
         # it is right until it is rounded
-        return Cause.RANGE
-    return Cause.ROUNDED_OUTPUT if value.outputs else Cause.CANCELLATION
+        return LossCause.RANGE
+    return LossCause.ROUNDED_OUTPUT if value.outputs else LossCause.CANCELLATION

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.scalar_evaluation.compare import WITNESSES, Disagreement, Trial, differ, linear_value, trials_of
-from derivlint.analysis.scalar_evaluation.points import POINTS, Kind, arguments_at, direction
-from derivlint.analysis.scalar_evaluation.signature import Signature, signature_of
+from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, arguments_at, direction
+from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 from derivlint.model import Differentiability, DispatchBody
 from derivlint.schema import NativeFunction
@@ -43,13 +43,13 @@ def contradictions(
 
 
 def _witnesses(
-    function: NativeFunction, signature: Signature, backward: Trial, forward: Trial, name: str
+    function: NativeFunction, signature: EvaluationSignature, backward: Trial, forward: Trial, name: str
 ) -> Iterator[Disagreement]:
     unknown = 0
     for number in range(POINTS):
         if unknown > 1:
             return
-        arguments = arguments_at(function, signature.inputs, Kind.REAL, number)
+        arguments = arguments_at(function, signature.inputs, NumberKind.REAL, number)
         try:
             found = _slopes(arguments, signature, backward, forward, name, number)
         except UnknownValueError:
@@ -61,7 +61,12 @@ def _witnesses(
 
 
 def _slopes(
-    arguments: Mapping[str, Value], signature: Signature, backward: Trial, forward: Trial, name: str, number: int
+    arguments: Mapping[str, Value],
+    signature: EvaluationSignature,
+    backward: Trial,
+    forward: Trial,
+    name: str,
+    number: int,
 ) -> tuple[Value, Value]:
     """The slope of the operator for one argument, as the backward and as the forward formula has it."""
     output = signature.outputs[0]

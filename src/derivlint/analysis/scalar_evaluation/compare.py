@@ -13,9 +13,9 @@ from msgspec import Struct, field
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
-from derivlint.analysis.scalar_evaluation.points import POINTS, RANGES, Arguments, Kind, direction
-from derivlint.analysis.scalar_evaluation.signature import Signature, Values, components, signature_of
-from derivlint.analysis.scalar_evaluation.structure import PLAIN
+from derivlint.analysis.scalar_evaluation.functions.structure import PLAIN
+from derivlint.analysis.scalar_evaluation.points import POINTS, RANGES, NumberKind, PointArguments, direction
+from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, components, signature_of
 from derivlint.analysis.scalar_evaluation.truth import FOREACH, Truth
 from derivlint.analysis.scalar_evaluation.values import NotFiniteError, UnknownValueError, Value, conj, is_finite
 from derivlint.analysis.typed import TypedFormula
@@ -32,7 +32,7 @@ DIFFERENT = 1e-3
 #: At how many points a formula has to be wrong.
 WITNESSES = 1
 #: At how many points of each kind a formula is evaluated.
-ENOUGH = {Kind.REAL: 6, Kind.COMPLEX: 2, Kind.MIXED: 4}
+ENOUGH = {NumberKind.REAL: 6, NumberKind.COMPLEX: 2, NumberKind.MIXED: 4}
 #: At how many points a formula that never is has to be infinite.
 NEVER = 3
 #: The same for operators that only move elements.
@@ -106,7 +106,7 @@ class Trial(Struct):
     evaluate: Evaluator
     known: int = 0
     unknown: int = 0
-    compared: set[Kind] = field(default_factory=set)
+    compared: set[NumberKind] = field(default_factory=set)
     witnesses: list[Disagreement] | None = None
     infinite: list[NotFinite] = field(default_factory=list)
 
@@ -129,7 +129,7 @@ class Point(Struct, frozen=True):
     """An operator at a point."""
 
     truth: Truth
-    signature: Signature
+    signature: EvaluationSignature
     arguments: Values
     outputs: Values
     number: int
@@ -194,7 +194,7 @@ def compared(
     if not signature.inputs or not trials:
         return ()
     used = used_outputs(signature, trials)
-    arguments_of = Arguments(function, signature.inputs)
+    arguments_of = PointArguments(function, signature.inputs)
     most = len(RANGES)
     if function.name.base in PLAIN:
         most = ENOUGH_OF_IDENTITY
@@ -224,7 +224,7 @@ def compared(
     return trials
 
 
-def used_outputs(signature: Signature, trials: Iterable[Trial]) -> frozenset[str]:
+def used_outputs(signature: EvaluationSignature, trials: Iterable[Trial]) -> frozenset[str]:
     """The outputs whose gradients the backward formulas use."""
     return frozenset().union(*(signature.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
 
@@ -233,18 +233,18 @@ def _is_usable(outputs: tuple[Value, ...]) -> bool:
     return all(is_finite(output) for output in outputs)
 
 
-def _kinds(analyses: FormulaAnalyses, function: NativeFunction) -> tuple[Kind, ...]:
+def _kinds(analyses: FormulaAnalyses, function: NativeFunction) -> tuple[NumberKind, ...]:
     book = analyses.model.book
     if not book.is_complex_differentiable(function) and (
         not book.takes_complex(function) or any(each.name == DTYPE for each in function.schema.arguments.flat_non_out)
     ):
         # with a type for its real result, such an operator refuses complex numbers
-        return (Kind.REAL,)
+        return (NumberKind.REAL,)
     if not holds_for(analyses.model.natives):
-        return (Kind.REAL,)
+        return (NumberKind.REAL,)
     if function.name.base in PROMOTING:
-        return (Kind.REAL, Kind.COMPLEX, Kind.MIXED)
-    return (Kind.REAL, Kind.COMPLEX)
+        return (NumberKind.REAL, NumberKind.COMPLEX, NumberKind.MIXED)
+    return (NumberKind.REAL, NumberKind.COMPLEX)
 
 
 def _judge(trial: Trial, point: Point, used: frozenset[str]) -> None:
@@ -391,7 +391,7 @@ def _is_plain(value: Value) -> bool:
     return value is None or isinstance(value, (bool, float, complex))
 
 
-def _gradient_name(formula: TypedFormula, signature: Signature, output: str) -> str:
+def _gradient_name(formula: TypedFormula, signature: EvaluationSignature, output: str) -> str:
     names = formula.variables
     if NAMED_PREFIX + output in names:
         return NAMED_PREFIX + output

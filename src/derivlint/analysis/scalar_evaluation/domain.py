@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from derivlint.analysis.scalar_evaluation import arithmetic as _arithmetic
-from derivlint.analysis.scalar_evaluation import elementary as _elementary
-from derivlint.analysis.scalar_evaluation import helpers as _helpers
-from derivlint.analysis.scalar_evaluation import linear_algebra as _linear_algebra
-from derivlint.analysis.scalar_evaluation import products as _products
-from derivlint.analysis.scalar_evaluation import sampling as _sampling
-from derivlint.analysis.scalar_evaluation import surrogates as _surrogates
-from derivlint.analysis.scalar_evaluation.structure import ones_like, zeros_like
-from derivlint.analysis.scalar_evaluation.table import TABLE, Function, Implementation
+from derivlint.analysis.scalar_evaluation.functions import arithmetic as _arithmetic
+from derivlint.analysis.scalar_evaluation.functions import elementary as _elementary
+from derivlint.analysis.scalar_evaluation.functions import helpers as _helpers
+from derivlint.analysis.scalar_evaluation.functions import linear_algebra as _linear_algebra
+from derivlint.analysis.scalar_evaluation.functions import products as _products
+from derivlint.analysis.scalar_evaluation.functions import sampling as _sampling
+from derivlint.analysis.scalar_evaluation.functions import surrogates as _surrogates
+from derivlint.analysis.scalar_evaluation.functions.structure import ones_like, zeros_like
+from derivlint.analysis.scalar_evaluation.functions.table import TABLE, Function, Implementation
 from derivlint.analysis.scalar_evaluation.values import (
     COMPLEX,
     REAL,
@@ -26,7 +26,7 @@ from derivlint.analysis.scalar_evaluation.values import (
 )
 from derivlint.analysis.scalar_evaluation.vocabulary import BINARY, METADATA, NUMBERS, UNARY
 from derivlint.cpp.expressions.inference import number_value
-from derivlint.operators.reference.definitions import Kind, definitions
+from derivlint.operators.reference.definitions import DefinitionKind, definitions
 from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
 #: The modules that fill the table.
@@ -134,7 +134,7 @@ def implementation_named(name: str) -> Implementation | None:
     if found is not None:
         return found
     definition = definitions().get(name)
-    if definition is None or definition.kind is Kind.PART:
+    if definition is None or definition.kind is DefinitionKind.PART:
         return None
     try:
         return defined(INTERPRETER, name)
@@ -151,6 +151,6 @@ def defined(interpreter: Interpreter, name: str) -> Implementation:
     compiled = interpreter.function(name)
     assert compiled is not None, "it is defined"
     names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
-    declared = compiled.parameters if definitions()[name].kind is Kind.HELPER else None
+    declared = compiled.parameters if definitions()[name].kind is DefinitionKind.HELPER else None
     by_position = declared is not None or name.endswith(BACKWARD)
     return Implementation(compiled.primitive.function, compiled.call, names, compiled.required, by_position, declared)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from derivlint.analysis.callee import Argument, CallFacts
 from derivlint.analysis.formula_compiler import FormulaCompiler
+from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
 from derivlint.analysis.scalar_evaluation.domain import implementation_named
-from derivlint.analysis.scalar_evaluation.structure import PLACES
-from derivlint.analysis.scalar_evaluation.table import Implementation
+from derivlint.analysis.scalar_evaluation.functions.structure import PLACES
+from derivlint.analysis.scalar_evaluation.functions.table import Implementation
 from derivlint.analysis.scalar_evaluation.values import (
     COMPLEX,
     REAL,
+    MetadataToken,
     NotFiniteError,
-    Token,
     UnknownValueError,
     Value,
     cast,
@@ -211,14 +211,14 @@ class ElementCompiler(FormulaCompiler):
         return lambda environment: run({name: evaluator(environment) for name, evaluator in given})
 
 
-def _by_position(arguments: tuple[Argument, ...], implementation: Implementation) -> dict[str, Expr] | None:
+def _by_position(arguments: tuple[CallArgument, ...], implementation: Implementation) -> dict[str, Expr] | None:
     if len(arguments) < implementation.required:
         return None
     pairs = zip(implementation.parameters, arguments, strict=False)
     return {name: argument.node for name, argument in pairs if name[0] != "_"}
 
 
-def _by_name(arguments: tuple[Argument, ...], implementation: Implementation) -> dict[str, Expr] | None:
+def _by_name(arguments: tuple[CallArgument, ...], implementation: Implementation) -> dict[str, Expr] | None:
     bound: dict[str, Expr] = {}
     for argument in arguments:
         name = argument.parameter.name if argument.parameter is not None else ""
@@ -235,7 +235,7 @@ def _or(value: Value, other: Evaluator, environment: Environment) -> Value:
 
 
 def _element_type(options: Value) -> Value:
-    return options if isinstance(options, Token) and options in (REAL, COMPLEX) else REAL
+    return options if isinstance(options, MetadataToken) and options in (REAL, COMPLEX) else REAL
 
 
 def _as_element(value: Value) -> Value:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from derivlint.analysis.conjugation import mistakes
+from derivlint.analysis.dependence.conjugation import mistakes
+from derivlint.analysis.dependence.linearity import is_for_tests
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
-from derivlint.analysis.linearity import is_for_tests
 from derivlint.analysis.scalar_evaluation.adjoint import contradictions
 from derivlint.analysis.scalar_evaluation.compare import (
     Disagreement,

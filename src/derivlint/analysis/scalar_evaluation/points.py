@@ -48,7 +48,7 @@ RANGES = (
 _GOLDEN = 0.6180339887498949
 
 
-class Kind(Choice):
+class NumberKind(Choice):
     """The numbers at a point."""
 
     REAL = "real"
@@ -89,7 +89,7 @@ def direction(point: int, position: int, *, is_complex: bool) -> Value:
     return sign * round(0.4 + 1.3 * _fraction(point, position, 3), 2)
 
 
-class Arguments:
+class PointArguments:
     """The arguments of a function, which get values at each point."""
 
     def __init__(self, function: NativeFunction, differentiable: Collection[str]) -> None:
@@ -101,7 +101,7 @@ class Arguments:
             known = (argument, argument.name in differentiable, str(argument.type.base), argument.type.is_list_like)
             self._arguments.append(known)
 
-    def at(self, kind: Kind, point: int) -> dict[str, Value]:
+    def at(self, kind: NumberKind, point: int) -> dict[str, Value]:
         """Values of the arguments; those without a suitable value are left out."""
         values: dict[str, Value] = {GRAD_MODE: point % 2 == 0}
         for position, (argument, is_differentiable, base, is_list) in enumerate(self._arguments):
@@ -117,13 +117,15 @@ class Arguments:
         return values
 
 
-def arguments_at(function: NativeFunction, differentiable: Collection[str], kind: Kind, point: int) -> dict[str, Value]:
+def arguments_at(
+    function: NativeFunction, differentiable: Collection[str], kind: NumberKind, point: int
+) -> dict[str, Value]:
     """Values for the arguments of a function; those without a suitable value are left out."""
-    return Arguments(function, differentiable).at(kind, point)
+    return PointArguments(function, differentiable).at(kind, point)
 
 
 def _element(
-    name: str, is_list: ListType | None, is_differentiable: bool, kind: Kind, point: int, position: int
+    name: str, is_list: ListType | None, is_differentiable: bool, kind: NumberKind, point: int, position: int
 ) -> Value:
     """The value of a tensor, or of the only one of a list."""
     if not is_differentiable:
@@ -133,12 +135,14 @@ def _element(
             return _fraction(point, position) > 0.4
         if name in POSITIONS:
             return 0
-    if kind is Kind.COMPLEX or (kind is Kind.MIXED and (point + position) % 2 == 1):
+    if kind is NumberKind.COMPLEX or (kind is NumberKind.MIXED and (point + position) % 2 == 1):
         return _complex_number(point, position, 0)
     return _magnitude(point, position)
 
 
-def _value(argument: Argument, base: str, is_list: ListType | None, kind: Kind, point: int, position: int) -> Value:
+def _value(
+    argument: Argument, base: str, is_list: ListType | None, kind: NumberKind, point: int, position: int
+) -> Value:
     type_ = argument.type
     if is_list is not None:
         return _list(argument.name, base, is_list)
@@ -153,7 +157,7 @@ def _value(argument: Argument, base: str, is_list: ListType | None, kind: Kind, 
     if base == "str":
         return _text(argument, point)
     if base == "ScalarType":
-        return None if type_.is_nullable else REAL if kind is Kind.REAL else COMPLEX
+        return None if type_.is_nullable else REAL if kind is NumberKind.REAL else COMPLEX
     return None if type_.is_nullable else OPAQUE
 
 
@@ -165,7 +169,7 @@ def _list(name: str, base: str, kind: ListType) -> Value:
     return (1,)
 
 
-def _scalar(argument: Argument, base: str, kind: Kind, point: int, position: int) -> Value:
+def _scalar(argument: Argument, base: str, kind: NumberKind, point: int, position: int) -> Value:
     name = argument.name
     if name == "dropout_p":
         return 0.0
@@ -173,7 +177,7 @@ def _scalar(argument: Argument, base: str, kind: Kind, point: int, position: int
         return (0.5, 0.25, 0)[point % 3]
     u = _fraction(point, position, 2)
     default = _number(argument.default)
-    if kind is not Kind.REAL and base == "Scalar" and name in COEFFICIENTS:
+    if kind is not NumberKind.REAL and base == "Scalar" and name in COEFFICIENTS:
         return _complex_number(point, position, 0)
     if argument.type.is_nullable and name == "eps":
         return (0.05, None)[point % 2]

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from derivlint.analysis.scalar_evaluation.compare import Point, Trial, directions_of, shown, used_outputs
-from derivlint.analysis.scalar_evaluation.points import Arguments, Kind
-from derivlint.analysis.scalar_evaluation.signature import Signature, Values, signature_of
+from derivlint.analysis.scalar_evaluation.points import NumberKind, PointArguments
+from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, signature_of
 from derivlint.analysis.scalar_evaluation.truth import Truth
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, is_finite
 from derivlint.analysis.typed import TypedFormula
@@ -51,8 +51,8 @@ def poles(differentiability: Differentiability, truth: Truth, trials: Sequence[T
     active = list(trials)
     schema = differentiability.function.schema
     numbers = [each.name for each in schema.arguments.flat_non_out if not each.type.is_tensor_like]
-    arguments_of = Arguments(differentiability.function, signature.inputs)
-    for arguments in _with_zeros(arguments_of.at(Kind.REAL, 0), signature, numbers):
+    arguments_of = PointArguments(differentiability.function, signature.inputs)
+    for arguments in _with_zeros(arguments_of.at(NumberKind.REAL, 0), signature, numbers):
         try:
             outputs = truth.outputs(arguments)
         except UnknownValueError:
@@ -65,7 +65,9 @@ def poles(differentiability: Differentiability, truth: Truth, trials: Sequence[T
         active = [trial for trial in active if trial.formula not in found]
 
 
-def _with_zeros(arguments: Mapping[str, Value], signature: Signature, numbers: Sequence[str]) -> Iterator[Values]:
+def _with_zeros(
+    arguments: Mapping[str, Value], signature: EvaluationSignature, numbers: Sequence[str]
+) -> Iterator[Values]:
     """The same with one differentiable argument zero, with all of them, and with one and a number."""
     tensors = [name for name in signature.inputs if type(arguments.get(name)) is float]
     numbers = [name for name in numbers if type(arguments.get(name)) is float]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from derivlint.analysis.scalar_evaluation.values import Duals, NotFiniteError, UnknownValueError, Value, is_finite
+from derivlint.analysis.scalar_evaluation.values import DualList, NotFiniteError, UnknownValueError, Value, is_finite
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp import Binding, return_names
 from derivlint.model import Differentiability
@@ -23,7 +23,7 @@ ORIGINAL_SELF = "original_self"
 Values = Mapping[str, Value]
 
 
-class Signature(Struct, frozen=True):
+class EvaluationSignature(Struct, frozen=True):
     """What is the same at all points.
 
     Attributes:
@@ -76,7 +76,7 @@ class Signature(Struct, frozen=True):
             variables[ORIGINAL_SELF + TANGENT] = tangents.get("self")
         variables = self._listed(variables)
         for name in self.joined:
-            variables[name] = Duals.of(arguments.get(name), tangents.get(name))
+            variables[name] = DualList.of(arguments.get(name), tangents.get(name))
         return variables
 
     def _listed(self, variables: dict[str, Value]) -> dict[str, Value]:
@@ -87,7 +87,7 @@ class Signature(Struct, frozen=True):
         return variables
 
 
-def signature_of(differentiability: Differentiability) -> Signature:
+def signature_of(differentiability: Differentiability) -> EvaluationSignature:
     """The signature of a function."""
     info = differentiability.info
     function = differentiability.function
@@ -107,7 +107,7 @@ def signature_of(differentiability: Differentiability) -> Signature:
         listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
         joined = tuple(argument.name for argument in listed if argument.name in inputs)
     mask_size = len(info.args_with_derivatives)
-    return Signature(inputs, outputs, differentiable, differentiability.is_inplace, mask_size, lists, joined)
+    return EvaluationSignature(inputs, outputs, differentiable, differentiability.is_inplace, mask_size, lists, joined)
 
 
 def _is_input(binding: Binding) -> bool:

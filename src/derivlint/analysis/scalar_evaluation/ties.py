@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.scalar_evaluation.compare import Trial, differ, linear_value, trials_of
-from derivlint.analysis.scalar_evaluation.points import Kind, arguments_at
-from derivlint.analysis.scalar_evaluation.signature import Signature, signature_of
+from derivlint.analysis.scalar_evaluation.points import NumberKind, arguments_at
+from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability, DispatchBody
@@ -57,7 +57,7 @@ def wrong_shares(
     trials = trials_of(sorted(analyses.formulas_of(body), key=lambda formula: formula.written.index))
     backward = [trial for trial in trials if trial.formula.is_backward]
     forward = [trial for trial in trials if not trial.formula.is_backward]
-    plain = arguments_at(differentiability.function, signature.inputs, Kind.REAL, 0)
+    plain = arguments_at(differentiability.function, signature.inputs, NumberKind.REAL, 0)
     for values in _ties(base, len(signature.inputs)):
         arguments = {**plain, **dict(zip(signature.inputs, values, strict=True))}
         outputs = dict.fromkeys(signature.outputs, next(value for value in values if not math.isnan(value)))
@@ -79,7 +79,7 @@ def _ties(base: str, count: int) -> Iterator[tuple[float, ...]]:
 
 
 def _backward_total(
-    trials: list[Trial], signature: Signature, arguments: dict[str, Value], outputs: dict[str, Value]
+    trials: list[Trial], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
 ) -> Value:
     environment, opposite = (
         signature.backward(arguments, outputs, dict.fromkeys(signature.differentiable, factor))
@@ -92,7 +92,7 @@ def _backward_total(
 
 
 def _forward_total(
-    trials: list[Trial], signature: Signature, arguments: dict[str, Value], outputs: dict[str, Value]
+    trials: list[Trial], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
 ) -> Value:
     if len(trials) != 1:
         raise UnknownValueError

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 
 from derivlint.analysis.scalar_evaluation.domain import implementation_named
 from derivlint.analysis.scalar_evaluation.evaluate import FAILURES
-from derivlint.analysis.scalar_evaluation.structure import IDENTITIES, PLACES
-from derivlint.analysis.scalar_evaluation.table import Implementation
+from derivlint.analysis.scalar_evaluation.functions.structure import IDENTITIES, PLACES
+from derivlint.analysis.scalar_evaluation.functions.table import Implementation
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, is_finite
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, SchemaKind

@@ -22,7 +22,7 @@ class NotFiniteError(UnknownValueError):
     """A value that is infinite or not a number."""
 
 
-class Token:
+class MetadataToken:
     """Metadata of a tensor, known by identity only."""
 
     __slots__ = ("name",)
@@ -34,27 +34,27 @@ class Token:
         return self.name
 
 
-class Duals(tuple[Value, ...]):
+class DualList(tuple[Value, ...]):
     """A list of tensors that comes with their tangents."""
 
     tangents: tuple[Value, ...]
 
     @classmethod
-    def of(cls, value: Value, tangent: Value) -> Duals:
+    def of(cls, value: Value, tangent: Value) -> DualList:
         """A list of one."""
         found = cls((value,))
         found.tangents = (tangent,)
         return found
 
 
-REAL = Token("real")
-COMPLEX = Token("complex")
-BOOL = Token("bool")
-INTEGER = Token("integer")
+REAL = MetadataToken("real")
+COMPLEX = MetadataToken("complex")
+BOOL = MetadataToken("bool")
+INTEGER = MetadataToken("integer")
 #: A layout, a device, a memory format, a generator: nothing that changes a value.
-OPAQUE = Token("opaque")
+OPAQUE = MetadataToken("opaque")
 #: The layout of nested tensors of one kind.
-JAGGED = Token("jagged")
+JAGGED = MetadataToken("jagged")
 #: The largest whole number; Python's have no end, those of C++ do.
 LARGEST = 2**63
 #: The sizes of a tensor with one element.
@@ -63,7 +63,7 @@ SIZES = (1,)
 _TYPES = {float: REAL, complex: COMPLEX, bool: BOOL, int: INTEGER}
 
 
-def scalar_type(value: Value) -> Token:
+def scalar_type(value: Value) -> MetadataToken:
     """The scalar type of a tensor."""
     found = _TYPES.get(type(value))
     if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from derivlint.analysis.scalar_evaluation.structure import zeros_like
+from derivlint.analysis.scalar_evaluation.functions.structure import zeros_like
 from derivlint.analysis.scalar_evaluation.values import (
     COMPLEX,
     INTEGER,

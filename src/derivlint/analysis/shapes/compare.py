@@ -12,8 +12,8 @@ from enum import Enum
 from msgspec import Struct
 
 from derivlint.analysis.formula_compiler import called_names
-from derivlint.analysis.operators import Operators
-from derivlint.analysis.scalar_evaluation.signature import ORIGINAL_SELF, RESULT, Signature, signature_of
+from derivlint.analysis.interpretation.operators import OperatorAnswers
+from derivlint.analysis.scalar_evaluation.signature import ORIGINAL_SELF, RESULT, EvaluationSignature, signature_of
 from derivlint.analysis.shapes.cases import FOREACH, Values, legal_cases
 from derivlint.analysis.shapes.evaluate import compile_sizes
 from derivlint.analysis.typed import TypedFormula
@@ -73,7 +73,7 @@ class SizedSignature(Struct, frozen=True):
     outputs: Values
 
 
-def sized_signatures(differentiability: Differentiability, signature: Signature) -> Iterator[SizedSignature]:
+def sized_signatures(differentiability: Differentiability, signature: EvaluationSignature) -> Iterator[SizedSignature]:
     """The cases that an operator takes."""
     function = differentiability.function
     for arguments, found in legal_cases(function):
@@ -92,7 +92,7 @@ def sized_signatures(differentiability: Differentiability, signature: Signature)
 
 
 def wrong_shapes(
-    differentiability: Differentiability, formulas: Iterable[TypedFormula], operators: Operators
+    differentiability: Differentiability, formulas: Iterable[TypedFormula], operators: OperatorAnswers
 ) -> Iterator[WrongShape]:
     """What is wrong with the sizes of the formulas of one dispatch key, at most one thing each."""
     signature = signature_of(differentiability)
@@ -124,7 +124,7 @@ def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:
     )
 
 
-def has_known_sizes(differentiability: Differentiability, formula: TypedFormula, operators: Operators) -> bool:
+def has_known_sizes(differentiability: Differentiability, formula: TypedFormula, operators: OperatorAnswers) -> bool:
     """Whether the sizes of a formula are known in some case."""
     signature = signature_of(differentiability)
     evaluate = compile_sizes(formula, operators)
@@ -144,7 +144,9 @@ def has_known_sizes(differentiability: Differentiability, formula: TypedFormula,
     return False
 
 
-def _wrong(formula: TypedFormula, evaluate: Evaluator, signature: Signature, case: SizedSignature) -> WrongShape | None:
+def _wrong(
+    formula: TypedFormula, evaluate: Evaluator, signature: EvaluationSignature, case: SizedSignature
+) -> WrongShape | None:
     try:
         found = evaluate(_environment(formula, signature, case))
     except IllegalSizesError as error:
@@ -179,7 +181,7 @@ def _isshown(value: Value) -> bool:
     return value is not None and type(value) in (Sizes, int, bool, tuple)
 
 
-def _environment(formula: TypedFormula, signature: Signature, case: SizedSignature) -> Mapping[str, Value]:
+def _environment(formula: TypedFormula, signature: EvaluationSignature, case: SizedSignature) -> Mapping[str, Value]:
     variables = {**case.outputs, **case.arguments}
     if formula.is_backward:
         gradients = [case.outputs.get(name, UNKNOWN) for name in signature.differentiable]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from derivlint.analysis.callee import Argument, CallFacts
 from derivlint.analysis.formula_compiler import FormulaCompiler
-from derivlint.analysis.operators import VIEWS, Operators
+from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
+from derivlint.analysis.interpretation.operators import VIEWS, OperatorAnswers
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Binary as BinaryExpr
@@ -32,21 +32,21 @@ from derivlint.operators.shapes.sizes import (
 Environment = Mapping[str, Value]
 
 
-def compile_sizes(formula: TypedFormula, operators: Operators) -> Evaluator | None:
+def compile_sizes(formula: TypedFormula, operators: OperatorAnswers) -> Evaluator | None:
     """A formula as a function of the sizes of its variables; None where nothing of it is understood."""
-    return _Compiler(formula, operators).compiled()
+    return _SizeCompiler(formula, operators).compiled()
 
 
-def is_understood(formula: TypedFormula, operators: Operators, node: Expr) -> bool:
+def is_understood(formula: TypedFormula, operators: OperatorAnswers, node: Expr) -> bool:
     """Whether it is known what sizes a part of a formula has, given those of its own parts."""
-    return _Compiler(formula, operators).is_understood(node)
+    return _SizeCompiler(formula, operators).is_understood(node)
 
 
-class _Compiler(FormulaCompiler):
+class _SizeCompiler(FormulaCompiler):
     unary_operators = UNARY
     binary_operators = BINARY
 
-    def __init__(self, formula: TypedFormula, operators: Operators) -> None:
+    def __init__(self, formula: TypedFormula, operators: OperatorAnswers) -> None:
         super().__init__(formula)
         self._operators = operators
 
@@ -207,5 +207,5 @@ def bound_arguments(call: CallFacts, function: SizeFunction) -> dict[str, Expr] 
     return bound
 
 
-def _parameter(argument: Argument) -> str:
+def _parameter(argument: CallArgument) -> str:
     return "" if argument.parameter is None else argument.parameter.name

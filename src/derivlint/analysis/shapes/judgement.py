@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.dependence.linearity import is_for_tests
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
-from derivlint.analysis.linearity import is_for_tests
 from derivlint.analysis.shapes.cases import legal_cases
 from derivlint.analysis.shapes.compare import ShapeProblem, WrongShape, has_known_sizes, wrong_shapes
 from derivlint.analysis.shapes.evaluate import is_understood

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.compare import differ
 from derivlint.analysis.scalar_evaluation.points import COMPUTED
-from derivlint.analysis.scalar_evaluation.signature import Signature, signature_of
+from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
 from derivlint.analysis.scalar_evaluation.truth import bound_operator
-from derivlint.analysis.scalar_evaluation.values import Duals, UnknownValueError
+from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError
 from derivlint.analysis.shapes.cases import KEEPDIM, REDUCTION
 from derivlint.analysis.shapes.compare import shown
 from derivlint.analysis.small_tensors.domain import FAILURES, implementation_named, is_elementwise
@@ -110,7 +110,7 @@ class _Point(Struct, frozen=True, dict=True):
     """An operator at arguments."""
 
     operator: _Operator
-    signature: Signature
+    signature: EvaluationSignature
     arguments: Values
     outputs: Mapping[str, Value]
     used: frozenset[str]
@@ -217,7 +217,7 @@ def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bo
 
 
 def points_of(
-    operator: _Operator, function: NativeFunction, signature: Signature, used: frozenset[str]
+    operator: _Operator, function: NativeFunction, signature: EvaluationSignature, used: frozenset[str]
 ) -> Iterator[_Point]:
     """An operator at small tensors, with gradients of the outputs that formulas use."""
     for kind in _KINDS:
@@ -236,7 +236,9 @@ def points_of(
             return
 
 
-def _point(operator: _Operator, signature: Signature, arguments: Values, used: frozenset[str]) -> _Point | None:
+def _point(
+    operator: _Operator, signature: EvaluationSignature, arguments: Values, used: frozenset[str]
+) -> _Point | None:
     try:
         outputs = operator.outputs(arguments)
     except UnknownValueError:
@@ -247,7 +249,7 @@ def _point(operator: _Operator, signature: Signature, arguments: Values, used: f
     return None
 
 
-def _signature(differentiability: Differentiability) -> Signature:
+def _signature(differentiability: Differentiability) -> EvaluationSignature:
     """The signature of a function, in which a list is a list and not its only tensor."""
     return replace(signature_of(differentiability), joined=())
 
@@ -317,8 +319,8 @@ def _variables(formula: TypedFormula, point: _Point) -> dict[str, Value]:
     tangents = {name: directions(point.arguments[name], _salt(name)) for name in given}
     variables = signature.forward(point.arguments, point.outputs, tangents)
     for name, tangent in tangents.items():
-        if type(tangent) is Duals:
-            variables[name] = listed = Duals(point.arguments[name])
+        if type(tangent) is DualList:
+            variables[name] = listed = DualList(point.arguments[name])
             listed.tangents = tuple(tangent)
     return variables
 
@@ -331,7 +333,7 @@ def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -
     """
     names = formula.written.names
     found = evaluate(variables)
-    if len(names) == 1 and (type(found) is not tuple or type(variables.get(names[0].text)) in (tuple, Duals)):
+    if len(names) == 1 and (type(found) is not tuple or type(variables.get(names[0].text)) in (tuple, DualList)):
         found = (found,)
     if type(found) is not tuple or len(found) < len(names):
         raise UnknownValueError

@@ -8,14 +8,14 @@ from functools import cache
 from typing import Any
 
 from derivlint.analysis.scalar_evaluation import domain as scalar_evaluation
-from derivlint.analysis.scalar_evaluation.table import TABLE as OF_ELEMENTS
-from derivlint.analysis.scalar_evaluation.table import Implementation
+from derivlint.analysis.scalar_evaluation.functions.table import TABLE as OF_ELEMENTS
+from derivlint.analysis.scalar_evaluation.functions.table import Implementation
 from derivlint.analysis.scalar_evaluation.values import (
     BOOL,
     INTEGER,
     OPAQUE,
     REAL,
-    Token,
+    MetadataToken,
     UnknownValueError,
     cast,
     scalar_type,
@@ -30,7 +30,7 @@ from derivlint.analysis.small_tensors import windows as _windows
 from derivlint.analysis.small_tensors.moving import sum_to
 from derivlint.analysis.small_tensors.table import TABLE
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled, mapped, number_of, sizes_of, tensor_of
-from derivlint.operators.reference.definitions import Kind, definitions
+from derivlint.operators.reference.definitions import DefinitionKind, definitions
 from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
 from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes.size_values import Sizes, SizesError
@@ -42,7 +42,7 @@ FILLED_BY = (_moving, _placing, _products, _reducing, _windows)
 FAILURES = (SizesError, UnknownValueError, ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
 
 
-def type_of(value: Value) -> Token:
+def type_of(value: Value) -> MetadataToken:
     """The scalar type of a tensor."""
     if type(value) is SmallTensor:
         return scalar_type(value.items[0]) if len(value.items) else REAL
@@ -240,7 +240,7 @@ def implementation_named(name: str) -> Implementation | None:
     if found is not None:
         return found
     definition = definitions().get(name)
-    if definition is None or definition.kind is Kind.PART:
+    if definition is None or definition.kind is DefinitionKind.PART:
         return None
     try:
         return scalar_evaluation.defined(INTERPRETER, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from derivlint.analysis.callee import CallFacts
+from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.scalar_evaluation.evaluate import ElementCompiler, careful
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError
 from derivlint.analysis.scalar_evaluation.vocabulary import CREATED
@@ -43,15 +43,15 @@ def compile_formula(formula: TypedFormula) -> Evaluator | None:
 
     None where nothing of it is understood.
     """
-    return careful(_Compiler(formula).compiled(), FAILURES)
+    return careful(_TensorCompiler(formula).compiled(), FAILURES)
 
 
 def is_understood(formula: TypedFormula) -> bool:
     """Whether every part of a formula is understood."""
-    return all(_Compiler(formula).is_understood(node) for node in formula.nodes if isinstance(node, Expr))
+    return all(_TensorCompiler(formula).is_understood(node) for node in formula.nodes if isinstance(node, Expr))
 
 
-class _Compiler(ElementCompiler):
+class _TensorCompiler(ElementCompiler):
     unary_operators = UNARY
     binary_operators = BINARY
     metadata = METADATA

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from derivlint.analysis.scalar_evaluation.points import MASKS, POSITIONS
-from derivlint.analysis.scalar_evaluation.values import OPAQUE, Duals
+from derivlint.analysis.scalar_evaluation.values import OPAQUE, DualList
 from derivlint.analysis.scalar_evaluation.vocabulary import GRAD_MODE
 from derivlint.analysis.shapes.cases import legal_cases
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, coordinates
@@ -50,7 +50,7 @@ def numbers(sizes: Sizes, salt: int, kind: int = 0) -> SmallTensor:
 def directions(value: Value, salt: int) -> Value:
     """A tangent or gradient for a tensor, or for each one of a list."""
     if type(value) is tuple:
-        return Duals(directions(each, salt + at) for at, each in enumerate(value))
+        return DualList(directions(each, salt + at) for at, each in enumerate(value))
     return numbers(value.sizes, 11 + salt)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from derivlint.analysis.dependence.linearity import is_for_tests
 from derivlint.analysis.formula_analyses import analyses_of
-from derivlint.analysis.linearity import is_for_tests
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.shapes.judgement import shape_judgement_of
 from derivlint.analysis.small_tensors.compare import WrongValues, wrong_values

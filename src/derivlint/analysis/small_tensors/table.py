@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.analysis.scalar_evaluation.table import Table
+from derivlint.analysis.scalar_evaluation.functions.table import Table
 
 TABLE = Table()
 operator, helper = TABLE.operator, TABLE.helper

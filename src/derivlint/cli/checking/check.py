@@ -14,7 +14,7 @@ from derivlint.cli.checking.watch_option import watch_option
 from derivlint.cli.configured import StandIn, configured, settings_lines
 from derivlint.cli.exits import tell
 from derivlint.cli.options import settings_options, show_options, source_options
-from derivlint.cli.output import CheckCommand, Output, output_options
+from derivlint.cli.output import CheckCommand, OutputOptions, output_options
 from derivlint.cli.terminal import show_progress, write_names
 from derivlint.project.arguments import LIST_MARK
 from derivlint.project.errors import InputError
@@ -48,7 +48,7 @@ MANY_FILES = 5
 @show_options
 def check(
     paths: tuple[str, ...],
-    output: Output,
+    output: OutputOptions,
     exit_zero: bool,
     compiler: str | None,
     no_cache: bool,
@@ -130,7 +130,7 @@ def check(
 
 
 def require_harmless(
-    context: click.Context, output: Output, fixes: FixOptions | None, suppressions: SuppressionOptions
+    context: click.Context, output: OutputOptions, fixes: FixOptions | None, suppressions: SuppressionOptions
 ) -> None:
     """Refuse what would have the files of a repository that is not trusted compiled, or written to.
 

@@ -23,12 +23,12 @@ from derivlint.cli.terminal import show_progress
 from derivlint.formats import Report
 from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Severity
 from derivlint.lint.wording import counted, did_you_mean
-from derivlint.project.cache import cache_folder
+from derivlint.project.caching.cache import cache_folder
+from derivlint.project.caching.result_cache import place_of, store_findings, stored_findings
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
+from derivlint.project.filtering.outcome import Outcome, judge
 from derivlint.project.operators import LoadedOperators, fitted, load_operators, operators_for, problem_text
-from derivlint.project.outcome import Outcome, judge
-from derivlint.project.result_cache import place_of, store_findings, stored_findings
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import is_inside, repository_of
 from derivlint.source import SourceError, SourceFile, Span
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from derivlint.lint.engine.kept import Kept
     from derivlint.model import Model
     from derivlint.project.check import Check, CheckedFile
-    from derivlint.project.finding_filter import FindingFilter
+    from derivlint.project.filtering.finding_filter import FindingFilter
     from derivlint.project.operators import Operators
 
 #: How many problems of native_functions.yaml are listed.
@@ -206,7 +206,7 @@ class Run:
         self._tell_problems(loaded)
         kept = None
         if place is not None:
-            from derivlint.project.kept_on_disk import load_kept, store_kept
+            from derivlint.project.caching.kept_on_disk import load_kept, store_kept
 
             kept = load_kept(place.kept, source.path)
         checked = self._checked(path, source, loaded, settings, finding_filter, kept)

@@ -11,16 +11,16 @@ from derivlint.cli.terminal import results_to_stderr, write_exactly
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
-from derivlint.project.finding_filter import FindingFilter
+from derivlint.project.filtering.finding_filter import FindingFilter
 from derivlint.project.operators import INSTALLED, Operators
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile, write_file
 
 if TYPE_CHECKING:
-    from derivlint.project.baselines import BaselineFile
-    from derivlint.project.changes import Changes
     from derivlint.project.check import CheckedFile
-    from derivlint.project.ignoring import Checker
+    from derivlint.project.filtering.baselines import BaselineFile
+    from derivlint.project.filtering.changes import Changes
+    from derivlint.project.filtering.ignoring import Checker
 
 
 class Suppressing:
@@ -37,7 +37,7 @@ class Suppressing:
         self._options = options
         self._changes: Changes | None = None
         if options.diff_base is not None:
-            from derivlint.project.changes import Changes
+            from derivlint.project.filtering.changes import Changes
 
             self._changes = Changes(options.diff_base)
         self._baselines: dict[Path, BaselineFile] = {}
@@ -72,7 +72,7 @@ class Suppressing:
         if path is None and not writes:
             return None
         if path is None or path not in self._baselines:
-            from derivlint.project.baselines import BaselineFile
+            from derivlint.project.filtering.baselines import BaselineFile
 
             chosen = BaselineFile.chosen(path, updates=options.update_baseline, writes=writes)
             if path is None or chosen is None:
@@ -92,7 +92,7 @@ class Suppressing:
         reason = self._options.add_ignores
         if reason is None:
             return checked
-        from derivlint.project.ignoring import add_ignores
+        from derivlint.project.filtering.ignoring import add_ignores
 
         ignored = add_ignores(checked, check, reason.strip())
         if path == STDIN:

@@ -124,7 +124,7 @@ def cpp(
     In mode extension the folder is built and loaded by derivlint.runtime.load(DIR), or by CMake. NAMES of operators are
     base names (add), names of functions (add_) or names with an overload (add.Tensor).
     """
-    from derivlint.emit.emission import Mode, emission
+    from derivlint.emit.emission import EmissionMode, emission
     from derivlint.emit.files import FilesError, changes, write_files
     from derivlint.emit.own_operators import unwritable
     from derivlint.emit.release import UnsupportedRelease, doubt_about
@@ -133,7 +133,7 @@ def cpp(
 
     exit_with = click.get_current_context().exit
     require_destination(out, ops, {"--check": check, "--compile-check": compile_check})
-    in_tree = Mode(mode) is Mode.IN_TREE
+    in_tree = EmissionMode(mode) is EmissionMode.IN_TREE
     if compile_check and asked_for():
         raise InputError(f"--compile-check compiles formulas, which {VARIABLE} forbids")
     name = _namespace(namespace, in_tree)
@@ -168,7 +168,7 @@ def cpp(
             model,
             operators,
             name,
-            mode=Mode(mode),
+            mode=EmissionMode(mode),
             shards=shards,
             helpers=own,
             left_out=left_out,

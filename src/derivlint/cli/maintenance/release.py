@@ -198,11 +198,11 @@ def _model(source: SourceFile, index: Index) -> Model:
 
 def _unknown(indexes: Collection[Index]) -> Iterator[str]:
     """Definitions of what no release has."""
-    from derivlint.operators.reference.definitions import Kind, definitions
+    from derivlint.operators.reference.definitions import DefinitionKind, definitions
 
     known = {name.partition(".")[0] for index in indexes for name in _names(index)}
     known |= {name for index in indexes for name in _helpers(index)}
-    defined = (name for name, each in definitions().items() if each.kind is not Kind.PART)
+    defined = (name for name, each in definitions().items() if each.kind is not DefinitionKind.PART)
     unknown = sorted(name for name in defined if name.partition(".")[0] not in known)
     if unknown:
         yield f"defined, and in no bundled release: {', '.join(unknown)}"

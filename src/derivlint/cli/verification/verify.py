@@ -13,7 +13,7 @@ from derivlint.cli.configured import StandIn, configured
 from derivlint.cli.exits import INTERRUPTED
 from derivlint.cli.loading import load_model
 from derivlint.cli.options import EXISTING, rule_names, source_options
-from derivlint.cli.output import CheckCommand, Output, output_options
+from derivlint.cli.output import CheckCommand, OutputOptions, output_options
 from derivlint.cli.terminal import show_progress
 from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
@@ -107,7 +107,7 @@ DEVICES = ("cpu", "cuda", "mps")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are findings.")
 def verify(
     paths: tuple[str, ...],
-    output: Output,
+    output: OutputOptions,
     ops: tuple[str, ...],
     changed: bool,
     diff_base: str | None,
@@ -152,9 +152,9 @@ def verify(
     """
     from derivlint.cli.verification.verify_base import base_of, changed_operators, own_helpers
     from derivlint.cli.verification.verify_report import Reporting
-    from derivlint.project.baselines import BaselineFile
+    from derivlint.project.filtering.baselines import BaselineFile
     from derivlint.verify.errors import VerifyError
-    from derivlint.verify.runner import ORDINARY, QUICK, THOROUGH, Options, processors
+    from derivlint.verify.runner import ORDINARY, QUICK, THOROUGH, RunOptions, processors
     from derivlint.verify.runner import verify as run
 
     _require_consistent(ops, changed, everything, quick, thorough, dtype)
@@ -202,7 +202,7 @@ def verify(
         dtype = DTYPES[:1]
     dtypes = tuple(name for name in DTYPES if name in dtype) if dtype else DTYPES[:1] if quick else DTYPES
     own = own_helpers(helpers)
-    options = Options(
+    options = RunOptions(
         effort,
         dtypes,
         seed,

@@ -6,16 +6,16 @@ import json
 from typing import Any
 
 from derivlint.cli.exits import CLEAN, tell
-from derivlint.cli.output import Output
+from derivlint.cli.output import OutputOptions
 from derivlint.cli.terminal import write, write_json
 from derivlint.lint.wording import counted
-from derivlint.verify.outcome import Outcome
+from derivlint.verify.outcome import RunOutcome
 
 #: Fewer units in the last place are what a few roundings make.
 WORTH_TELLING = 8.0
 
 
-def report_precision(outcome: Outcome, output: Output) -> int:
+def report_precision(outcome: RunOutcome, output: OutputOptions) -> int:
     """Show how precise formulas are, the least precise first; the exit status, which is not a judgement."""
     functions = {each.described.number: each for each in outcome.functions}
     rows = []
@@ -44,7 +44,7 @@ def report_precision(outcome: Outcome, output: Output) -> int:
     return CLEAN
 
 
-def _tell_double(rows: list[dict[str, Any]], output: Output) -> None:
+def _tell_double(rows: list[dict[str, Any]], output: OutputOptions) -> None:
     """Say of how many entries double precision, which fewer bits are compared with, was itself compared."""
     checked = {row["entry"] for row in rows if "double_inputs" in row}
     reasons: dict[str, list[str]] = {}

@@ -9,26 +9,26 @@ from pathlib import Path
 from msgspec import Struct
 
 from derivlint.cli.exits import CLEAN, FINDINGS, UNCHECKED, tell
-from derivlint.cli.output import Output
+from derivlint.cli.output import OutputOptions
 from derivlint.cli.verification.verify_page import page_of, write_page
 from derivlint.formats import NotChecked, NotReached, Report
 from derivlint.lint import Diagnostic
 from derivlint.lint.suppressions.suppression import suppressions_of
 from derivlint.lint.wording import counted
 from derivlint.model import Model
-from derivlint.project.baselines import BaselineFile
 from derivlint.project.errors import InputError
-from derivlint.project.finding_filter import FindingFilter, rule_names
-from derivlint.project.findings import Findings
-from derivlint.project.outcome import judge
+from derivlint.project.filtering.baselines import BaselineFile
+from derivlint.project.filtering.finding_filter import FindingFilter, rule_names
+from derivlint.project.filtering.findings import Findings
+from derivlint.project.filtering.outcome import judge
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
 from derivlint.source import replace_file
 from derivlint.verify.comparison.failures import CRASH
-from derivlint.verify.comparison.verdicts import Verdict
+from derivlint.verify.comparison.verdicts import FindingVerdict
 from derivlint.verify.coverage import Reached, coverage, figure
 from derivlint.verify.findings import judged_findings
-from derivlint.verify.outcome import Outcome
+from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.reproduction import is_script
 from derivlint.verify.unchecked import Unchecked, Why
 
@@ -82,7 +82,7 @@ class Reporting(Struct, frozen=True):
     updates_baseline: bool
     exit_zero: bool
 
-    def report(self, outcome: Outcome, output: Output) -> int:
+    def report(self, outcome: RunOutcome, output: OutputOptions) -> int:
         """Show what was found; the exit status.
 
         Raises:
@@ -90,10 +90,10 @@ class Reporting(Struct, frozen=True):
         """
         model, settings, baseline = self.model, self.settings, self.baseline
         found = judged_findings(model, outcome)
-        every = tuple(item.diagnostic for item in found if item.verdict in (None, Verdict.NEW))
+        every = tuple(item.diagnostic for item in found if item.verdict in (None, FindingVerdict.NEW))
         as_before, gone = (
             tuple(item.diagnostic for item in found if item.verdict is verdict)
-            for verdict in (Verdict.UNCHANGED, Verdict.GONE)
+            for verdict in (FindingVerdict.UNCHANGED, FindingVerdict.GONE)
         )
         names = rule_names(NUMERIC)
         checked = {name for name, state in outcome.checked.items() if state.why is None}
@@ -145,7 +145,7 @@ class Reporting(Struct, frozen=True):
             return output.status(FINDINGS)
         return output.status(UNCHECKED if missing else CLEAN)
 
-    def _unchecked(self, outcome: Outcome) -> list[Unchecked]:
+    def _unchecked(self, outcome: RunOutcome) -> list[Unchecked]:
         """What was not checked, with the operators that have no formula that could be."""
         found = outcome.unchecked()
         known = set(outcome.checked) | {each.operator for each in found if not each.key}
@@ -165,7 +165,7 @@ class Reporting(Struct, frozen=True):
             return True
         return each.why.is_error and not (each.why is Why.CRASHED and each.operator in accepted)
 
-    def _tell_others(self, as_before: Sequence[Diagnostic], gone: Sequence[Diagnostic], output: Output) -> None:
+    def _tell_others(self, as_before: Sequence[Diagnostic], gone: Sequence[Diagnostic], output: OutputOptions) -> None:
         """Say what is as before, of few entries or where that is wanted each finding, and what is gone."""
         for title, items, listed in (
             ("as before", as_before, output.verbose or len(as_before) <= _LISTED),
@@ -178,7 +178,9 @@ class Reporting(Struct, frozen=True):
             elif items:
                 tell(f"as before: {counted(len(items), 'finding')} (--verbose lists them, --no-base shows them)")
 
-    def _tell_unchecked(self, unchecked: Sequence[Unchecked], missing: Sequence[Unchecked], output: Output) -> None:
+    def _tell_unchecked(
+        self, unchecked: Sequence[Unchecked], missing: Sequence[Unchecked], output: OutputOptions
+    ) -> None:
         """Say what was not checked and why: of few entries of each formula; of the whole file in a line for each kind.
 
         Args:
@@ -214,7 +216,7 @@ def _tell_coverage(reached: Sequence[Reached]) -> None:
     tell(f"coverage: {count} of {total} ({count / max(total, 1):.1%}), {whole} of {formulas} as a whole")
 
 
-def _summarize(outcome: Outcome, unchecked: Sequence[Unchecked]) -> None:
+def _summarize(outcome: RunOutcome, unchecked: Sequence[Unchecked]) -> None:
     checked = [state for state in outcome.checked.values() if state.why is None]
     compared = sum(state.compared for state in checked)
     kinds = Counter(each.why for each in unchecked if not each.key)
@@ -225,7 +227,7 @@ def _summarize(outcome: Outcome, unchecked: Sequence[Unchecked]) -> None:
     )
 
 
-def _write_scripts(outcome: Outcome, folder: Path) -> None:
+def _write_scripts(outcome: RunOutcome, folder: Path) -> None:
     functions = {each.described.number: each.described for each in outcome.functions}
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -174,7 +174,7 @@ def declarations_from_json(content: Mapping[str, Any]) -> Declarations:
     Raises:
         KeyError, TypeError, ValueError, AttributeError: it is not of that form.
     """
-    reader = _Reader()
+    reader = _DeclarationReader()
     return Declarations(
         {namespace: reader.overloads(names) for namespace, names in content.get("functions", {}).items()},
         {namespace: _types(types) for namespace, types in content.get("variables", {}).items()},
@@ -285,7 +285,7 @@ class _Types(dict[str, CppType]):
         return type
 
 
-class _Reader:
+class _DeclarationReader:
     """Reads functions; equal parameters, frequent in headers, become one object."""
 
     def __init__(self) -> None:

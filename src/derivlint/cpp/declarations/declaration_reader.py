@@ -10,7 +10,7 @@ from msgspec import Struct
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.declarations.declaration import AUTO, UNREADABLE, Function, unknown_function
 from derivlint.cpp.declarations.declaration_marks import Marked
-from derivlint.cpp.declarations.declaration_scopes import ClassScope, Collector, Declared, joined
+from derivlint.cpp.declarations.declaration_scopes import ClassScope, Collector, DeclaredOverload, joined
 from derivlint.cpp.declarations.declaration_syntax import (
     TEMPLATE_ID,
     Alias,
@@ -75,10 +75,10 @@ class Reader:
                 self.collector.add_opaque(scope.path, name)
         elif scope.is_public:
             if name and name != scope.class_name:
-                scope.owner.methods.setdefault(name, []).append(Declared(unknown_function(name)))
+                scope.owner.methods.setdefault(name, []).append(DeclaredOverload(unknown_function(name)))
             elif name:
                 unknown = Function(name, scope.owner.own_type, (), variadic=True)
-                scope.owner.constructors.append(Declared(unknown))
+                scope.owner.constructors.append(DeclaredOverload(unknown))
             else:
                 scope.owner.is_known = False
         return name
@@ -187,7 +187,9 @@ class Reader:
             if declared.function.is_static:
                 self.collector.add_function(scope.path, declared)
 
-    def _declared(self, syntax: FunctionSyntax, name: Token, owner: ClassScope | None, marked: Marked) -> Declared:
+    def _declared(
+        self, syntax: FunctionSyntax, name: Token, owner: ClassScope | None, marked: Marked
+    ) -> DeclaredOverload:
         template = syntax.template
         is_constrained = template is not None and (template.is_constrained or marked.is_constrained)
         if owner is not None:
@@ -207,7 +209,7 @@ class Reader:
             syntax.is_variadic,
             marked.deprecated,
         )
-        return Declared(function, is_constrained)
+        return DeclaredOverload(function, is_constrained)
 
 
 def likely_name(tokens: list[Token]) -> str:

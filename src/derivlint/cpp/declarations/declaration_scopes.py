@@ -26,7 +26,7 @@ _MAX_DEPTH = 20
 _NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?![\w:])(<?)")
 
 
-class Declared(Struct):
+class DeclaredOverload(Struct):
     """A function with what decides whether its overloads can be distinguished."""
 
     function: Function
@@ -48,8 +48,8 @@ class ClassScope(Struct):
     name: str
     template: tuple[str, ...]
     bases: tuple[CppType, ...] = ()
-    methods: dict[str, list[Declared]] = field(default_factory=dict)
-    constructors: list[Declared] = field(default_factory=list)
+    methods: dict[str, list[DeclaredOverload]] = field(default_factory=dict)
+    constructors: list[DeclaredOverload] = field(default_factory=list)
     fields: dict[str, CppType] = field(default_factory=dict)
     inherited: list[tuple[CppType, str]] = field(default_factory=list)
     is_known: bool = True
@@ -75,7 +75,7 @@ class Collector:
 
     def __init__(self) -> None:
         self.classes: dict[str, ClassScope] = {}
-        self._functions: dict[str, dict[str, list[Declared]]] = {}
+        self._functions: dict[str, dict[str, list[DeclaredOverload]]] = {}
         self._variables: dict[str, dict[str, CppType]] = {}
         self._opaque: dict[str, set[str]] = {}
         self._aliases: dict[str, dict[str, CppType]] = {}
@@ -85,7 +85,7 @@ class Collector:
 
     # ---- taking in
 
-    def add_function(self, namespace: str, declared: Declared) -> None:
+    def add_function(self, namespace: str, declared: DeclaredOverload) -> None:
         """A function of a namespace, or a static method of a class."""
         self._functions.setdefault(namespace, {}).setdefault(declared.function.name, []).append(declared)
 
@@ -199,7 +199,7 @@ class Collector:
         return Declarations(functions, variables, classes, opaque, aliases, using)
 
     def _overloads(
-        self, declared: list[Declared], scope: str, template: tuple[str, ...]
+        self, declared: list[DeclaredOverload], scope: str, template: tuple[str, ...]
     ) -> tuple[Function, ...] | None:
         """The overloads of a name; None where it depends on constraints which of them a call means."""
         if sum(each.is_constrained for each in declared) > 1:

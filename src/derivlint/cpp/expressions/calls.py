@@ -12,7 +12,7 @@ from derivlint.cpp.expressions.construction import construct
 from derivlint.cpp.expressions.conversion import INTEGERS
 from derivlint.cpp.expressions.overloads import Resolution, ResolutionOutcome, resolve
 from derivlint.cpp.expressions.value import BRACES, FUNCTION, LVALUE, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
-from derivlint.cpp.library import NOTHING, Found, opaque
+from derivlint.cpp.library import NOTHING, FoundCallee, opaque
 from derivlint.cpp.lookup import Entity, EntityKind, look_up
 from derivlint.cpp.naming import check_template_arguments, entity_of, undeclared
 from derivlint.cpp.operator_names import is_symint, other_form, without_symint
@@ -93,7 +93,7 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
     return _call(typer, node, callee, found, arguments)
 
 
-def _with_associated(typer: Typer, name: str, found: Found, arguments: Sequence[Value]) -> Found:
+def _with_associated(typer: Typer, name: str, found: FoundCallee, arguments: Sequence[Value]) -> FoundCallee:
     """The functions that bare lookup finds, and those of the namespaces of the arguments' types."""
     namespaces: set[str] = set()
     for argument in arguments:
@@ -107,7 +107,7 @@ def _with_associated(typer: Typer, name: str, found: Found, arguments: Sequence[
         functions.extend(function for function in more.functions if function not in functions)
         if not more.exists and typer.library.may_be_function(namespace, name):
             complete = False
-    return Found(tuple(functions), complete) if functions or not complete else NOTHING
+    return FoundCallee(tuple(functions), complete) if functions or not complete else NOTHING
 
 
 def _exists_somewhere(typer: Typer, name: str) -> bool:
@@ -148,7 +148,7 @@ def _no_function(typer: Typer, callee: Name, entity: Entity, arguments: Sequence
     )
 
 
-def _call(typer: Typer, node: Call, callee: Name | Member, found: Found, arguments: list[Value]) -> Value:
+def _call(typer: Typer, node: Call, callee: Name | Member, found: FoundCallee, arguments: list[Value]) -> Value:
     name = callee.name if isinstance(callee, Member) else callee.parts[-1].identifier
     if len(found.functions) == 1:
         typer.callees[node] = found.functions[0]
@@ -249,7 +249,7 @@ def _refused(
     )
 
 
-def _twin(typer: Typer, callee: Name | Member, name: str) -> Found:
+def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
     """The form of the same operator for symbolic sizes, or without them."""
     other = other_form(name)
     if isinstance(callee, Member):

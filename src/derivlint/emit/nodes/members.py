@@ -50,7 +50,7 @@ _KINDS = {
 }
 
 
-class Member(Struct, frozen=True):
+class NodeMember(Struct, frozen=True):
     """One data member of a node class.
 
     Attributes:
@@ -84,7 +84,7 @@ class Member(Struct, frozen=True):
         return f"{self.variable}_released_"
 
 
-def members(info: DifferentiabilityInfo, release: Release = DEFAULT) -> tuple[Member, ...]:
+def members(info: DifferentiabilityInfo, release: Release = DEFAULT) -> tuple[NodeMember, ...]:
     """The members of an info's node, in the order of declaration, with types in the words of a release."""
     return tuple(
         replace(member, type=release.spelled(member.type), variable_type=release.spelled(member.variable_type))
@@ -92,9 +92,9 @@ def members(info: DifferentiabilityInfo, release: Release = DEFAULT) -> tuple[Me
     )
 
 
-def _members(info: DifferentiabilityInfo) -> Iterator[Member]:
+def _members(info: DifferentiabilityInfo) -> Iterator[NodeMember]:
     if retains_variables(info):
-        yield Member(RETAIN_VARIABLES, "bool", MemberKind.RETAIN, "true", RETAIN_VARIABLES, "bool")
+        yield NodeMember(RETAIN_VARIABLES, "bool", MemberKind.RETAIN, "true", RETAIN_VARIABLES, "bool")
     for saved in sorted(info.all_saved_inputs, key=_name):
         yield from _saved(saved, is_output=False)
     for saved in sorted(info.all_saved_outputs, key=_name):
@@ -102,29 +102,29 @@ def _members(info: DifferentiabilityInfo) -> Iterator[Member]:
     for binding in info.args_with_derivatives:
         if binding.is_tensor_list:
             name = list_size(binding.name)
-            yield Member(name, "size_t", MemberKind.SIZE, "0", name, "size_t")
+            yield NodeMember(name, "size_t", MemberKind.SIZE, "0", name, "size_t")
 
 
 def _name(saved: SavedAttribute) -> str:
     return saved.name
 
 
-def _saved(saved: SavedAttribute, *, is_output: bool) -> Iterator[Member]:
+def _saved(saved: SavedAttribute, *, is_output: bool) -> Iterator[NodeMember]:
     # a number that an operator returns is kept as the tensor that autograd made of it
     declared = TENSOR if is_output and saved.type == SCALAR else saved.type
     unpacked = unpacked_type(declared)
     name = saved.name
     if unpacked == "Tensor":
-        yield Member(f"{name}_", SAVED_VARIABLE, MemberKind.TENSOR, "", name, unpacked, is_output, saved)
+        yield NodeMember(f"{name}_", SAVED_VARIABLE, MemberKind.TENSOR, "", name, unpacked, is_output, saved)
         return
     kind = _KINDS.get(unpacked, MemberKind.VALUE)
     if kind is MemberKind.VALUE:
         # the other types have constructors that say what they are without a value
         initial = "0" if unpacked == "int64_t" else ""
-        yield Member(name, unpacked, kind, initial, name, unpacked, is_output, saved)
+        yield NodeMember(name, unpacked, kind, initial, name, unpacked, is_output, saved)
         return
     is_wrapped = kind is not MemberKind.SCALAR_LIST
-    yield Member(
+    yield NodeMember(
         f"{name}_" if is_wrapped else name,
         SAVED_VARIABLES if is_wrapped else unpacked,
         kind,
@@ -134,4 +134,4 @@ def _saved(saved: SavedAttribute, *, is_output: bool) -> Iterator[Member]:
         is_output,
         saved,
     )
-    yield Member(f"{name}_released_", "bool", MemberKind.RELEASED, "false")
+    yield NodeMember(f"{name}_released_", "bool", MemberKind.RELEASED, "false")

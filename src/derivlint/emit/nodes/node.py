@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import Struct
 
 from derivlint.emit.nodes.formulas import formula_statements
-from derivlint.emit.nodes.members import OWNING, Member, MemberKind, members
+from derivlint.emit.nodes.members import OWNING, MemberKind, NodeMember, members
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import DifferentiabilityInfo, Model
@@ -43,7 +43,7 @@ class NodeClass(Struct, frozen=True):
     info: DifferentiabilityInfo
     name: str
     base: str
-    members: tuple[Member, ...]
+    members: tuple[NodeMember, ...]
     header: str
     source: str
     file: str
@@ -109,7 +109,7 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
     )
 
 
-def _header(name: str, base: str, own: Sequence[Member], origin: str, release: Release) -> str:
+def _header(name: str, base: str, own: Sequence[NodeMember], origin: str, release: Release) -> str:
     giving_back = []
     statements = list(_release(own))
     if statements:
@@ -127,7 +127,7 @@ def _header(name: str, base: str, own: Sequence[Member], origin: str, release: R
     )
 
 
-def _release(own: Sequence[Member]) -> Iterator[str]:
+def _release(own: Sequence[NodeMember]) -> Iterator[str]:
     for member in own:
         if member.kind is MemberKind.TENSOR:
             yield f"{member.name}.reset_data();"
@@ -140,7 +140,7 @@ def _release(own: Sequence[Member]) -> Iterator[str]:
 def _source(
     info: DifferentiabilityInfo,
     name: str,
-    own: Sequence[Member],
+    own: Sequence[NodeMember],
     origin: str,
     formulas: list[str],
     release: Release,
@@ -191,7 +191,7 @@ def _source(
     )
 
 
-def _parameter(member: Member) -> str:
+def _parameter(member: NodeMember) -> str:
     # numbers that go with other members are not members that formulas could change
     reference = "&" if member.saved is not None else ""
     return f"{member.variable_type}{reference} {member.variable}"
@@ -207,7 +207,7 @@ def _on_lines(items: Sequence[str]) -> str:
     return "\n    " + ",\n    ".join(items)
 
 
-def _unpacking(saved: Sequence[Member]) -> Iterator[str]:
+def _unpacking(saved: Sequence[NodeMember]) -> Iterator[str]:
     lists = (MemberKind.TENSOR_LIST, MemberKind.OPTIONAL_TENSOR_LIST)
     for member in saved:
         if member.kind in lists:
@@ -223,7 +223,7 @@ def _unpacking(saved: Sequence[Member]) -> Iterator[str]:
             yield f"auto {member.variable} = unpack_opt_list({', '.join(filter(None, (member.name, node)))});"
 
 
-def _collecting(saved: Sequence[Member], release: Release) -> Iterator[str]:
+def _collecting(saved: Sequence[NodeMember], release: Release) -> Iterator[str]:
     for member in saved:
         if release.collects_outputs and member.kind in OWNING and member.kind is not MemberKind.SCALAR_LIST:
             yield f"args.collect({member.name}, {'true' if member.is_output else 'false'});"

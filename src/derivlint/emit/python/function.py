@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from derivlint.emit.python.layout import assigned, indented, listed, return_statement, unpacked
-from derivlint.emit.python.plan import Gradient, Plan, Tangent
+from derivlint.emit.python.plan import Plan, PlannedGradient, Tangent
 from derivlint.emit.python.signature import (
     class_name,
     function_name,
@@ -251,7 +251,7 @@ class FunctionWriter:
             *indented([*lines, *return_statement(values, depth=2)]),
         ]
 
-    def is_guarded(self, gradient: Gradient) -> bool:
+    def is_guarded(self, gradient: PlannedGradient) -> bool:
         """Whether a formula is evaluated only where some incoming gradient is there.
 
         PyTorch's nodes leave undefined gradients to formulas for lists; an author of Python does not know of them.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from derivlint.operators.reference.definitions import Kind, definitions
+from derivlint.operators.reference.definitions import DefinitionKind, definitions
 
 #: What generated code calls :mod:`derivlint.functional`.
 LIBRARY = "F"
@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).parent.parent.parent / "functional" / "__init__.py"
 @cache
 def helper_names() -> frozenset[str]:
     """The names that :mod:`derivlint.functional` offers, written and defined ones, without importing torch."""
-    defined = frozenset(name for name, each in definitions().items() if each.kind is Kind.HELPER)
+    defined = frozenset(name for name, each in definitions().items() if each.kind is DefinitionKind.HELPER)
     for node in ast.parse(_PACKAGE.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign):
             return defined | frozenset(ast.literal_eval(node.value))

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.analysis.differentiability import Answer
-from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
+from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
+from derivlint.analysis.differentiability.operators import Answer
 from derivlint.analysis.typed import TypedFormula, typed_formulas
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import types
@@ -26,7 +26,7 @@ from derivlint.schema import Argument, NativeFunction, SchemaKind
 GRADS = "grads"
 
 
-class Gradient(Struct, frozen=True):
+class PlannedGradient(Struct, frozen=True):
     """A backward formula in Python.
 
     Attributes:
@@ -96,7 +96,7 @@ class Plan(Struct, frozen=True):
     outputs: tuple[str, ...]
     differentiable: tuple[int, ...]
     flattened: tuple[str, ...]
-    gradients: tuple[Gradient, ...]
+    gradients: tuple[PlannedGradient, ...]
     tangents: tuple[Tangent, ...]
     no_tangents: str | None
     saved: tuple[Saved, ...]
@@ -244,7 +244,7 @@ def _gradient(
     derivative: Derivative,
     typed: dict[tuple[int, bool], TypedFormula],
     helpers: Mapping[str, str],
-) -> Gradient:
+) -> PlannedGradient:
     assert derivative.written is not None
     start = derivative.written.value.start
     line = model.source.position(start).line
@@ -252,7 +252,7 @@ def _gradient(
     types = {b.name: str(b.argument.type) for b in info.args_with_derivatives if b.argument is not None}
     one = len(derivative.var_names) == 1
     guarded = one and types.get(derivative.var_names[0]) in ("Tensor", "Tensor?")
-    return Gradient(derivative.var_names, value, guarded, line)
+    return PlannedGradient(derivative.var_names, value, guarded, line)
 
 
 def _tangent(
@@ -282,7 +282,7 @@ def _tangent(
     return Tangent(forward.var_names, value, needs, line)
 
 
-def _of_each_tensor(gradient: Gradient, found: Differentiability) -> Gradient:
+def _of_each_tensor(gradient: PlannedGradient, found: Differentiability) -> PlannedGradient:
     """The gradient of a list in an operator whose formulas are those of one tensor ``i``."""
     lists = {item.name for item in found.inputs if is_tensor_list(item.type)}
     if not lists.issuperset(gradient.names) or len(gradient.names) != 1:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import types
-from derivlint.emit.nodes.members import OWNING, Member, MemberKind
+from derivlint.emit.nodes.members import OWNING, MemberKind, NodeMember
 
 #: The types of values that Python sees; the others have no property.
 SHOWN = types("""
@@ -32,12 +32,12 @@ class Getter(Struct, frozen=True):
     """
 
     name: str
-    member: Member
+    member: NodeMember
     is_raw: bool
     released: str = ""
 
 
-def getters(members: Sequence[Member]) -> tuple[Getter, ...]:
+def getters(members: Sequence[NodeMember]) -> tuple[Getter, ...]:
     """The properties of a node with these members, in their order."""
     found: list[Getter] = []
     for member in members:
@@ -50,6 +50,6 @@ def getters(members: Sequence[Member]) -> tuple[Getter, ...]:
     return tuple(found)
 
 
-def is_shown(member: Member) -> bool:
+def is_shown(member: NodeMember) -> bool:
     """Whether Python sees a member."""
     return member.kind in OWNING or (member.kind is MemberKind.VALUE and canonical_type(member.type) in SHOWN)

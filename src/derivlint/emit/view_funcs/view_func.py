@@ -33,7 +33,7 @@ SYMINT = "c10::SymInt"
 TENSOR = "at::Tensor"
 
 
-class Member(Struct, frozen=True):
+class ViewFuncMember(Struct, frozen=True):
     """What a view function keeps of an argument.
 
     Attributes:
@@ -73,7 +73,7 @@ class ViewFunc(Struct, frozen=True):
 
     function: NativeFunction
     name: str
-    members: tuple[Member, ...]
+    members: tuple[ViewFuncMember, ...]
     header: str
     source: str
 
@@ -106,13 +106,13 @@ def view_func(function: NativeFunction) -> ViewFunc:
     call = ", ".join(["input_base", *(member.argument for member in members)])
     result = f"{calling(function)}({call})"
     if makes_several_views(function):
-        members.append(Member("int64_t", VIEW_INDEX, "int64_t", None, VIEW_INDEX))
+        members.append(ViewFuncMember("int64_t", VIEW_INDEX, "int64_t", None, VIEW_INDEX))
         result += f"[{VIEW_INDEX}]"
     own = tuple(members)
     return ViewFunc(function, name, own, _header(function, name, own), _source(name, own, result))
 
 
-def _member(argument: Argument, parameter_type: str) -> Member:
+def _member(argument: Argument, parameter_type: str) -> ViewFuncMember:
     kind = argument.type
     state = TENSOR if kind.is_tensor_like else SYMINT if kind.is_symint_like else None
     owning, name = _owning(kind), argument.name
@@ -121,7 +121,7 @@ def _member(argument: Argument, parameter_type: str) -> Member:
         initial = f"{name}.vec()"
     elif isinstance(kind, OptionalType) and _is_referred(kind.elem):
         initial = f"{name}.has_value() ? {owning}({name}->vec()) : ::std::nullopt"
-    return Member(owning, name, parameter_type, state, initial)
+    return ViewFuncMember(owning, name, parameter_type, state, initial)
 
 
 def _is_referred(kind: Type) -> bool:
@@ -139,7 +139,7 @@ def _owning(kind: Type) -> str:
     return "::std::string" if str(kind) == "str" else value_type(kind)
 
 
-def _header(function: NativeFunction, name: str, members: Sequence[Member]) -> str:
+def _header(function: NativeFunction, name: str, members: Sequence[ViewFuncMember]) -> str:
     parameters = ", ".join(f"{member.parameter_type} {member.name}" for member in members)
     initializers = ", ".join(f"{member.name}({member.initial})" for member in members)
     return fill(
@@ -155,7 +155,7 @@ def _header(function: NativeFunction, name: str, members: Sequence[Member]) -> s
     )
 
 
-def _source(name: str, members: Sequence[Member], result: str) -> str:
+def _source(name: str, members: Sequence[ViewFuncMember], result: str) -> str:
     def fields(state: str) -> list[str]:
         return [member.name for member in members if member.state == state]
 

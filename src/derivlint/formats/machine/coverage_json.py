@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from derivlint.analysis.differentiability import Answer, Reason, Verdict, Way
-from derivlint.analysis.differentiability_coverage import Aspect, Coverage
+from derivlint.analysis.differentiability.coverage import Aspect, Coverage
+from derivlint.analysis.differentiability.operators import Answer, Reason, Verdict, Way
 from derivlint.source import SourceFile, visible_json
 
 VERSION = 1

@@ -26,10 +26,10 @@ class _Open(Struct):
 
 def adjacency_problem(text: str, tokens: list[Token]) -> SyntaxProblem | None:
     """The first pair of tokens that cannot stand side by side, or None where this reading finds nothing."""
-    return _Reader(text, tokens).read()
+    return _TokenReader(text, tokens).read()
 
 
-class _Reader:
+class _TokenReader:
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.text = text
         self.tokens = tokens

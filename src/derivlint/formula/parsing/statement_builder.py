@@ -16,7 +16,7 @@ from derivlint.formula.nodes import (
     Jump,
     Lambda,
     Loop,
-    Return,
+    ReturnStatement,
     Statement,
     UnknownStatement,
 )
@@ -93,10 +93,10 @@ class StatementBuilder(TreeBuilder):
         return made
 
     def return_nothing(self, children: list[Any]) -> Statement:  # noqa: D102
-        return Return(children[0].start, children[1].end, None)
+        return ReturnStatement(children[0].start, children[1].end, None)
 
     def return_value(self, children: list[Any]) -> Statement:  # noqa: D102
-        return Return(children[0].start, children[2].end, children[1])
+        return ReturnStatement(children[0].start, children[2].end, children[1])
 
     def jump(self, children: list[Any]) -> Statement:  # noqa: D102
         return Jump(children[0].start, children[1].end)

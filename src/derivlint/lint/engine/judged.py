@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from derivlint.lint.diagnostic import Diagnostic
     from derivlint.lint.engine.result import Unjudged
     from derivlint.lint.rule import Rule
-    from derivlint.lint.suppressions.suppression import Scope
+    from derivlint.lint.suppressions.suppression import SuppressionScope
 
 #: The rules which say that something was not analysed, whatever their severity.
 NOT_ANALYSED = frozenset({"formula-too-large", "internal-error"})
@@ -57,7 +57,7 @@ class Judged:
         self._readings: dict[int, Reading] = {}
         self._in_all: dict[tuple[str, Reading], bool] = {}
 
-    def covers(self, name: str, scope: Scope) -> bool:
+    def covers(self, name: str, scope: SuppressionScope) -> bool:
         """Whether a rule judged everything that a suppression covers.
 
         Args:

@@ -23,7 +23,7 @@ from derivlint.lint.rule import Rule
 from derivlint.model import Model, build_models
 from derivlint.model.index import index_named, load_module_of
 from derivlint.model.layout import Layout, marked_layout
-from derivlint.model.model import FACTS, Fact, Plain, Row
+from derivlint.model.model import FACTS, Plain, RecordedFact, Row
 from derivlint.model.query import Read
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
@@ -76,8 +76,8 @@ class Kept(Struct, frozen=True):
     entries: tuple[Found | None, ...]
     file: Found | None
     indexed: dict[str, list[Row]]
-    facts: list[tuple[Read, Fact]]
-    entry_facts: dict[str, dict[int, Fact]]
+    facts: list[tuple[Read, RecordedFact]]
+    entry_facts: dict[str, dict[int, RecordedFact]]
     flawed: frozenset[int]
 
     def piece(self, index: int) -> str:

@@ -85,7 +85,7 @@ def _read_of(model: Model, entry: Entry) -> int:
 
 def _read(model: Model, entry: Entry) -> Reading:
     from derivlint.analysis import analyses_of
-    from derivlint.analysis.degree import Degree
+    from derivlint.analysis.interpretation.degree import Degree
     from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
     from derivlint.analysis.scalar_evaluation.truth import truth_of
     from derivlint.model.entry import Role

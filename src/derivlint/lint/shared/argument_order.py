@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.argument_order import PassedWrongly, passed_wrongly
-from derivlint.analysis.passed_outputs import outputs_passed_wrongly
+from derivlint.analysis.calls.argument_order import PassedWrongly, passed_wrongly
+from derivlint.analysis.calls.passed_outputs import outputs_passed_wrongly
 from derivlint.lint.diagnostic import Finding, Fix
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from derivlint.analysis.callee import callee_name
-from derivlint.analysis.facts import Cause, Culprit
-from derivlint.analysis.linearity import NotLinear
+from derivlint.analysis.dependence.linearity import NotLinear
+from derivlint.analysis.interpretation.callee import callee_name
+from derivlint.analysis.interpretation.facts import Cause, Culprit
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Binary, Call, Expr, Name
 from derivlint.lint.diagnostic import Finding

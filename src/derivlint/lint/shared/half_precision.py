@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from derivlint.analysis.half_precision.judgement import Lost, losses_of
-from derivlint.analysis.half_precision.values import Cause
+from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint.diagnostic import Finding
 from derivlint.model import Entry, Model
 
 
-def lost_by(cause: Cause, model: Model, entry: Entry, message: Callable[[Lost], str], help_: str) -> Iterator[Finding]:
+def lost_by(
+    cause: LossCause, model: Model, entry: Entry, message: Callable[[Lost], str], help_: str
+) -> Iterator[Finding]:
     """The losses of an entry that have one cause, each at the part of the formula that has it."""
     for lost in losses_of(model, entry):
         if lost.loss.cause is cause and lost.loss.node is not None:

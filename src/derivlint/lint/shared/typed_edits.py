@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.analysis.argument_order import PassedWrongly
+from derivlint.analysis.calls.argument_order import PassedWrongly
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Binary, Call, Cast, Conditional, Expr, Lambda, Member, Name, Unary, unparenthesized, walk
 from derivlint.lint.diagnostic import Fix

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.definedness import UnguardedRead
-from derivlint.analysis.interpret import Interpretation
+from derivlint.analysis.dependence.definedness import UnguardedRead
+from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.option import Options
 from derivlint.lint.wording import quoted

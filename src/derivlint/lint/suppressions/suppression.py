@@ -62,7 +62,7 @@ class RuleNames(Struct, frozen=True):
 NO_NAMES = RuleNames(frozenset())
 
 
-class Scope(Struct, frozen=True):
+class SuppressionScope(Struct, frozen=True):
     """What a suppression covers.
 
     Attributes:
@@ -121,7 +121,7 @@ class PlacedSuppression(Struct, frozen=True):
     """A suppression and what it covers, None where it is at no place for it."""
 
     suppression: Suppression
-    scope: Scope | None
+    scope: SuppressionScope | None
 
     @property
     def entry(self) -> Entry | None:
@@ -165,7 +165,7 @@ class Suppressions:
     ) -> dict[Diagnostic, tuple[int, ...]]:
         """The diagnostics that are silenced, each with the indices of the suppressions that do it."""
         # a scope is looked for by what it can cover: the file, a line, an entry, a pair of an entry or its formulas
-        scopes: dict[tuple[str, object], list[tuple[int, Scope]]] = {}
+        scopes: dict[tuple[str, object], list[tuple[int, SuppressionScope]]] = {}
         for index, placed in enumerate(self.placed):
             scope = placed.scope
             if scope is not None and placed.suppression.malformed is None:
@@ -182,7 +182,7 @@ class Suppressions:
         return found
 
     def _covering(
-        self, diagnostic: Diagnostic, scopes: dict[tuple[str, object], list[tuple[int, Scope]]]
+        self, diagnostic: Diagnostic, scopes: dict[tuple[str, object], list[tuple[int, SuppressionScope]]]
     ) -> tuple[int, ...]:
         """The indices of the suppressions that cover a diagnostic."""
         source = self.model.source
@@ -200,13 +200,13 @@ class Suppressions:
         near = (item for part in parts for item in scopes.get((diagnostic.rule, part), ()))
         return tuple(sorted({index for index, scope in near if scope.covers(diagnostic, owner)}))
 
-    def _scope(self, suppression: Suppression) -> Scope | None:
+    def _scope(self, suppression: Suppression) -> SuppressionScope | None:
         comment = suppression.comment
         source = self.model.source
         if suppression.kind == IGNORE_FILE:
             start = comment.span.start
             in_margin = source.text[max(start - 1, 0) : start] in ("", "\n", "\r", BOM)
-            return Scope(None) if comment.own_line and in_margin else None
+            return SuppressionScope(None) if comment.own_line and in_margin else None
         probe = self._below(comment.span.start) if comment.own_line else self._before(comment.span.start)
         return self.scope_at(probe) if probe is not None else None
 
@@ -267,7 +267,7 @@ class Suppressions:
                     found.setdefault(id(formula.key), (body.key, formula.key_text))
         return found
 
-    def scope_at(self, probe: int) -> Scope | None:
+    def scope_at(self, probe: int) -> SuppressionScope | None:
         """What a comment after or above a character covers."""
         source = self.model.source
         number = source.position(probe).line
@@ -282,16 +282,16 @@ class Suppressions:
                 and source.text[probe] == "-"
                 and _is_gap(source.text[probe : following.span.start])
             ):
-                return Scope(line, following)
+                return SuppressionScope(line, following)
             # an item that is not YAML has no entry, but what is wrong with it can be silenced on its line
-            return Scope(line) if self.model.document.problems else None
+            return SuppressionScope(line) if self.model.document.problems else None
         mapping = entry.mapping
         pair = next(iter(self._pairs_at(mapping, probe)), None) if mapping is not None else None
         if pair is None or pair.value is entry.name or pair.key is entry.misnamed:
-            return Scope(line, entry)
+            return SuppressionScope(line, entry)
         dispatch, key = self._formulas_of(entry).get(id(pair.key), (None, None))
         place = pair.span
-        return Scope(line, entry, Span(place.start, max(place.end, place.start + 1)), dispatch, key)
+        return SuppressionScope(line, entry, Span(place.start, max(place.end, place.start + 1)), dispatch, key)
 
 
 def _is_gap(text: str) -> bool:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from derivlint.lint.wording import closest, quoted
 from derivlint.source import Span
 from derivlint.source.file import BOM
-from derivlint.yaml_reader import Document, Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader import Document, Mapping, Scalar, Sequence, YamlNode
 from derivlint.yaml_reader.decode import BREAKS
 
 IGNORE = "ignore"
@@ -170,7 +170,7 @@ def _start(scalar: Scalar) -> int:
     return scalar.start
 
 
-def _scalars(root: Node) -> Iterator[Scalar]:
+def _scalars(root: YamlNode) -> Iterator[Scalar]:
     todo = [root]
     while todo:
         node = todo.pop()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from derivlint.lint.diagnostic import Diagnostic, TextEdit
-from derivlint.lint.suppressions.suppression import NEVER_SILENCED, Scope, Suppressions, suppressions_of
+from derivlint.lint.suppressions.suppression import NEVER_SILENCED, Suppressions, SuppressionScope, suppressions_of
 from derivlint.lint.suppressions.suppression_comments import IGNORE, IGNORE_FILE, Suppression, end_of_text
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.source import SourceFile, Span
@@ -39,7 +39,7 @@ class _Place(Struct):
         names: the rules.
     """
 
-    scope: Scope
+    scope: SuppressionScope
     offset: int
     above: str | None
     names: set[str] = field(default_factory=set)
@@ -88,7 +88,7 @@ def _place(suppressions: Suppressions, diagnostic: Diagnostic) -> _Place:
     model = suppressions.model
     entry = suppressions.finder.owner(diagnostic)
     if entry is None:
-        return _Place(Scope(None), 1 if model.source.text.startswith(BOM) else 0, "")
+        return _Place(SuppressionScope(None), 1 if model.source.text.startswith(BOM) else 0, "")
     formula = _line_of(entry, diagnostic)
     if formula is not None:
         end = (
@@ -120,7 +120,7 @@ def _above(suppressions: Suppressions, entry: Entry) -> _Place:
     begin = source.line_starts[number - 1] + (number == 1 and source.text.startswith(BOM))
     lead = source.text[begin:start]
     indent = lead[: len(lead) - len(lead.lstrip(" "))]
-    return _Place(Scope(Span(begin, begin), entry), begin, indent)
+    return _Place(SuppressionScope(Span(begin, begin), entry), begin, indent)
 
 
 def _line_of(entry: Entry, diagnostic: Diagnostic) -> DerivativeFormula | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.context import Writing, rule_being_written, writing_at
 from derivlint.lsp.features.formula_completion import formula_completions
 from derivlint.lsp.features.probe import function_being_written
@@ -17,7 +17,7 @@ from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import Span
 
 
-def completions(analysis: Analysis, text: str, offset: int) -> Completions:
+def completions(analysis: DocumentAnalysis, text: str, offset: int) -> Completions:
     """What can be written at a place.
 
     Args:
@@ -65,7 +65,7 @@ def _rules(text: str, span: Span) -> Iterable[Completion]:
 # ---- schemas
 
 
-def _schemas(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
+def _schemas(analysis: DocumentAnalysis, writing: Writing) -> Iterable[Completion]:
     """Operators whose name contains what is written, those that need a derivative and have none first."""
     pair = writing.pair
     assert pair is not None
@@ -81,7 +81,7 @@ def _schemas(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
     span = Span(writing.offset - len(prefix), writing.offset + len(rest.rstrip("'\"\r \t")))
     known = {entry.name.value for entry in analysis.model.all_entries if entry.name is not None}
     name = prefix.partition("(")[0]
-    buckets: list[list[_Operator]] = [[] for _ in range(8)]
+    buckets: list[list[_OperatorName]] = [[] for _ in range(8)]
     for operator in _operators(analysis.natives):
         if name in operator.name:
             starts = operator.text.startswith(prefix)
@@ -92,7 +92,7 @@ def _schemas(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
         yield Completion(operator.name, "Function", operator.text, span, detail, f"{rank:04}")
 
 
-class _Operator(NamedTuple):
+class _OperatorName(NamedTuple):
     """An operator that an entry can be for.
 
     Attributes:
@@ -107,16 +107,16 @@ class _Operator(NamedTuple):
 
 
 #: The operators of some files, which are thousands.
-_OPERATORS: WeakKeyDictionary[NativeFunctions, tuple[_Operator, ...]] = WeakKeyDictionary()
+_OPERATORS: WeakKeyDictionary[NativeFunctions, tuple[_OperatorName, ...]] = WeakKeyDictionary()
 
 
-def _operators(natives: NativeFunctions) -> tuple[_Operator, ...]:
+def _operators(natives: NativeFunctions) -> tuple[_OperatorName, ...]:
     found = _OPERATORS.get(natives)
     if found is None:
         ordered = sorted(natives.written, key=_rank)
         found = _OPERATORS[natives] = tuple(
             # an annotation with "!" says so without reading the schema
-            _Operator(native.func_text, str(native.name), "!" in native.func_text and not native.name.inplace)
+            _OperatorName(native.func_text, str(native.name), "!" in native.func_text and not native.name.inplace)
             for native in ordered
         )
     return found
@@ -131,7 +131,7 @@ def _rank(native: NativeFunction) -> tuple[bool, bool, bool, str]:
 # ---- keys
 
 
-def _keys(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
+def _keys(analysis: DocumentAnalysis, writing: Writing) -> Iterable[Completion]:
     prefix = writing.key_before
     span = Span(writing.offset - len(prefix), writing.offset)
     colon = "" if writing.text[writing.offset :].lstrip(" \t").startswith(":") else ": "
@@ -141,7 +141,7 @@ def _keys(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
             yield Completion(key, kind, key + after, span, detail.removeprefix("="), f"{rank:04}")
 
 
-def _missing(analysis: Analysis, writing: Writing) -> Iterable[tuple[str, str, str]]:
+def _missing(analysis: DocumentAnalysis, writing: Writing) -> Iterable[tuple[str, str, str]]:
     """The keys that could be at the place and are not there yet: key, kind, detail."""
     path = writing.path
     line = writing.text.count("\n", 0, writing.offset)
@@ -182,7 +182,7 @@ def _formula_keys(function: EntryFunction, there: set[str]) -> Iterable[tuple[st
             yield output.key_name, "Property", f"tangent of output {output.index}, {output.type}"
 
 
-def _flags(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
+def _flags(analysis: DocumentAnalysis, writing: Writing) -> Iterable[Completion]:
     """Lists of booleans for the outputs: only the first one differentiable, all, each alone."""
     function = function_being_written(analysis, writing)
     pair = writing.pair

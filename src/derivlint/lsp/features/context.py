@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.model.layout import PLAIN
 from derivlint.model.read import DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.source import Span
@@ -94,7 +94,7 @@ def rule_being_written(text: str, offset: int) -> Span | None:
     return Span(offset - len(name), offset)
 
 
-def writing_at(analysis: Analysis, text: str, offset: int) -> Writing | None:
+def writing_at(analysis: DocumentAnalysis, text: str, offset: int) -> Writing | None:
     """What is being written at a place of a text; None in comments and outside of items.
 
     Args:
@@ -151,7 +151,7 @@ def decoded(raw: str, *, is_whole: bool = True) -> str:
 # ---- lines
 
 
-def _indent(analysis: Analysis) -> int:
+def _indent(analysis: DocumentAnalysis) -> int:
     """The column of the ``-`` of items."""
     entries = analysis.model.all_entries
     if not entries or analysis.model.layout == PLAIN:
@@ -198,7 +198,7 @@ def _column(text: str, offset: int) -> int:
     return offset - (text.rfind("\n", 0, offset) + 1)
 
 
-class _Open(Struct):
+class _OpenBracket(Struct):
     """A key whose value are more keys."""
 
     column: int
@@ -208,7 +208,7 @@ class _Open(Struct):
 def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[WrittenPair]:
     found: list[tuple[tuple[str, ...], str, int, int]] = []
     ends: dict[int, int] = {}
-    around: list[_Open] = []
+    around: list[_OpenBracket] = []
     levels: list[int] = []
     for start, end in lines:
         item = _ITEM.match(text, start, end) if start == lines[0][0] else None
@@ -241,7 +241,7 @@ def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[WrittenPair]:
         found.append((path, key, begin, match.end()))
         opens = (not path and key == DISPATCH) or len(path) == 1
         if opens and not text[match.end() : end].strip():
-            around.append(_Open(column, key))
+            around.append(_OpenBracket(column, key))
     for number, (path, key, begin, value) in enumerate(found):
         stop = found[number + 1][2] if number + 1 < len(found) else lines[-1][1]
         stop = min(stop, ends.get(number, stop))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from derivlint.analysis.operators import linear_parameters
+from derivlint.analysis.interpretation.operators import linear_parameters
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.lsp.features.facts import Callee, FormulaFacts, operators_of
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, FunctionMatch, How, Model, Role, SavedAttribute

@@ -9,14 +9,14 @@ from __future__ import annotations
 from msgspec import Struct
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.degree import Degree
-from derivlint.analysis.interpret import Interpretation
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.cpp import return_names, return_type
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.calls import held_by
 from derivlint.cpp.expressions.value import UNKNOWN
-from derivlint.cpp.library import ATEN, Found, Library
+from derivlint.cpp.library import ATEN, FoundCallee, Library
 from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import Entity, look_up, qualified_entity
 from derivlint.cpp.operator_names import without_symint
@@ -182,7 +182,7 @@ def methods_of(library: Library, owner: CppType | None, name: str, *, arrow: boo
     """The methods of a class; with ``->`` those of what it holds."""
     if owner is None:
         return ()
-    found: Found | None = library.methods(accessed(owner, arrow=arrow), name)
+    found: FoundCallee | None = library.methods(accessed(owner, arrow=arrow), name)
     return found.functions if found is not None else ()
 
 

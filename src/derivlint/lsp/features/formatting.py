@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from derivlint.lint import TextEdit
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.model import DerivativeFormula, Entry
 from derivlint.model.read import read_entry
 from derivlint.source import SourceFile, Span
-from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence, read_yaml
+from derivlint.yaml_reader import Mapping, Pair, Scalar, Sequence, YamlNode, read_yaml
 from derivlint.yaml_reader.text import line_end, line_start
 
 
-def format_range(analysis: Analysis, span: Span) -> tuple[TextEdit, ...]:
+def format_range(analysis: DocumentAnalysis, span: Span) -> tuple[TextEdit, ...]:
     """The edits that format the entries which have a part in a range."""
     edits: list[TextEdit] = []
     for entry in analysis.model.all_entries:
@@ -98,7 +98,7 @@ def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:
     return _content(entry.node) == _content(read_entry(0, root.items[0]).node)
 
 
-def _content(node: Node) -> object:
+def _content(node: YamlNode) -> object:
     """What a node says: keys without blanks, and values."""
     if isinstance(node, Scalar):
         return node.value, node.kind
@@ -108,7 +108,7 @@ def _content(node: Node) -> object:
     return tuple((_key(pair.key), _content(pair.value)) for pair in node.pairs)
 
 
-def _key(node: Node) -> object:
+def _key(node: YamlNode) -> object:
     if isinstance(node, Scalar):
         return tuple(name.strip() for name in node.value.split(","))
     return _content(node)

@@ -12,7 +12,7 @@ from derivlint.cpp.library import ATEN, HELPERS, Library
 from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import resolve_namespace
 from derivlint.cpp.naming import NAMESPACES
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.context import Writing
 from derivlint.lsp.features.describe import signatures_text
 from derivlint.lsp.features.facts import accessed, operator_name
@@ -33,7 +33,7 @@ _FUNCTION = "Function"
 _OWN, _RELATED, _HELPER, _OPERATOR, _OTHER = "0", "1", "2", "3", "4"
 
 
-def formula_completions(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
+def formula_completions(analysis: DocumentAnalysis, writing: Writing) -> Iterable[Completion]:
     """What can be written at the end of a formula."""
     written = writing.before
     part = fragment(written)
@@ -50,7 +50,9 @@ def formula_completions(analysis: Analysis, writing: Writing) -> Iterable[Comple
 # ---- bare names
 
 
-def _bare(analysis: Analysis, writing: Writing, part: Fragment, span: Span, *, is_start: bool) -> list[Completion]:
+def _bare(
+    analysis: DocumentAnalysis, writing: Writing, part: Fragment, span: Span, *, is_start: bool
+) -> list[Completion]:
     found = probe(analysis, writing, _ANY)
     if found is None:
         return []
@@ -160,7 +162,7 @@ def _function(found: Probe, owner: str, name: str, kind: str, span: Span, sort: 
     return Completion(name, kind, name, span, detail, f"{sort}{name}", deprecated=deprecated, data=data)
 
 
-def resolve(analysis: Analysis, data: str) -> str:
+def resolve(analysis: DocumentAnalysis, data: str) -> str:
     """The documentation of a proposal: the declarations of all overloads, as Markdown."""
     kind, _, rest = data.partition("|")
     owner, _, name = rest.rpartition("|")
@@ -190,7 +192,7 @@ def _schemas(natives: NativeFunctions) -> dict[str, list[str]]:
 # ---- qualified names and members
 
 
-def _of_namespace(analysis: Analysis, writing: Writing, part: Fragment, span: Span) -> list[Completion]:
+def _of_namespace(analysis: DocumentAnalysis, writing: Writing, part: Fragment, span: Span) -> list[Completion]:
     found = probe(analysis, writing, _ANY)
     if found is None:
         return []
@@ -220,7 +222,7 @@ def _of_namespace(analysis: Analysis, writing: Writing, part: Fragment, span: Sp
     return list(unique.values())
 
 
-def _members(analysis: Analysis, writing: Writing, part: Fragment, span: Span) -> Iterable[Completion]:
+def _members(analysis: DocumentAnalysis, writing: Writing, part: Fragment, span: Span) -> Iterable[Completion]:
     owner = type_of(analysis, writing, part.owner) if part.owner else None
     found = probe(analysis, writing, _ANY)
     if owner is None or found is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.locate import entry_at
 from derivlint.model import Entry
 from derivlint.source import Span
@@ -24,7 +24,7 @@ class Lens(Struct, frozen=True):
     offset: int
 
 
-def lenses(analysis: Analysis) -> tuple[Lens, ...]:
+def lenses(analysis: DocumentAnalysis) -> tuple[Lens, ...]:
     """A lens above every entry that becomes code."""
     return tuple(
         Lens(entry.name_span, "show generated C++", entry.name_span.start)
@@ -33,13 +33,13 @@ def lenses(analysis: Analysis) -> tuple[Lens, ...]:
     )
 
 
-def generated_code(analysis: Analysis, offset: int) -> str | None:
+def generated_code(analysis: DocumentAnalysis, offset: int) -> str | None:
     """The autograd nodes of the entry at a place, and the kernels that create them; None where there is no code."""
     entry = entry_at(analysis, offset)
     return None if entry is None or entry.function is None else _code(analysis, entry)
 
 
-def _code(analysis: Analysis, entry: Entry) -> str | None:
+def _code(analysis: DocumentAnalysis, entry: Entry) -> str | None:
     from derivlint.emit.kernels import kernels
     from derivlint.emit.nodes import node_class
     from derivlint.emit.template import listing

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.analysis.degree import Degree
+from derivlint.analysis.interpretation.degree import Degree
 from derivlint.formula import Call, Expr, Member, Name
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features import describe
 from derivlint.lsp.features.describe import code, names, paragraphs
 from derivlint.lsp.features.facts import Callee, FormulaFacts
@@ -58,7 +58,7 @@ class Hover(Struct, frozen=True):
     span: Span
 
 
-def hover(analysis: Analysis, offset: int) -> Hover | None:
+def hover(analysis: DocumentAnalysis, offset: int) -> Hover | None:
     """What there is to tell of a place; None where there is nothing."""
     at = locate(analysis, offset)
     text = ""
@@ -122,7 +122,7 @@ def _suppression(at: AtSuppression) -> str:
 # ---- keys and schemas
 
 
-def _key(analysis: Analysis, at: AtKey) -> str:
+def _key(analysis: DocumentAnalysis, at: AtKey) -> str:
     what = None
     if at.name is not None:
         found = _named_by_key(at.written, at.name.text)
@@ -140,7 +140,7 @@ def _named_by_key(formula: DerivativeFormula, name: str) -> Variable | None:
     return variable(formula, output.name) if output is not None else None
 
 
-def _schema(analysis: Analysis, at: AtSchema) -> str:
+def _schema(analysis: DocumentAnalysis, at: AtSchema) -> str:
     entry = at.entry
     if at.part is None or entry.function is None:
         return describe.entry_text(analysis.model, entry)
@@ -202,7 +202,7 @@ def _short(text: str) -> str:
 # ---- formulas
 
 
-def _formula(analysis: Analysis, at: AtFormula) -> str:
+def _formula(analysis: DocumentAnalysis, at: AtFormula) -> str:
     formula = at.written
     if formula is None:
         return "C++ condition, evaluated in the kernel: the output is differentiable where it holds"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from derivlint.formula import Call, Expr, Name, walk
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.facts import FormulaFacts
 from derivlint.model import DerivativeFormula, Entry
 from derivlint.model.saved_attribute import without_repetition
@@ -32,7 +32,7 @@ class InlayHint(Struct, frozen=True):
     before: bool = False
 
 
-def inlay_hints(analysis: Analysis, span: Span) -> tuple[InlayHint, ...]:
+def inlay_hints(analysis: DocumentAnalysis, span: Span) -> tuple[InlayHint, ...]:
     """The hints for the entries that have a part in a range, those in the range, in file order."""
     found = []
     for entry in analysis.model.entries:
@@ -41,7 +41,7 @@ def inlay_hints(analysis: Analysis, span: Span) -> tuple[InlayHint, ...]:
     return tuple(sorted(found, key=lambda hint: hint.offset))
 
 
-def _hints(analysis: Analysis, entry: Entry) -> Iterator[InlayHint]:
+def _hints(analysis: DocumentAnalysis, entry: Entry) -> Iterator[InlayHint]:
     for formula in entry.formulas:
         if formula.is_expression and formula.is_exact():
             yield from _parameters(FormulaFacts(analysis.model, formula), formula)

@@ -16,14 +16,14 @@ from msgspec import Struct
 from derivlint.formula import Expr, Formula, Node, Word
 from derivlint.lint.engine.ownership import EntryFinder
 from derivlint.lint.suppressions.suppression_comments import SuppressedName, Suppression, read_suppressions
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, KeyName, Model
 from derivlint.model.entry import Expression
 from derivlint.schema import Argument, FunctionSchema, SchemaError, parse_schema
 from derivlint.schema.arguments import Return
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping, Pair, Scalar
-from derivlint.yaml_reader import Node as YamlNode
+from derivlint.yaml_reader import YamlNode as YamlNode
 
 
 class AtFormula(Struct, frozen=True):
@@ -135,14 +135,14 @@ class _Places:
         self.suppressions = read_suppressions(model.document)
 
 
-def entry_at(analysis: Analysis, offset: int) -> Entry | None:
+def entry_at(analysis: DocumentAnalysis, offset: int) -> Entry | None:
     """The entry that holds a place; that before it where the place is directly after one."""
     entries = _places(analysis.model).entries
     found = entries.at(offset)
     return found if found is not None or offset == 0 else entries.at(offset - 1)
 
 
-def locate(analysis: Analysis, offset: int) -> Located | None:
+def locate(analysis: DocumentAnalysis, offset: int) -> Located | None:
     """What is at an offset of ``analysis.source``; a place directly after a word belongs to the word."""
     suppression = _suppression_at(analysis.model, offset)
     if suppression is not None:

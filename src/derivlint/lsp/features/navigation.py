@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from derivlint.formula import Index, Name, Number, Word
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.describe import entries_serving
 from derivlint.lsp.features.facts import Callee, FormulaFacts, operator_name, operators_of
 from derivlint.lsp.features.headers import function_places
@@ -21,7 +21,7 @@ from derivlint.lsp.features.locate import (
     return_index,
     schema_of,
 )
-from derivlint.lsp.features.place import Place
+from derivlint.lsp.features.place import FilePlace
 from derivlint.lsp.features.variables import Variable, variable
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.generated.gradients import GRAD_INPUT_MASK, GRADS, integer
@@ -32,7 +32,7 @@ from derivlint.source import Span
 # ---- definitions
 
 
-def definition(analysis: Analysis, offset: int) -> tuple[Place, ...]:
+def definition(analysis: DocumentAnalysis, offset: int) -> tuple[FilePlace, ...]:
     """Where what is at a place is declared.
 
     A variable of a formula in the schema of ``name:``; an operator in native_functions.yaml and in the entry that holds
@@ -51,7 +51,7 @@ def definition(analysis: Analysis, offset: int) -> tuple[Place, ...]:
     return ()
 
 
-def _of_schema(analysis: Analysis, at: AtSchema) -> tuple[Place, ...]:
+def _of_schema(analysis: DocumentAnalysis, at: AtSchema) -> tuple[FilePlace, ...]:
     natives = _of_entry(analysis, at.entry)
     span = at.part.name_span if isinstance(at.part, Argument) else None
     if span is None or at.schema is None:
@@ -60,19 +60,19 @@ def _of_schema(analysis: Analysis, at: AtSchema) -> tuple[Place, ...]:
     for place in natives:
         whole = place.whole
         if whole is not None and place.source.slice(whole) == at.schema.text:
-            place = Place(place.source, span.shift(whole.start), whole)
+            place = FilePlace(place.source, span.shift(whole.start), whole)
         found.append(place)
     return tuple(found)
 
 
-def _of_entry(analysis: Analysis, entry: Entry) -> tuple[Place, ...]:
+def _of_entry(analysis: DocumentAnalysis, entry: Entry) -> tuple[FilePlace, ...]:
     return native_places(analysis, [entry.function.declared]) if entry.function is not None else ()
 
 
-def native_places(analysis: Analysis, natives: Iterable[NativeFunction]) -> tuple[Place, ...]:
+def native_places(analysis: DocumentAnalysis, natives: Iterable[NativeFunction]) -> tuple[FilePlace, ...]:
     """Where operators are in native_functions.yaml; what is generated stands with its origin."""
     sources = {source.path: source for source in analysis.native_sources}
-    found: dict[tuple[str, Span], Place] = {}
+    found: dict[tuple[str, Span], FilePlace] = {}
     for native in natives:
         written = native.generated_from or native
         if written.source is None or written.source[0] not in sources:
@@ -81,11 +81,11 @@ def native_places(analysis: Analysis, natives: Iterable[NativeFunction]) -> tupl
         name = str(written.name)
         start = sources[path].text.find(name, span.start, span.end)
         place = Span(start, start + len(name)) if start >= 0 else span
-        found.setdefault((path, span), Place(sources[path], place, span))
+        found.setdefault((path, span), FilePlace(sources[path], place, span))
     return tuple(found.values())
 
 
-def _of_part(analysis: Analysis, entry: Entry, part: Argument | Return | None) -> tuple[Place, ...]:
+def _of_part(analysis: DocumentAnalysis, entry: Entry, part: Argument | Return | None) -> tuple[FilePlace, ...]:
     schema = schema_of(analysis.model, entry)
     if part is None or schema is None or entry.name is None:
         return ()
@@ -98,7 +98,7 @@ def _of_part(analysis: Analysis, entry: Entry, part: Argument | Return | None) -
         index = return_index(function.schema, part) if function is not None else None
         own = schema.returns[index] if index is not None and index < len(schema.returns) else None
     span = part_span(entry, own) if own is not None else None
-    return (Place(analysis.source, span, entry.name.span),) if span is not None else ()
+    return (FilePlace(analysis.source, span, entry.name.span),) if span is not None else ()
 
 
 def _part_of_key(formula: DerivativeFormula, name: str) -> Argument | Return | None:
@@ -111,7 +111,7 @@ def _part_of_key(formula: DerivativeFormula, name: str) -> Argument | Return | N
     return function.schema.returns[resolved.output.index] if resolved.output is not None else None
 
 
-def _of_formula(analysis: Analysis, at: AtFormula, formula: DerivativeFormula) -> tuple[Place, ...]:
+def _of_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFormula) -> tuple[FilePlace, ...]:
     facts = FormulaFacts(analysis.model, formula)
     callee = callee_at(facts, at)
     if callee is not None:
@@ -122,13 +122,13 @@ def _of_formula(analysis: Analysis, at: AtFormula, formula: DerivativeFormula) -
     part = found.part
     if found.name == GRAD_INPUT_MASK:
         # it counts the names of the key
-        return (Place(analysis.source, formula.key.span),)
+        return (FilePlace(analysis.source, formula.key.span),)
     if found.name == GRADS:
         part = _indexed_return(at, formula) or part
     return _of_part(analysis, formula.entry, part)
 
 
-def _of_callee(analysis: Analysis, callee: Callee) -> tuple[Place, ...]:
+def _of_callee(analysis: DocumentAnalysis, callee: Callee) -> tuple[FilePlace, ...]:
     natives = operators_of(analysis.model, callee)
     places = list(native_places(analysis, natives))
     if not callee.is_method:
@@ -138,17 +138,17 @@ def _of_callee(analysis: Analysis, callee: Callee) -> tuple[Place, ...]:
     return tuple(places)
 
 
-def _bodies_of(model: Model, name: str, known: Container[tuple[str, Span]]) -> Iterator[Place]:
+def _bodies_of(model: Model, name: str, known: Container[tuple[str, Span]]) -> Iterator[FilePlace]:
     """Where functions are that a configuration names, or a checkout has."""
     bodies = model.natives.bodies
     if bodies is not None and bodies.is_shown:
         for body in bodies.functions.get(name, ()):
             if (bodies.source.path, body.name_span) not in known:
-                yield Place(bodies.source, body.name_span, body.span)
+                yield FilePlace(bodies.source, body.name_span, body.span)
 
 
-def _entry_place(analysis: Analysis, entry: Entry) -> Place:
-    return Place(analysis.source, entry.name_span, entry.span)
+def _entry_place(analysis: DocumentAnalysis, entry: Entry) -> FilePlace:
+    return FilePlace(analysis.source, entry.name_span, entry.span)
 
 
 def variable_at(at: AtFormula, formula: DerivativeFormula) -> Variable | None:
@@ -171,43 +171,43 @@ def _indexed_return(at: AtFormula, formula: DerivativeFormula) -> Return | None:
     return returns[number] if number is not None and number < len(returns) else None
 
 
-def _of_local(analysis: Analysis, at: AtFormula, formula: DerivativeFormula) -> tuple[Place, ...]:
+def _of_local(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFormula) -> tuple[FilePlace, ...]:
     from derivlint.lsp.features.rename import local_words
 
     words = local_words(at)
     if not words:
         return ()
-    return (Place(analysis.source, formula.range(words[0].start, words[0].end)),)
+    return (FilePlace(analysis.source, formula.range(words[0].start, words[0].end)),)
 
 
 # ---- references
 
 
-def references(analysis: Analysis, offset: int, *, include_declaration: bool = True) -> tuple[Place, ...]:
+def references(analysis: DocumentAnalysis, offset: int, *, include_declaration: bool = True) -> tuple[FilePlace, ...]:
     """Where what is at a place is used.
 
     A variable in the formulas and keys of its entry; an operator or a helper in all formulas of the file.
     """
     at = locate(analysis, offset)
-    places = {(analysis.source.path, span): Place(analysis.source, span) for span in _uses(analysis, at)}
+    places = {(analysis.source.path, span): FilePlace(analysis.source, span) for span in _uses(analysis, at)}
     declared = _declarations(analysis, at, offset)
     for place in declared:
         key = (place.source.path, place.span)
         if include_declaration:
-            places.setdefault(key, Place(place.source, place.span))
+            places.setdefault(key, FilePlace(place.source, place.span))
         else:
             places.pop(key, None)
     return tuple(sorted(places.values(), key=lambda place: (place.source is not analysis.source, place.span)))
 
 
-def _declarations(analysis: Analysis, at: Located | None, offset: int) -> tuple[Place, ...]:
+def _declarations(analysis: DocumentAnalysis, at: Located | None, offset: int) -> tuple[FilePlace, ...]:
     """What is left out of references where declarations are not wanted; the schema of an entry declares its names."""
     if isinstance(at, AtSchema) and at.part is not None:
-        return (Place(analysis.source, at.span),)
+        return (FilePlace(analysis.source, at.span),)
     return definition(analysis, offset)
 
 
-def highlights(analysis: Analysis, offset: int) -> tuple[Span, ...]:
+def highlights(analysis: DocumentAnalysis, offset: int) -> tuple[Span, ...]:
     """The uses in the same entry."""
     at = locate(analysis, offset)
     if at is None or not hasattr(at, "entry"):
@@ -217,7 +217,7 @@ def highlights(analysis: Analysis, offset: int) -> tuple[Span, ...]:
     return tuple(p.span for p in places if p.source is analysis.source and entry.contains(p.span))
 
 
-def _uses(analysis: Analysis, at: Located | None) -> Iterator[Span]:
+def _uses(analysis: DocumentAnalysis, at: Located | None) -> Iterator[Span]:
     if isinstance(at, AtFormula) and at.written is not None:
         callee = callee_at(FormulaFacts(analysis.model, at.written), at)
         if callee is not None:
@@ -278,7 +278,7 @@ def _words(entry: Entry, names: frozenset[str]) -> Iterator[Span]:
             yield from (formula.span_of(w) for w in formula.parsed.words if w.text in names and w.role == "variable")
 
 
-class _Calls:
+class _CallsOfName:
     """Every word of a file's formulas that may be a called function, by the name of its operator."""
 
     def __init__(self, model: Model) -> None:
@@ -296,5 +296,5 @@ class _Calls:
 
 
 def _calls(model: Model, name: str) -> Iterator[Span]:
-    calls = model.ask(_Calls, model)
+    calls = model.ask(_CallsOfName, model)
     return (formula.span_of(word) for formula, word in calls.by_name.get(name, ()))

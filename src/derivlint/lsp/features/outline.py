@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.locate import AtFormula, AtSchema, entry_at, locate
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Role
 from derivlint.source import SourceFile, Span
@@ -50,12 +50,12 @@ class Fold(Struct, frozen=True):
 # ---- symbols
 
 
-def document_symbols(analysis: Analysis) -> tuple[Symbol, ...]:
+def document_symbols(analysis: DocumentAnalysis) -> tuple[Symbol, ...]:
     """The entries with their dispatch keys and formulas."""
     return tuple(_entry(entry) for entry in analysis.model.all_entries if not _is_alias(entry, analysis.source))
 
 
-def workspace_symbols(analysis: Analysis, query: str) -> tuple[Symbol, ...]:
+def workspace_symbols(analysis: DocumentAnalysis, query: str) -> tuple[Symbol, ...]:
     """The entries whose operator has the letters of a query, in their order; the best ones first."""
     wanted = query.lower()
     found = []
@@ -129,7 +129,7 @@ def _pairs(mapping: Mapping | None) -> Iterator[Pair]:
 # ---- folding
 
 
-def folds(analysis: Analysis) -> tuple[Fold, ...]:
+def folds(analysis: DocumentAnalysis) -> tuple[Fold, ...]:
     """What has several lines: entries, the formulas of a dispatch key, long values, comments."""
     source = analysis.source
     text = source.text
@@ -170,7 +170,7 @@ def _comments(source: SourceFile) -> Iterator[Fold]:
 # ---- selection
 
 
-def selections(analysis: Analysis, offset: int) -> tuple[Span, ...]:
+def selections(analysis: DocumentAnalysis, offset: int) -> tuple[Span, ...]:
     """The ranges around a place, each inside the next: word, nodes of the formula, value, pair, entry."""
     at = locate(analysis, offset)
     spans: list[Span] = []

@@ -7,7 +7,7 @@ from msgspec import Struct
 from derivlint.source import SourceFile, Span
 
 
-class Place(Struct, frozen=True):
+class FilePlace(Struct, frozen=True):
     """A range of a file.
 
     Attributes:

@@ -10,7 +10,7 @@ from derivlint.cpp.scope import Scope
 from derivlint.formula import Token, tokens
 from derivlint.formula.parsing.angles import mark_angles
 from derivlint.formula.vocabulary import TRIVIA
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.context import Writing, WrittenPair, decoded
 from derivlint.lsp.features.facts import FormulaFacts
 from derivlint.model import DerivativeFormula, Entry, Model, build_model
@@ -48,7 +48,7 @@ class Probe(Struct, frozen=True):
         return self.facts.scope
 
 
-def probe(analysis: Analysis, writing: Writing, formula: str) -> Probe | None:
+def probe(analysis: DocumentAnalysis, writing: Writing, formula: str) -> Probe | None:
     """The entry that is being written, with a formula in the place of that at the cursor; None without a function."""
     pair = writing.pair
     if pair is None:
@@ -63,7 +63,7 @@ def probe(analysis: Analysis, writing: Writing, formula: str) -> Probe | None:
     return Probe(found.entry, found, FormulaFacts(model, found))
 
 
-def function_being_written(analysis: Analysis, writing: Writing) -> EntryFunction | None:
+def function_being_written(analysis: DocumentAnalysis, writing: Writing) -> EntryFunction | None:
     """The function of the entry that is being written."""
     text = f"- name: {_quoted(writing.schema)}\n"
     entries = build_model(SourceFile(analysis.source.path, text), analysis.natives).entries
@@ -217,7 +217,7 @@ def _with_scope(items: list[Token], start: int) -> int:
     return start - 1 if start and items[start - 1].type == "SCOPE" else start
 
 
-def type_of(analysis: Analysis, writing: Writing, expression: str) -> CppType | None:
+def type_of(analysis: DocumentAnalysis, writing: Writing, expression: str) -> CppType | None:
     """The C++ type of an expression where a formula is being written."""
     found = probe(analysis, writing, expression)
     if found is None or found.written.parsed.tree is None:

@@ -9,7 +9,7 @@ from derivlint.formula.vocabulary import SPECIAL_WORDS
 from derivlint.lint import TextEdit
 from derivlint.lint.edits import formula_edit
 from derivlint.lint.wording import quoted
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.facts import FormulaFacts, operator_name
 from derivlint.lsp.features.hover import callee_at
 from derivlint.lsp.features.locate import AtFormula, AtKey, AtSchema, AtSuppression, Located, locate
@@ -24,7 +24,7 @@ class Refusal(Struct, frozen=True):
     reason: str
 
 
-def prepare_rename(analysis: Analysis, offset: int) -> Span | Refusal:
+def prepare_rename(analysis: DocumentAnalysis, offset: int) -> Span | Refusal:
     """The range of the name that can be renamed at a place, or why none can be."""
     at = locate(analysis, offset)
     if isinstance(at, AtFormula) and at.word is not None and local_words(at):
@@ -32,7 +32,7 @@ def prepare_rename(analysis: Analysis, offset: int) -> Span | Refusal:
     return Refusal(_reason(analysis, at))
 
 
-def rename(analysis: Analysis, offset: int, name: str) -> tuple[TextEdit, ...] | Refusal:
+def rename(analysis: DocumentAnalysis, offset: int, name: str) -> tuple[TextEdit, ...] | Refusal:
     """The edits that rename what is at a place, or why it cannot be renamed like that."""
     at = locate(analysis, offset)
     words = local_words(at) if isinstance(at, AtFormula) else ()
@@ -80,7 +80,7 @@ def _holds(node: Node, word: Word) -> bool:
 # ---- why not
 
 
-def _reason(analysis: Analysis, at: Located | None) -> str:
+def _reason(analysis: DocumentAnalysis, at: Located | None) -> str:
     if isinstance(at, AtFormula) and at.written is not None and at.word is not None:
         return _in_formula(analysis, at, at.written, at.word)
     if isinstance(at, AtKey) and at.name is not None:
@@ -97,7 +97,7 @@ def _of_schema(name: str) -> str:
     return f"{quoted(name)} belongs to the schema in native_functions.yaml"
 
 
-def _in_formula(analysis: Analysis, at: AtFormula, formula: DerivativeFormula, word: Word) -> str:
+def _in_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFormula, word: Word) -> str:
     callee = callee_at(FormulaFacts(analysis.model, formula), at)
     if callee is not None:
         if analysis.natives.named(operator_name(callee.name)):

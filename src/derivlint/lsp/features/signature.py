@@ -6,13 +6,13 @@ from msgspec import Struct
 
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.formula import Member, Name
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.context import writing_at
 from derivlint.lsp.features.facts import functions_named, methods_of
 from derivlint.lsp.features.probe import OpenCall, open_call, probe
 
 
-class Signature(Struct, frozen=True):
+class CallSignature(Struct, frozen=True):
     """A declaration.
 
     Attributes:
@@ -35,12 +35,12 @@ class SignatureHelp(Struct, frozen=True):
         parameter: which argument is being written, from 0.
     """
 
-    signatures: tuple[Signature, ...]
+    signatures: tuple[CallSignature, ...]
     active: int
     parameter: int
 
 
-def signature_help(analysis: Analysis, text: str, offset: int) -> SignatureHelp | None:
+def signature_help(analysis: DocumentAnalysis, text: str, offset: int) -> SignatureHelp | None:
     """The declarations of the call whose arguments are being written at a place; None outside of calls.
 
     Args:
@@ -80,7 +80,7 @@ def _takes(function: Function, argument: int) -> bool:
     return argument < len(function.parameters) or function.variadic or (argument == 0 and not function.parameters)
 
 
-def _signature(function: Function) -> Signature:
+def _signature(function: Function) -> CallSignature:
     label = function.signature
     position = label.index("(", len(function.result.text) + len(function.name)) + 1
     ranges = []
@@ -89,4 +89,4 @@ def _signature(function: Function) -> Signature:
         ranges.append((position, position + len(shown)))
         position += len(shown) + 2
     advice = function.deprecated
-    return Signature(label, tuple(ranges), "" if advice is None else f"deprecated: {advice}".rstrip(": "))
+    return CallSignature(label, tuple(ranges), "" if advice is None else f"deprecated: {advice}".rstrip(": "))

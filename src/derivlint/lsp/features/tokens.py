@@ -11,7 +11,7 @@ from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import EntityKind, qualified_entity
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.formula import Name, tokens, walk
-from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.facts import operator_name
 from derivlint.lsp.features.variables import VariableKind, variable
 from derivlint.model import DerivativeFormula, Entry, Model, Role
@@ -85,7 +85,7 @@ def _relative_tokens(model: Model, entry: Entry) -> tuple[SemanticToken, ...]:
     return found
 
 
-def semantic_tokens(analysis: Analysis, span: Span | None = None) -> tuple[SemanticToken, ...]:
+def semantic_tokens(analysis: DocumentAnalysis, span: Span | None = None) -> tuple[SemanticToken, ...]:
     """The tokens of the formulas, in file order.
 
     Args:

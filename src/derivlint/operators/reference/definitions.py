@@ -46,7 +46,7 @@ class DefinitionError(ValueError):
     """Text that is not a definition."""
 
 
-class Kind(Enum):
+class DefinitionKind(Enum):
     """What is defined."""
 
     HELPER = "helper"
@@ -67,7 +67,7 @@ class Definition(Struct, frozen=True, dict=True):
             and has no name.
     """
 
-    kind: Kind
+    kind: DefinitionKind
     name: str
     parameters: tuple[str, ...]
     defaults: Mapping[str, str]
@@ -155,7 +155,7 @@ def _read(head: str, lines: list[str]) -> Iterator[Definition]:
     if [name for name, _ in formulas].count("") != 1 or formulas[-1][0]:
         raise DefinitionError(f'"{head}" needs one value, in its last line')
     for name in match[2].split(", "):
-        yield Definition(Kind(match[1]), name, tuple(names), defaults, tuple(formulas))
+        yield Definition(DefinitionKind(match[1]), name, tuple(names), defaults, tuple(formulas))
 
 
 class Definitions(Mapping[str, Definition]):
@@ -215,13 +215,13 @@ def reasons() -> Mapping[str, str]:
 def helper_named(name: str) -> Definition | None:
     """The definition of a helper, or of a part."""
     found = definitions().get(name)
-    return found if found is not None and found.kind in (Kind.HELPER, Kind.PART) else None
+    return found if found is not None and found.kind in (DefinitionKind.HELPER, DefinitionKind.PART) else None
 
 
 def composite_named(name: str) -> Definition | None:
     """The definition of an operator without entry, by its name with the overload."""
     found = definitions().get(name)
-    if found is None or found.kind is not Kind.COMPOSITE:
+    if found is None or found.kind is not DefinitionKind.COMPOSITE:
         # another overload has an entry
         found = definitions().get(f"{name}.default")
     return found

@@ -23,7 +23,7 @@ from derivlint.formula import (
 )
 from derivlint.formula.analysis import Analysis
 from derivlint.formula.tuples import tuple_access
-from derivlint.operators.reference.definitions import Definition, DefinitionError, Kind, definitions, tree_of
+from derivlint.operators.reference.definitions import Definition, DefinitionError, DefinitionKind, definitions, tree_of
 from derivlint.operators.reference.derived import Derived, write_derived
 from derivlint.operators.reference.parity import Parity
 from derivlint.operators.reference.sums import (
@@ -64,7 +64,7 @@ def derive() -> str:
 def all_derived() -> Iterator[tuple[str, Derived]]:
     """What definitions say of what formulas can call, by name; not of definitions that refuse every case."""
     for name, definition in definitions().items():
-        found = _of_name(name) if definition.kind is not Kind.PART else None
+        found = _of_name(name) if definition.kind is not DefinitionKind.PART else None
         if found is not None:
             yield name, found
 
@@ -91,7 +91,7 @@ def _of_name(name: str) -> Derived | None:
 
 
 def _of_definition(definition: Definition) -> Derived:
-    body = _Body(definition)
+    body = _Derivation(definition)
     value = body.named("")
     outputs = (value,) if isinstance(value, Sum) else value
     names = definition.parameters
@@ -106,10 +106,10 @@ def _of_definition(definition: Definition) -> Derived:
 
 
 def _constant(formula: str) -> Sum:
-    return _Body().sum(tree_of(formula))
+    return _Derivation().sum(tree_of(formula))
 
 
-class _Body(Analysis[Value]):
+class _Derivation(Analysis[Value]):
     """The parts of one definition; of a default value it has none."""
 
     def __init__(self, definition: Definition | None = None) -> None:

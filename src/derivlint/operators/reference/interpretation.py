@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from derivlint.formula import Call, Expr, Member, Name, Number
 from derivlint.operators.constants import constant_named
-from derivlint.operators.reference.definitions import Definition, Kind, definitions, tree_of
+from derivlint.operators.reference.definitions import Definition, DefinitionKind, definitions, tree_of
 from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
 
 #: Definitions that call each other deeper than that call themselves.
@@ -226,7 +226,7 @@ class _Body(ExpressionCompiler):
     def _callee(self, name: str, count: int) -> Primitive | Compiled:
         primitive = self._domain.primitive(name)
         definition = definitions().get(name)
-        if primitive is None and (definition is None or definition.kind is Kind.COMPOSITE):
+        if primitive is None and (definition is None or definition.kind is DefinitionKind.COMPOSITE):
             # what PyTorch makes of others is called as an operator where there is one
             primitive = self._domain.operator(name)
         if primitive is not None:

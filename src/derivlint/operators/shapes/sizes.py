@@ -23,7 +23,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from derivlint.formula.vocabulary import words
-from derivlint.operators.reference.definitions import Definition, DefinitionError, Kind, definitions
+from derivlint.operators.reference.definitions import Definition, DefinitionError, DefinitionKind, definitions
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.reference.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive
 from derivlint.operators.shapes import size_functions as functions
@@ -93,7 +93,7 @@ def read_shapes(text: str) -> Iterator[Definition]:
             if default:
                 defaults[name] = default
         formula = "unknown()" if match[4][0] == "?" else match[4]
-        kind = Kind.HELPER if match[1] else Kind.OPERATOR
+        kind = DefinitionKind.HELPER if match[1] else DefinitionKind.OPERATOR
         for name in match[2].split(", "):
             yield Definition(kind, name, tuple(names), defaults, (("", formula),))
 
@@ -491,7 +491,7 @@ def _written(name: str) -> Compiled | None:
 def derived_sizes(name: str) -> SizeFunction | None:
     """How the sizes of an operator or helper follow from its definition; None where it has none."""
     definition = definitions().get(name)
-    if definition is None or definition.kind is Kind.PART:
+    if definition is None or definition.kind is DefinitionKind.PART:
         return None
     try:
         compiled = INTERPRETER.function(name)
@@ -509,7 +509,7 @@ def derived_sizes(name: str) -> SizeFunction | None:
                 raise SizesError from None
             raise
 
-    return SizeFunction(run, compiled.parameters, compiled.required, definition.kind is Kind.HELPER)
+    return SizeFunction(run, compiled.parameters, compiled.required, definition.kind is DefinitionKind.HELPER)
 
 
 @cache
@@ -518,5 +518,5 @@ def sizes_named(name: str) -> SizeFunction | None:
     line = _written(name)
     if line is None:
         return derived_sizes(name)
-    is_helper = written_sizes()[name].kind is Kind.HELPER
+    is_helper = written_sizes()[name].kind is DefinitionKind.HELPER
     return SizeFunction(line.call, line.parameters, line.required, is_helper)

@@ -3,7 +3,7 @@
 Begin with :mod:`derivlint.project.settings.settings`; ``keys`` lists every key with its type and help.
 """
 
-from derivlint.project.settings.document import ConfigurationError, Mistake
+from derivlint.project.settings.document import ConfigurationError, SettingsMistake
 from derivlint.project.settings.lookup import SettingsOfFiles, find_settings
 from derivlint.project.settings.reading import OWN_FILE, PYPROJECT
 from derivlint.project.settings.selection import unknown_rule
@@ -13,8 +13,8 @@ __all__ = [
     "OWN_FILE",
     "PYPROJECT",
     "ConfigurationError",
-    "Mistake",
     "Settings",
+    "SettingsMistake",
     "SettingsOfFiles",
     "find_settings",
     "unknown_rule",

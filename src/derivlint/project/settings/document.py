@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from derivlint.project.errors import InputError
-from derivlint.project.settings.positions import Place, Way, places
+from derivlint.project.settings.positions import KeyPlace, Way, places
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
 from derivlint.source.lazy import cached_property
@@ -22,7 +22,7 @@ MAX_MISTAKES = 50
 MAX_DOTS = 1000
 
 
-class Mistake(Struct, frozen=True):
+class SettingsMistake(Struct, frozen=True):
     """Something in a configuration that cannot be.
 
     Attributes:
@@ -48,7 +48,7 @@ class ConfigurationError(InputError):
         mistakes: the mistakes.
     """
 
-    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+    def __init__(self, mistakes: Iterable[SettingsMistake]) -> None:
         self.mistakes = tuple(dict.fromkeys(mistakes))
         super().__init__(*map(str, self.mistakes))
 
@@ -75,8 +75,8 @@ class Notes(Struct, eq=False):
         warnings: what still works, but is not as it should be.
     """
 
-    mistakes: list[Mistake] = field(default_factory=list)
-    warnings: list[Mistake] = field(default_factory=list)
+    mistakes: list[SettingsMistake] = field(default_factory=list)
+    warnings: list[SettingsMistake] = field(default_factory=list)
 
     def check(self) -> None:
         """Raise what is wrong.
@@ -88,7 +88,7 @@ class Notes(Struct, eq=False):
             raise ConfigurationError(self.mistakes)
 
 
-class Document:
+class SettingsDocument:
     """The text of a configuration, parsed.
 
     Attributes:
@@ -113,19 +113,19 @@ class Document:
         except ValueError as error:
             notes.mistakes.append(self._syntax_error(str(error)))
         except RecursionError:
-            notes.mistakes.append(Mistake(name, 1, 1, "is nested too deep"))
+            notes.mistakes.append(SettingsMistake(name, 1, 1, "is nested too deep"))
 
-    def _syntax_error(self, message: str) -> Mistake:
+    def _syntax_error(self, message: str) -> SettingsMistake:
         """The parser's message, which ends with ``(at line 1, column 2)`` or ``(at end of document)``."""
         fact, _, where = message.rpartition(" (at ")
         words = where.rstrip(")").replace(",", "").split()
         if len(words) == 4 and words[1].isdigit() and words[3].isdigit():
-            return Mistake(self.name, int(words[1]), int(words[3]), f"no valid TOML: {_lower(fact)}")
+            return SettingsMistake(self.name, int(words[1]), int(words[3]), f"no valid TOML: {_lower(fact)}")
         end = self._source.position(len(self._source.text))
-        return Mistake(self.name, end.line, end.column, f"no valid TOML: {_lower(fact or message)}")
+        return SettingsMistake(self.name, end.line, end.column, f"no valid TOML: {_lower(fact or message)}")
 
     @cached_property
-    def places(self) -> dict[Way, Place]:
+    def places(self) -> dict[Way, KeyPlace]:
         """The places of all keys and values; made only when something is to be said of one."""
         try:
             return places(self._source.text, load_toml)
@@ -139,17 +139,17 @@ class Document:
         position = self._source.position(span.start)
         return position.line, position.column
 
-    def value(self, *way: str) -> Value | None:
+    def value(self, *way: str) -> SettingsValue | None:
         """The value that tables lead to, None where there is none."""
         data: object = self.data
         for key in way:
             if not isinstance(data, dict) or key not in data:
                 return None
             data = data[key]
-        return Value(self, way, data)
+        return SettingsValue(self, way, data)
 
 
-class Value(Struct, frozen=True):
+class SettingsValue(Struct, frozen=True):
     """A value in a document.
 
     Attributes:
@@ -158,7 +158,7 @@ class Value(Struct, frozen=True):
         data: what the parser made of it.
     """
 
-    document: Document
+    document: SettingsDocument
     way: Way
     data: Any
 
@@ -177,11 +177,11 @@ class Value(Struct, frozen=True):
         """The place as ``pyproject.toml:3:1``."""
         return str(self._note("", key=True)).removesuffix(": ")
 
-    def items(self) -> Iterator[Value]:
+    def items(self) -> Iterator[SettingsValue]:
         """The elements of an array, or the values of a table."""
         pairs = self.data.items() if isinstance(self.data, dict) else enumerate(self.data)
         for key, data in pairs:
-            yield Value(self.document, (*self.way, key), data)
+            yield SettingsValue(self.document, (*self.way, key), data)
 
     def wrong(self, message: str, *, key: bool = False) -> None:
         """Note a mistake in the value, or in its key.
@@ -192,16 +192,18 @@ class Value(Struct, frozen=True):
         mistakes = self.document.notes.mistakes
         mistakes.append(self._note(message, key=key))
         if len(mistakes) >= MAX_MISTAKES:
-            raise ConfigurationError([*mistakes, Mistake("", 0, 0, f"more than {MAX_MISTAKES} mistakes are not shown")])
+            raise ConfigurationError(
+                [*mistakes, SettingsMistake("", 0, 0, f"more than {MAX_MISTAKES} mistakes are not shown")]
+            )
 
     def warn(self, message: str, *, key: bool = False) -> None:
         """Note a warning about the value, or about its key."""
         if len(self.document.notes.warnings) < MAX_MISTAKES:
             self.document.notes.warnings.append(self._note(message, key=key))
 
-    def _note(self, message: str, *, key: bool) -> Mistake:
+    def _note(self, message: str, *, key: bool) -> SettingsMistake:
         line, column = self.document.place(self.way, key=key)
-        return Mistake(self.document.name, line, column, message)
+        return SettingsMistake(self.document.name, line, column, message)
 
 
 def _lower(text: str) -> str:

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from derivlint.lint import Confidence, Severity
-from derivlint.project.settings.document import Value
+from derivlint.project.settings.document import SettingsValue
 from derivlint.project.untrusted import OPTION, is_inside, repository_of
 
 #: The word for the installed PyTorch, which is not a part of the repository.
 _INSTALLED = "installed"
 
 
-def honoured(values: Mapping[str, Any], origins: Mapping[str, Value], folder: Path) -> tuple[dict[str, Any], list[str]]:
+def honoured(
+    values: Mapping[str, Any], origins: Mapping[str, SettingsValue], folder: Path
+) -> tuple[dict[str, Any], list[str]]:
     """The settings that count, and the names of those that do not or not wholly, each with its place.
 
     Args:

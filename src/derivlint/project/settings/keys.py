@@ -18,7 +18,7 @@ from derivlint.project.settings.kinds import (
     SEVERITIES,
     TEXT,
     TEXTS,
-    Kind,
+    ValueKind,
     enum,
     one_of,
 )
@@ -34,7 +34,7 @@ class Key(Struct, frozen=True):
     """
 
     name: str
-    kind: Kind
+    kind: ValueKind
     doc: str
 
     @property
@@ -43,7 +43,7 @@ class Key(Struct, frozen=True):
         return self.name.replace("-", "_")
 
 
-_VERSION = Kind('a version, or "installed"', TEXT.convert, TEXT.schema)
+_VERSION = ValueKind('a version, or "installed"', TEXT.convert, TEXT.schema)
 
 KEYS: dict[str, Key] = {
     key.name: key

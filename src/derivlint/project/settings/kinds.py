@@ -13,7 +13,7 @@ import derivlint.rules
 from derivlint.lint import Option, OptionValue, Severity
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
 from derivlint.project.globs import PathGlob
-from derivlint.project.settings.document import Value
+from derivlint.project.settings.document import SettingsValue
 from derivlint.project.settings.selection import resolve
 
 #: Turns off a rule, where severities are given.
@@ -27,7 +27,7 @@ class WrongValueError(Exception):
     """A value is not what its key takes."""
 
 
-class Kind(Struct, frozen=True):
+class ValueKind(Struct, frozen=True):
     """A kind of values.
 
     Attributes:
@@ -38,10 +38,10 @@ class Kind(Struct, frozen=True):
     """
 
     expected: str
-    convert: Callable[[Value], Any]
+    convert: Callable[[SettingsValue], Any]
     schema: Schema
 
-    def read(self, value: Value) -> Any:
+    def read(self, value: SettingsValue) -> Any:
         """Make a setting of a value; what is wrong is noted, and gives None."""
         try:
             return self.convert(value)
@@ -50,68 +50,68 @@ class Kind(Struct, frozen=True):
             return None
 
 
-def _text(value: Value) -> str:
+def _text(value: SettingsValue) -> str:
     if not isinstance(value.data, str):
         raise WrongValueError
     return value.data
 
 
-def _path(value: Value) -> Path:
+def _path(value: SettingsValue) -> Path:
     text = _text(value)
     if "\0" in text:
         raise WrongValueError
     return value.folder / text
 
 
-def _flag(value: Value) -> bool:
+def _flag(value: SettingsValue) -> bool:
     if not isinstance(value.data, bool):
         raise WrongValueError
     return value.data
 
 
-def _choice(values: Sequence[str], value: Value) -> str:
+def _choice(values: Sequence[str], value: SettingsValue) -> str:
     text = _text(value)
     if text not in values:
         raise WrongValueError
     return text
 
 
-def _elements(element: Kind, value: Value) -> tuple[Any, ...]:
+def _elements(element: ValueKind, value: SettingsValue) -> tuple[Any, ...]:
     if not isinstance(value.data, list):
         raise WrongValueError
     return tuple(element.read(item) for item in value.items())
 
 
-def list_of(element: Kind, expected: str) -> Kind:
+def list_of(element: ValueKind, expected: str) -> ValueKind:
     """A list; each wrong element is reported at its place."""
     # what an element must be is said of the whole list: 'must be a list of paths'
-    said = Kind(expected, element.convert, element.schema)
-    return Kind(expected, lambda value: _elements(said, value), {"type": "array", "items": element.schema})
+    said = ValueKind(expected, element.convert, element.schema)
+    return ValueKind(expected, lambda value: _elements(said, value), {"type": "array", "items": element.schema})
 
 
-def one_of(words: Sequence[str]) -> Kind:
+def one_of(words: Sequence[str]) -> ValueKind:
     """One of some words."""
     start = "one of " if len(words) > 1 else ""
     expected = start + ", ".join(map(quoted, words))
-    return Kind(expected, lambda value: _choice(words, value), {"enum": list(words)})
+    return ValueKind(expected, lambda value: _choice(words, value), {"enum": list(words)})
 
 
-def enum(values: type[Enum]) -> Kind:
+def enum(values: type[Enum]) -> ValueKind:
     """One of the values of an enumeration, which are texts."""
     kind = one_of([str(item.value) for item in reversed(values)])
-    return Kind(kind.expected, lambda value: values(kind.convert(value)), kind.schema)
+    return ValueKind(kind.expected, lambda value: values(kind.convert(value)), kind.schema)
 
 
-TEXT = Kind("a text", _text, {"type": "string"})
+TEXT = ValueKind("a text", _text, {"type": "string"})
 TEXTS = list_of(TEXT, "a list of texts")
-FLAG = Kind("true or false", _flag, {"type": "boolean"})
-PATH = Kind("a path", _path, {"type": "string"})
+FLAG = ValueKind("true or false", _flag, {"type": "boolean"})
+PATH = ValueKind("a path", _path, {"type": "string"})
 PATHS = list_of(PATH, "a list of paths")
-GLOB = Kind("a pattern", lambda value: PathGlob(_text(value), value.folder), {"type": "string"})
+GLOB = ValueKind("a pattern", lambda value: PathGlob(_text(value), value.folder), {"type": "string"})
 GLOBS = list_of(GLOB, "a list of patterns")
 
 
-def _selector(value: Value) -> str | None:
+def _selector(value: SettingsValue) -> str | None:
     found = resolve(_text(value))
     if found.mistake is not None:
         value.wrong(found.mistake)
@@ -121,17 +121,17 @@ def _selector(value: Value) -> str | None:
 
 
 #: The JSON schema of a selector stands once, in its definitions.
-SELECTOR = Kind("the name of a rule", _selector, {"$ref": "#/definitions/selector"})
+SELECTOR = ValueKind("the name of a rule", _selector, {"$ref": "#/definitions/selector"})
 SELECTORS = list_of(SELECTOR, "a list of rule names")
 
 
-def _table(value: Value) -> list[Value]:
+def _table(value: SettingsValue) -> list[SettingsValue]:
     if not isinstance(value.data, dict):
         raise WrongValueError
     return list(value.items())
 
 
-def _rule_of_key(value: Value, *, patterns: bool) -> str | None:
+def _rule_of_key(value: SettingsValue, *, patterns: bool) -> str | None:
     """The rule that a key of a table names."""
     found = resolve(value.key, patterns=patterns)
     if found.mistake is not None:
@@ -142,16 +142,16 @@ def _rule_of_key(value: Value, *, patterns: bool) -> str | None:
     return found.selector
 
 
-def _severity(value: Value) -> Severity | None:
+def _severity(value: SettingsValue) -> Severity | None:
     word = _choice([*_SEVERITIES, OFF], value)
     return None if word == OFF else Severity(word)
 
 
 _SEVERITIES = [severity.value for severity in reversed(Severity)]
-_SEVERITY = Kind(f"one of {', '.join(map(quoted, [*_SEVERITIES, OFF]))}", _severity, {"enum": [*_SEVERITIES, OFF]})
+_SEVERITY = ValueKind(f"one of {', '.join(map(quoted, [*_SEVERITIES, OFF]))}", _severity, {"enum": [*_SEVERITIES, OFF]})
 
 
-def _severities(value: Value) -> dict[str, Severity | None]:
+def _severities(value: SettingsValue) -> dict[str, Severity | None]:
     result = {}
     for item in _table(value):
         selector = _rule_of_key(item, patterns=True)
@@ -161,7 +161,7 @@ def _severities(value: Value) -> dict[str, Severity | None]:
     return result
 
 
-SEVERITIES = Kind(
+SEVERITIES = ValueKind(
     "a table of rule names and severities",
     _severities,
     {
@@ -172,20 +172,20 @@ SEVERITIES = Kind(
 )
 
 
-def _path_ignores(value: Value) -> dict[PathGlob, tuple[str, ...]]:
+def _path_ignores(value: SettingsValue) -> dict[PathGlob, tuple[str, ...]]:
     return {PathGlob(item.key, item.folder): SELECTORS.read(item) for item in _table(value)}
 
 
-def _operator_ignores(value: Value) -> dict[str, tuple[str, ...]]:
+def _operator_ignores(value: SettingsValue) -> dict[str, tuple[str, ...]]:
     return {item.key: SELECTORS.read(item) for item in _table(value)}
 
 
 _IGNORES: Schema = {"type": "object", "additionalProperties": SELECTORS.schema}
-PATH_IGNORES = Kind("a table of path patterns and lists of rule names", _path_ignores, _IGNORES)
-OPERATOR_IGNORES = Kind("a table of operators and lists of rule names", _operator_ignores, _IGNORES)
+PATH_IGNORES = ValueKind("a table of path patterns and lists of rule names", _path_ignores, _IGNORES)
+OPERATOR_IGNORES = ValueKind("a table of operators and lists of rule names", _operator_ignores, _IGNORES)
 
 
-def option_kind(option: Option) -> Kind:
+def option_kind(option: Option) -> ValueKind:
     """What an option of a rule takes; its default tells."""
     default = option.default
     if isinstance(default, bool):
@@ -193,18 +193,18 @@ def option_kind(option: Option) -> Kind:
     if isinstance(default, int):
         minimum = option.minimum
 
-        def number(value: Value) -> int:
+        def number(value: SettingsValue) -> int:
             if not isinstance(value.data, int) or isinstance(value.data, bool) or value.data < minimum:
                 raise WrongValueError
             return value.data
 
-        return Kind(f"a whole number from {minimum:,} on", number, {"type": "integer", "minimum": minimum})
+        return ValueKind(f"a whole number from {minimum:,} on", number, {"type": "integer", "minimum": minimum})
     if isinstance(default, str):
         return one_of(option.choices) if option.choices else TEXT
     return list_of(TEXT, "a list of texts")
 
 
-def _options(value: Value) -> dict[str, dict[str, OptionValue]]:
+def _options(value: SettingsValue) -> dict[str, dict[str, OptionValue]]:
     result = {}
     for table in _table(value):
         rule = _rule_of_key(table, patterns=False)
@@ -213,7 +213,7 @@ def _options(value: Value) -> dict[str, dict[str, OptionValue]]:
     return result
 
 
-def _options_of_rule(rule: str, table: Value) -> dict[str, OptionValue]:
+def _options_of_rule(rule: str, table: SettingsValue) -> dict[str, OptionValue]:
     kinds = {option.name: option_kind(option) for option in options_of(rule)}
     if not isinstance(table.data, dict):
         table.wrong(f"the options of {quoted(rule)} must be a table")
@@ -241,7 +241,7 @@ def options_of(rule: str) -> tuple[Option, ...]:
 
 
 #: The JSON schema of the options is that of the rules that have some.
-OPTIONS = Kind("a table of rule names and tables of options", _options, {"$ref": "#/definitions/options"})
+OPTIONS = ValueKind("a table of rule names and tables of options", _options, {"$ref": "#/definitions/options"})
 
 
 def merged(lower: Mapping[Any, Any], upper: Mapping[Any, Any]) -> dict[Any, Any]:

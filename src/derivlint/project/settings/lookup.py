@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from derivlint.project.errors import InputError
-from derivlint.project.settings.document import ConfigurationError, Mistake, Notes, Value
+from derivlint.project.settings.document import ConfigurationError, Notes, SettingsMistake, SettingsValue
 from derivlint.project.settings.reading import (
     OPTION,
     configuration_in,
@@ -57,7 +57,7 @@ class SettingsOfFiles:
         self._notes = Notes()
         self._given = {name: self._resolved(name, value) for name, value in given.items()}
         documents = [pair(item, self._notes) for item in config if item not in files]
-        self._pairs = [read_table(Value(document, (), document.data)) for document in documents]
+        self._pairs = [read_table(SettingsValue(document, (), document.data)) for document in documents]
         self._named = self._read_named(Path(files[0])) if files else None
         self._by_folder: dict[Path, tuple[Settings, Notes]] = {}
 
@@ -66,8 +66,8 @@ class SettingsOfFiles:
         if name not in ("select", "ignore", "extend_select"):
             return value
         found = [resolve(text) for text in value or ()]
-        self._notes.mistakes += [Mistake("", 0, 0, item.mistake) for item in found if item.mistake is not None]
-        self._notes.warnings += [Mistake("", 0, 0, item.warning) for item in found if item.warning is not None]
+        self._notes.mistakes += [SettingsMistake("", 0, 0, item.mistake) for item in found if item.mistake is not None]
+        self._notes.warnings += [SettingsMistake("", 0, 0, item.warning) for item in found if item.warning is not None]
         return tuple(item.selector for item in found)
 
     def _read_named(self, path: Path) -> tuple[Settings, Notes]:
@@ -121,7 +121,7 @@ class SettingsOfFiles:
             ConfigurationError: with the mistakes of all configurations.
         """
         found: list[Settings] = []
-        mistakes: list[Mistake] = []
+        mistakes: list[SettingsMistake] = []
         for folder in folders:
             try:
                 found.append(self.of_folder(folder))

@@ -19,7 +19,7 @@ _BLANK = " \t"
 _BLANK_OR_LINE_END = " \t\r\n"
 
 
-class Place(Struct, frozen=True):
+class KeyPlace(Struct, frozen=True):
     """Where a key and its value stand.
 
     Attributes:
@@ -31,7 +31,7 @@ class Place(Struct, frozen=True):
     value: Span
 
 
-def places(text: str, loads: Callable[[str], dict[str, Any]]) -> dict[Way, Place]:
+def places(text: str, loads: Callable[[str], dict[str, Any]]) -> dict[Way, KeyPlace]:
     """The place of every key and value, of the first mention where a table is mentioned several times.
 
     Args:
@@ -54,7 +54,7 @@ class _Scanner:
         self.text = text
         self.loads = loads
         self.at = 0
-        self.found: dict[Way, Place] = {}
+        self.found: dict[Way, KeyPlace] = {}
         #: How many tables each array of tables has so far.
         self.lengths: dict[Way, int] = {}
 
@@ -95,13 +95,13 @@ class _Scanner:
         way: Way = ()
         for number, (key, span) in enumerate(keys, 1):
             way = _deeper(way, key)
-            self.found.setdefault(way, Place(span, whole))
+            self.found.setdefault(way, KeyPlace(span, whole))
             if repeated and number == len(keys):
                 self.lengths[way] = self.lengths.get(way, 0) + 1
             if way in self.lengths:
                 # a header goes on in the last table of an array
                 way = _deeper(way, self.lengths[way] - 1)
-                self.found.setdefault(way, Place(None, whole))
+                self.found.setdefault(way, KeyPlace(None, whole))
         return way
 
     def pair(self, table: Way) -> None:
@@ -111,7 +111,7 @@ class _Scanner:
         way = table
         for key, span in keys[:-1]:
             way = _deeper(way, key)
-            self.found.setdefault(way, Place(span, whole))
+            self.found.setdefault(way, KeyPlace(span, whole))
         self.at += 1  # "="
         self.value(_deeper(way, keys[-1][0]), keys[-1][1])
 
@@ -139,7 +139,7 @@ class _Scanner:
         self.skip(_BLANK)
         start = self.at
         # the place of a table or an array comes before those of its elements
-        self.found[way] = Place(key, Span(start, start))
+        self.found[way] = KeyPlace(key, Span(start, start))
         first = self.char()
         if first in ('"', "'"):
             self.string()
@@ -149,7 +149,7 @@ class _Scanner:
             self.elements("}", lambda _: self.pair(way))
         else:
             self.plain()
-        self.found[way] = Place(key, Span(start, self.at))
+        self.found[way] = KeyPlace(key, Span(start, self.at))
 
     def elements(self, end: str, element: Callable[[int], None]) -> None:
         """The elements of an array or of an inline table."""

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
-from derivlint.project.settings.document import Document, Mistake, Notes, Value, load_toml
+from derivlint.project.settings.document import Notes, SettingsDocument, SettingsMistake, SettingsValue, load_toml
 from derivlint.project.settings.honoured import honoured
 from derivlint.project.settings.keys import KEYS
 from derivlint.project.settings.settings import Settings
@@ -25,7 +25,7 @@ TABLE = ("tool", "derivlint")
 OPTION = "--config"
 
 
-def configuration_in(folder: Path, notes: Notes) -> Document | None:
+def configuration_in(folder: Path, notes: Notes) -> SettingsDocument | None:
     """The configuration that is in a folder, None where there is none.
 
     That is ``derivlint.toml``, or a ``pyproject.toml`` with a table for derivlint.
@@ -41,13 +41,13 @@ def configuration_in(folder: Path, notes: Notes) -> Document | None:
     return document if document is not None and document.value(*TABLE) is not None else None
 
 
-def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> Document | None:
+def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> SettingsDocument | None:
     """Read a file; None where that cannot be, which is noted, or where it does not mention what it must."""
     name = shown(path)
     try:
         data = read_bytes(path, name, MAX_BYTES)
     except SourceError as error:
-        notes.mistakes.append(Mistake("", 0, 0, str(error)))
+        notes.mistakes.append(SettingsMistake("", 0, 0, str(error)))
         return None
     if if_it_mentions not in data:
         return None
@@ -58,9 +58,9 @@ def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> Docu
         line = before.count("\n") + 1
         column = len(before) - (before.rfind("\n") + 1) + 1
         message = f"is not UTF-8: byte 0x{data[error.start]:02x}"
-        notes.mistakes.append(Mistake(name, line, column, message))
+        notes.mistakes.append(SettingsMistake(name, line, column, message))
         return None
-    return Document(name, text, path.parent, notes, path)
+    return SettingsDocument(name, text, path.parent, notes, path)
 
 
 def shown(path: Path) -> str:
@@ -69,7 +69,7 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def table_of(document: Document) -> Value | None:
+def table_of(document: SettingsDocument) -> SettingsValue | None:
     """The table of derivlint: that of ``[tool.derivlint]``, or the whole document in a file of derivlint's own.
 
     None where a ``pyproject.toml`` that was asked for has none, which is noted.
@@ -77,22 +77,22 @@ def table_of(document: Document) -> Value | None:
     name = Path(document.name).name
     table = document.value(*TABLE) if name != OWN_FILE else None
     if table is not None or name != PYPROJECT:
-        return table or Value(document, (), document.data)
+        return table or SettingsValue(document, (), document.data)
     if not document.notes.mistakes:
-        document.notes.mistakes.append(Mistake(document.name, 1, 1, f'has no table "[{".".join(TABLE)}]"'))
+        document.notes.mistakes.append(SettingsMistake(document.name, 1, 1, f'has no table "[{".".join(TABLE)}]"'))
     return None
 
 
-def pair(text: str, notes: Notes) -> Document:
+def pair(text: str, notes: Notes) -> SettingsDocument:
     """The configuration that ``KEY=VALUE`` is."""
     key, _, value = text.partition("=")
     value = value.strip()
     if value and all(char.isalnum() or char in "-_./*" for char in value) and not _is_toml(f"x = {value}"):
         # the slip that everybody makes in a shell
         message = f"{quoted(value)} is not a TOML value; write {OPTION} '{key.strip()}={quoted(value)}'"
-        notes.mistakes.append(Mistake(OPTION, 1, len(text) - len(value) + 1, message))
+        notes.mistakes.append(SettingsMistake(OPTION, 1, len(text) - len(value) + 1, message))
         text = ""
-    return Document(OPTION, text, Path.cwd(), notes)
+    return SettingsDocument(OPTION, text, Path.cwd(), notes)
 
 
 def _is_toml(text: str) -> bool:
@@ -103,10 +103,10 @@ def _is_toml(text: str) -> bool:
     return True
 
 
-def read_table(table: Value) -> tuple[dict[str, Any], dict[str, Value]]:
+def read_table(table: SettingsValue) -> tuple[dict[str, Any], dict[str, SettingsValue]]:
     """The settings that a table holds and where they are, by the fields of ``Settings``; mistakes are noted."""
     values: dict[str, Any] = {}
-    origins: dict[str, Value] = {}
+    origins: dict[str, SettingsValue] = {}
     if not isinstance(table.data, dict):
         table.wrong(f"{quoted(table.key)} must be a table")
         return values, origins
@@ -121,7 +121,7 @@ def read_table(table: Value) -> tuple[dict[str, Any], dict[str, Value]]:
     return values, origins
 
 
-def read_settings(document: Document, *, untrusted: bool = False) -> Settings:
+def read_settings(document: SettingsDocument, *, untrusted: bool = False) -> Settings:
     """The settings of a configuration file; mistakes are noted in the document's notes.
 
     Args:

@@ -15,7 +15,7 @@ from derivlint.lint import Confidence, Diagnostic, OptionValue, Rule, Severity
 from derivlint.model import PLAIN, Layout
 from derivlint.project.globs import PathGlob
 from derivlint.project.presets import PRESETS
-from derivlint.project.settings.document import Value
+from derivlint.project.settings.document import SettingsValue
 from derivlint.project.settings.kinds import merged
 from derivlint.project.settings.selection import Selection, any_matches, matches, selected, specificity
 from derivlint.source.comparison import Compared
@@ -73,7 +73,7 @@ class Settings(Compared, Struct, frozen=True):
 
     origin: Path | None = None
     operators_from: str = ""
-    origins: Mapping[str, tuple[Value | str, ...]] = field(default_factory=dict)
+    origins: Mapping[str, tuple[SettingsValue | str, ...]] = field(default_factory=dict)
     paths: tuple[Path, ...] = ()
     exclude: tuple[PathGlob, ...] = ()
     force_exclude: bool = False
@@ -119,7 +119,7 @@ class Settings(Compared, Struct, frozen=True):
         values = {name: value for name, value in given.items() if value not in (None, ())}
         return self.with_layer(values, dict.fromkeys(values, COMMAND_LINE), COMMAND_LINE)
 
-    def with_layer(self, values: Mapping[str, Any], origins: Mapping[str, Value | str], name: str) -> Settings:
+    def with_layer(self, values: Mapping[str, Any], origins: Mapping[str, SettingsValue | str], name: str) -> Settings:
         """The settings with those of a more important source on top.
 
         Args:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from derivlint.project.cache import sealed, unsealed
+from derivlint.project.caching.cache import sealed, unsealed
 from derivlint.runtime import BuildError, Built, ManifestError, build
 from derivlint.runtime.build import BUILD_FOLDER, compile_sources, precompile
 from derivlint.source import is_own, replace_file

@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from derivlint import __version__
 from derivlint.compiler.gxx import CompilerError, Toolchain, find_toolchain
-from derivlint.emit.emission import MANUAL, Helpers, Mode
+from derivlint.emit.emission import MANUAL, EmissionMode, Helpers
 from derivlint.emit.manifest import FORMAT, MANIFEST
 from derivlint.emit.template import load, yaml_name
 from derivlint.model import Model
-from derivlint.project.cache import fits, sealed, unsealed
+from derivlint.project.caching.cache import fits, sealed, unsealed
 from derivlint.runtime import BuildError, ManifestError
 from derivlint.runtime.build import syntax_errors
 from derivlint.source import is_own, replace_file
@@ -58,7 +58,7 @@ class EngineError(Exception):
         self.is_missing = is_missing
 
 
-class Compiled(Struct, frozen=True):
+class CompiledFunctions(Struct, frozen=True):
     """The library with the functions, and what is not in it.
 
     Attributes:
@@ -84,7 +84,7 @@ def compiled(
     helpers: Helpers | None = None,
     compiler: str | None = None,
     progress: Callable[[str], None] = lambda what: None,
-) -> Compiled:
+) -> CompiledFunctions:
     """The library with functions of formulas; a formula that the compiler refuses does not keep the others from it.
 
     Args:
@@ -124,7 +124,7 @@ def compiled(
                 headers = _headers(folder, model, place, toolchain, compiler, progress) if few else None
                 built = built_library(folder, loaded, compiler, headers, progress)
                 _forget_old(place)
-                return Compiled(built.library, tuple(left), refused, uncallable, fresh or bool(built.compiled))
+                return CompiledFunctions(built.library, tuple(left), refused, uncallable, fresh or bool(built.compiled))
             except OSError as error:
                 raise EngineError(f'cannot build in "{folder}": {error.strerror or error}') from error
             except (BuildError, ManifestError) as error:
@@ -263,7 +263,7 @@ def _files_of(helpers: Helpers) -> dict[str, str]:
 def _write(folder: Path, files: Mapping[str, str], model: Model) -> None:
     manifest = {
         "format": FORMAT,
-        "mode": Mode.EXTENSION.value,
+        "mode": EmissionMode.EXTENSION.value,
         "namespace": LIBRARY,
         "torch": model.natives.version,
         "files": sorted(files),

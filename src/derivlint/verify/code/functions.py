@@ -26,7 +26,7 @@ BACKWARD = "backward"
 FORWARD = "forward"
 
 
-class Value(Struct, frozen=True):
+class FunctionValue(Struct, frozen=True):
     """An argument or return of an operator: its name in formulas, its schema type, whether it is written."""
 
     name: str
@@ -60,8 +60,8 @@ class Described(Struct, frozen=True):
     kind: str
     operator: str
     key: str
-    arguments: tuple[Value, ...]
-    returns: tuple[Value, ...]
+    arguments: tuple[FunctionValue, ...]
+    returns: tuple[FunctionValue, ...]
     inputs: tuple[str, ...]
     with_gradients: tuple[str, ...]
     outputs: tuple[int, ...]
@@ -117,12 +117,12 @@ class Collected(Struct):
     unknown: list[str] = field(default_factory=list)
 
 
-def own_outputs(described: Described) -> tuple[Value, ...]:
+def own_outputs(described: Described) -> tuple[FunctionValue, ...]:
     """The returns that are not arguments; in backward formulas ``result`` is what an in-place operator returns."""
     names = {value.name for value in described.arguments}
     own = tuple(value for value in described.returns if value.name not in names)
     if not own and described.kind == BACKWARD and described.returns:
-        return (Value("result", described.returns[0].type),)
+        return (FunctionValue("result", described.returns[0].type),)
     return own
 
 
@@ -212,8 +212,8 @@ def _described(number: int, model: Model, evaluation: Evaluation, of: Differenti
         BACKWARD if is_backward else FORWARD,
         str(function.name),
         formula.key_text,
-        tuple(Value(each.name, str(each.type), each.is_write) for each in function.schema.arguments.flat_all),
-        tuple(Value(each.name, str(each.type)) for each in of.returns),
+        tuple(FunctionValue(each.name, str(each.type), each.is_write) for each in function.schema.arguments.flat_all),
+        tuple(FunctionValue(each.name, str(each.type)) for each in of.returns),
         tuple(value.name for value in of.inputs),
         tuple(binding.name for binding in of.info.args_with_derivatives),
         of.output_indices or (),

@@ -42,7 +42,7 @@ class PythonFormula(Struct, frozen=True):
         return content
 
 
-class Interpreter:
+class InterpretedFunctions:
     """The formulas as functions, under the names and with the parameters that compiled ones have.
 
     Args:

@@ -11,7 +11,7 @@ from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedErro
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import Tally, place
 from derivlint.verify.comparison.forms import form_of, saved
-from derivlint.verify.comparison.numeric import Called, Subject, tensors
+from derivlint.verify.comparison.numeric import Called, OperatorAtPoint, tensors
 from derivlint.verify.inputs.layouts import changed, dense, is_plain, moved, numbers
 from derivlint.verify.inputs.points import REFUSALS, is_inexact
 
@@ -56,7 +56,7 @@ class CheckedPoint:
 
     def __init__(
         self,
-        subject: Subject,
+        subject: OperatorAtPoint,
         called: Called,
         names: Sequence[str],
         random: Callable[..., Any],

@@ -32,10 +32,10 @@ from derivlint.verify.comparison.incoming import (
     check_undifferentiated,
 )
 from derivlint.verify.comparison.installed import is_differentiated, unfinished_problems
-from derivlint.verify.comparison.numeric import Called, Subject
+from derivlint.verify.comparison.numeric import Called, OperatorAtPoint
 from derivlint.verify.comparison.second_order import check_second_backward, check_second_forward
 from derivlint.verify.inputs.layouts import numbers
-from derivlint.verify.inputs.points import CPU, REFUSALS, UNSTEADY, Point, generator, is_inexact, placed, scaled
+from derivlint.verify.inputs.points import CPU, REFUSALS, UNSTEADY, SamplePoint, generator, is_inexact, placed, scaled
 from derivlint.verify.inputs.regimes import ABSENT
 
 _NOT_FINITE = "outputs that are not finite"
@@ -43,7 +43,7 @@ _NOT_FINITE = "outputs that are not finite"
 _MEANT = ("sample", "recipe")
 
 
-class Checker:
+class OperatorChecker:
     """The checks of the functions of one operator.
 
     Args:
@@ -88,14 +88,14 @@ class Checker:
         self.invalid = ""
         self.precision = DOUBLE
 
-    def check(self, point: Point, number: int) -> Iterator[Failure]:
+    def check(self, point: SamplePoint, number: int) -> Iterator[Failure]:
         """What is wrong at a point; nothing where the operator does not take it."""
         import torch
 
         self.tally.forget()
         point = placed(point, self._device)
         try:
-            subject = Subject(self._first, point, self._namespace)
+            subject = OperatorAtPoint(self._first, point, self._namespace)
             with torch.no_grad():
                 called = subject.call(subject.point.values)
         except Exception as error:
@@ -118,13 +118,13 @@ class Checker:
                 if failure.rule != INCONSISTENT or self._is_steady(failure, point, number, turn):
                     yield replace(failure, turn=turn)
 
-    def _is_steady(self, failure: Failure, point: Point, number: int, turn: int) -> bool:
+    def _is_steady(self, failure: Failure, point: SamplePoint, number: int, turn: int) -> bool:
         """Whether formulas contradict each other as much for slightly larger inputs: else it is by rounding."""
         off = failure.number
         if off is None:
             return True
         larger = scaled(point)
-        subject = Subject(self._first, larger, self._namespace)
+        subject = OperatorAtPoint(self._first, larger, self._namespace)
         try:
             called = subject.call(subject.point.values)
             random = partial(generator, self._seed, self._first.operator, number, turn)
@@ -139,7 +139,7 @@ class Checker:
         """The backward formulas that a node evaluates: not those of arguments that need no gradient."""
         return [each for each in self._backward if at.subject.variables(each.targets)]
 
-    def _compare(self, subject: Subject, called: Called, number: int) -> Iterator[Failure]:
+    def _compare(self, subject: OperatorAtPoint, called: Called, number: int) -> Iterator[Failure]:
         """What another version of the formulas gives otherwise where some outputs are not finite."""
         random = partial(generator, self._seed, self._first.operator, number, 0)
         at = CheckedPoint(subject, called, self._names, random, self.tally, self.before)

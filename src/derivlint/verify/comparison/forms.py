@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from derivlint.verify.comparison.numeric import Called, Subject, tensors
+from derivlint.verify.comparison.numeric import Called, OperatorAtPoint, tensors
 from derivlint.verify.inputs.layouts import is_plain
 
 #: Tensors by what they are called.
@@ -53,7 +53,7 @@ def form_of(tensor: Any, others: Named) -> Form:
     return Form(f"{layout} {kind}", None if tensor.is_nested else tuple(tensor.shape), shares)
 
 
-def saved(subject: Subject, called: Called) -> Named:
+def saved(subject: OperatorAtPoint, called: Called) -> Named:
     """The arguments and outputs of an operator."""
     described = subject.described
     named = [*zip(described.arguments, called.values, strict=True)]

@@ -12,7 +12,7 @@ from derivlint.verify.code.functions import FORWARD, Described
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.inputs.domains import auxiliary_of, manifold_of, tangent_space_of
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import Point, is_inexact, overload_of
+from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of
 
 
 def tensors(value: Any) -> list[Any]:
@@ -42,7 +42,7 @@ class Called(Struct):
     originals: list[Any] = field(default_factory=list)
 
 
-class Subject:
+class OperatorAtPoint:
     """An operator at a point.
 
     Attributes:
@@ -52,7 +52,7 @@ class Subject:
         given: the tangents that the last forward formula got, by what they are called.
     """
 
-    def __init__(self, described: Described, point: Point, namespace: Any, seed: int = 0) -> None:
+    def __init__(self, described: Described, point: SamplePoint, namespace: Any, seed: int = 0) -> None:
         self.described = described
         self.point = point
         self.positions = {argument.name: index for index, argument in enumerate(described.arguments)}
@@ -72,7 +72,7 @@ class Subject:
             if manifold is not None:
                 made[name, 0] = manifold(point.values[position], self._named(point.values))
         if made or self._auxiliary is not None:
-            self.point = Point(self.with_tensors(made, moves=True), point.label)
+            self.point = SamplePoint(self.with_tensors(made, moves=True), point.label)
 
     def _named(self, values: list[Any]) -> dict[str, Any]:
         return {argument.name: value for argument, value in zip(self.described.arguments, values, strict=True)}

@@ -15,10 +15,10 @@ from derivlint.verify.base import corresponds
 from derivlint.verify.code.functions import BACKWARD, Described
 from derivlint.verify.comparison.exact import double_precision
 from derivlint.verify.comparison.exhaustion import require_memory
-from derivlint.verify.comparison.numeric import Called, Subject, tensors
+from derivlint.verify.comparison.numeric import Called, OperatorAtPoint, tensors
 from derivlint.verify.inputs.hardening import is_reduction
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import CPU, REFUSALS, Point, call, generator, is_inexact, placed
+from derivlint.verify.inputs.points import CPU, REFUSALS, SamplePoint, call, generator, is_inexact, placed
 from derivlint.verify.inputs.siblings import recorded_points
 from derivlint.verify.inputs.stored import Inputs
 
@@ -76,7 +76,7 @@ def measured(
         if first.operator in Book.by_hand("counts-up"):
             # of 16 bits all below are integers, at which such operators have poles
             numbers = numbers[numbers > _FEW_STEPS]
-        values = placed(Point(_values(point, numbers)), device).values
+        values = placed(SamplePoint(_values(point, numbers)), device).values
         few = next(value.dtype for value in values if is_inexact(value))
         before = list(_both(base, values, namespace)) if base else []
         for kind, what, of, (low, high) in _both(functions, values, namespace):
@@ -93,13 +93,13 @@ def measured(
             yield {"precision": of.number, "dtype": dtype, "kind": kind, "what": what, **message}
 
 
-def _unreduced(of: Described, point: Point) -> Point:
+def _unreduced(of: Described, point: SamplePoint) -> SamplePoint:
     """A point at which a loss is not summed up."""
     pairs = zip(of.arguments, point.values, strict=True)
-    return Point([0 if is_reduction(argument) else value for argument, value in pairs], point.label)
+    return SamplePoint([0 if is_reduction(argument) else value for argument, value in pairs], point.label)
 
 
-def _is_elementwise(of: Described, point: Point) -> bool:
+def _is_elementwise(of: Described, point: SamplePoint) -> bool:
     """Whether all tensors of a point can be replaced by vectors, each element of which has a result of its own."""
     import torch
 
@@ -127,7 +127,7 @@ def _is_elementwise(of: Described, point: Point) -> bool:
     )
 
 
-def _values(point: Point, numbers: Any) -> list[Any]:
+def _values(point: SamplePoint, numbers: Any) -> list[Any]:
     """The arguments with the numbers in the first tensor, and the same in another order in all others.
 
     Some numbers of the others are 0 and 1, where differences cancel out.
@@ -169,7 +169,7 @@ def _given(
     """
     import torch
 
-    subject = Subject(functions[0], Point(values), namespace)
+    subject = OperatorAtPoint(functions[0], SamplePoint(values), namespace)
     found: dict[tuple[str, str, int], tuple[Any, Any]] = {}
     try:
         with torch.no_grad():
@@ -204,7 +204,7 @@ def _given(
 
 
 def _take_gradients(
-    keep: Callable[[str, str, int, Any], None], of: Described, subject: Subject, called: Called, ones: list[Any]
+    keep: Callable[[str, str, int, Any], None], of: Described, subject: OperatorAtPoint, called: Called, ones: list[Any]
 ) -> None:
     """Add what a backward formula gives, and its derivative where it has one."""
     import torch

@@ -14,7 +14,7 @@ from typing import Any
 
 from derivlint.verify.base import corresponds
 from derivlint.verify.code.functions import Described
-from derivlint.verify.comparison.checks import Checker
+from derivlint.verify.comparison.checks import OperatorChecker
 from derivlint.verify.comparison.failures import (
     INCONSISTENT,
     OTHER_CONVENTION,
@@ -23,7 +23,7 @@ from derivlint.verify.comparison.failures import (
     WRONG_VJP,
     Failure,
 )
-from derivlint.verify.inputs.points import UNSTEADY, Point, scaled
+from derivlint.verify.inputs.points import UNSTEADY, SamplePoint, scaled
 
 #: Rounding makes differences of a small part of a number, or numbers as large as what is divided by nearly nothing.
 _SMALL = 0.01
@@ -32,7 +32,7 @@ _LARGE = 1e6
 _FIRST = (WRONG_VJP, WRONG_JVP, WRONG_SHAPE)
 
 
-class Verdict(Enum):
+class FindingVerdict(Enum):
     """What became of a finding."""
 
     #: The earlier version does not have it.
@@ -57,7 +57,11 @@ class Referee:
     """
 
     def __init__(
-        self, functions: Sequence[Described], base: Sequence[Described], checker: Checker, earlier: Checker
+        self,
+        functions: Sequence[Described],
+        base: Sequence[Described],
+        checker: OperatorChecker,
+        earlier: OperatorChecker,
     ) -> None:
         self._functions = {each.number: each for each in (*base, *functions)}
         self._own = functions
@@ -65,7 +69,7 @@ class Referee:
         self._earlier = earlier
         self.invalid = ""
 
-    def check(self, point: Point, number: int) -> Iterator[tuple[Failure, Verdict]]:
+    def check(self, point: SamplePoint, number: int) -> Iterator[tuple[Failure, FindingVerdict]]:
         """What is wrong at a point, or was, each with the verdict.
 
         Args:
@@ -81,10 +85,10 @@ class Referee:
         for each in found:
             is_known = self._is_known(each, before, numbers_before)
             is_known = is_known or self._is_unsteady(each, point, number, numbers, numbers_before)
-            judged.append((each, Verdict.UNCHANGED if is_known else Verdict.NEW))
-        judged.extend((each, Verdict.NEW) for each in self._other_forms())
+            judged.append((each, FindingVerdict.UNCHANGED if is_known else FindingVerdict.NEW))
+        judged.extend((each, FindingVerdict.NEW) for each in self._other_forms())
         gone = (each for each in before if not any(self._replaces(own, each) for own in found))
-        judged.extend((each, Verdict.GONE) for each in gone)
+        judged.extend((each, FindingVerdict.GONE) for each in gone)
         yield from _leading(judged)
 
     def _is_like(self, one: Failure, other: Failure) -> bool:
@@ -121,7 +125,9 @@ class Referee:
                 )
                 yield Failure(next(own).number, OTHER_CONVENTION, what, said=said, part=part)
 
-    def _is_unsteady(self, failure: Failure, point: Point, number: int, numbers: Any, numbers_before: Any) -> bool:
+    def _is_unsteady(
+        self, failure: Failure, point: SamplePoint, number: int, numbers: Any, numbers_before: Any
+    ) -> bool:
         """Whether the number of either version is one of rounding: it is another one for inputs a little larger."""
         place = failure.place(self._functions[failure.function])
         if failure.number is None or place not in numbers_before:
@@ -140,9 +146,9 @@ class Referee:
         return False
 
 
-def _leading(judged: list[tuple[Failure, Verdict]]) -> Iterator[tuple[Failure, Verdict]]:
+def _leading(judged: list[tuple[Failure, FindingVerdict]]) -> Iterator[tuple[Failure, FindingVerdict]]:
     """Failures without those that follow from others: where a derivative is wrong, so is all that is made of it."""
-    wrong: dict[tuple[int, Verdict], str] = {}
+    wrong: dict[tuple[int, FindingVerdict], str] = {}
     for each, verdict in judged:
         if each.rule in _FIRST:
             wrong.setdefault((each.function, verdict), each.rule)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from derivlint.operators import Book
-from derivlint.verify.code.functions import Described, Value
+from derivlint.verify.code.functions import Described, FunctionValue
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import Point, is_inexact, mapped
+from derivlint.verify.inputs.points import SamplePoint, is_inexact, mapped
 
 #: Makes one value out of another.
 Change = Callable[[Any], Any]
@@ -35,7 +35,9 @@ def is_raw(described: Described) -> bool:
     return any(operator in names for names in known) or any(word in operator for word in _RAW)
 
 
-def variants(point: Point, described: Described, random: Any, *, broadcasts: Collection[int] = ()) -> Iterator[Point]:
+def variants(
+    point: SamplePoint, described: Described, random: Any, *, broadcasts: Collection[int] = ()
+) -> Iterator[SamplePoint]:
     """Harder inputs made of a point, those that tell most first.
 
     Args:
@@ -46,10 +48,12 @@ def variants(point: Point, described: Described, random: Any, *, broadcasts: Col
     """
     fixed = {index for index, argument in enumerate(described.arguments) if argument.name in _TOLERANCES}
     for made in _variants(point, described, noise_of(random), broadcasts):
-        yield Point([point.values[i] if i in fixed else value for i, value in enumerate(made.values)], made.label)
+        yield SamplePoint([point.values[i] if i in fixed else value for i, value in enumerate(made.values)], made.label)
 
 
-def _variants(point: Point, described: Described, noise: Change, broadcasts: Collection[int]) -> Iterator[Point]:
+def _variants(
+    point: SamplePoint, described: Described, noise: Change, broadcasts: Collection[int]
+) -> Iterator[SamplePoint]:
     if is_raw(described):
         # what has to lie between 0 and 1 stays there
         yield _numbers(point, "generic", lambda value: value * (0.6 + 0.4 * noise(value)))
@@ -85,12 +89,12 @@ def noise_of(random: Any) -> Change:
     return noise
 
 
-def _numbers(point: Point, label: str, change: Change) -> Point:
+def _numbers(point: SamplePoint, label: str, change: Change) -> SamplePoint:
     """Other numbers in tensors of the same shapes and layouts."""
-    return Point([mapped(value, change) for value in point.values], label)
+    return SamplePoint([mapped(value, change) for value in point.values], label)
 
 
-def _shapes(point: Point, label: str, change: Change) -> Point:
+def _shapes(point: SamplePoint, label: str, change: Change) -> SamplePoint:
     """Other shapes or strides of plain tensors."""
 
     def changed(value: Any) -> Any:
@@ -98,24 +102,24 @@ def _shapes(point: Point, label: str, change: Change) -> Point:
             return [changed(item) for item in value]
         return change(value) if is_inexact(value) and is_plain(value) else value
 
-    return Point([changed(value) for value in point.values], label)
+    return SamplePoint([changed(value) for value in point.values], label)
 
 
-def _replaced(point: Point, position: int, value: Any, label: str) -> Point:
-    return Point([value if index == position else each for index, each in enumerate(point.values)], label)
+def _replaced(point: SamplePoint, position: int, value: Any, label: str) -> SamplePoint:
+    return SamplePoint([value if index == position else each for index, each in enumerate(point.values)], label)
 
 
 # ---- arguments that are not tensors
 
 
-def _of_values(point: Point, described: Described) -> Iterator[Point]:
+def _of_values(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
     is_complex = any(is_inexact(value) and value.is_complex() for value in point.values)
     for position, argument in enumerate(described.arguments):
         for label, other in _other_values(argument, point.values[position], is_complex=is_complex):
             yield _replaced(point, position, other, label)
 
 
-def _other_values(argument: Value, value: Any, *, is_complex: bool) -> Iterator[tuple[str, Any]]:
+def _other_values(argument: FunctionValue, value: Any, *, is_complex: bool) -> Iterator[tuple[str, Any]]:
     """Other values of an argument, each with a label."""
     kind = argument.type.rstrip("?")
     if kind == "bool" and isinstance(value, bool):
@@ -132,12 +136,12 @@ def _other_values(argument: Value, value: Any, *, is_complex: bool) -> Iterator[
         yield "dim", value + 1 if value < 0 else value - 1
 
 
-def is_reduction(argument: Value) -> bool:
+def is_reduction(argument: FunctionValue) -> bool:
     """Whether an argument says how a loss is summed up; 0 is not at all."""
     return argument.name == "reduction" and argument.type == "int"
 
 
-def is_number(argument: Value) -> bool:
+def is_number(argument: FunctionValue) -> bool:
     """Whether any number may be passed."""
     return argument.type.rstrip("?") in ("float", "Scalar") and argument.name not in ("eps", "epsilon")
 
@@ -159,7 +163,7 @@ def _with_equal_rows(value: Any) -> Any:
     return value[..., :1, :].expand_as(value).clone() if _is_matrix(value) else value
 
 
-def broadcast_positions(points: Iterable[Point]) -> frozenset[int]:
+def broadcast_positions(points: Iterable[SamplePoint]) -> frozenset[int]:
     """The arguments that an operator brings to the shape of another one in one of its samples.
 
     Kernels may do that with others, too, but their callers never ask for it.
@@ -188,7 +192,7 @@ def _is_broadcast(shape: Any, to: Any) -> bool:
     return True
 
 
-def _broadcast(point: Point, positions: Collection[int], noise: Change) -> Iterator[Point]:
+def _broadcast(point: SamplePoint, positions: Collection[int], noise: Change) -> Iterator[SamplePoint]:
     for position in sorted(positions):
         value = point.values[position]
         if is_inexact(value) and is_plain(value) and value.dim():
@@ -199,9 +203,9 @@ def _broadcast(point: Point, positions: Collection[int], noise: Change) -> Itera
             yield _replaced(point, position, (value + 0.1 * noise(value)).unsqueeze(0), "broadcast")
 
 
-def _of_shapes(point: Point, noise: Change) -> Iterator[Point]:
+def _of_shapes(point: SamplePoint, noise: Change) -> Iterator[SamplePoint]:
     if not any(isinstance(value, list) and any(map(_is_table, value)) for value in point.values):
-        yield Point([squared(value, noise) for value in point.values], "sizes 2")
+        yield SamplePoint([squared(value, noise) for value in point.values], "sizes 2")
     yield _shapes(point, "narrow", lambda value: value[..., :-1] if value.dim() and value.shape[-1] > 1 else value)
 
 
@@ -240,7 +244,7 @@ def _rounded(value: Any) -> Any:
     return value if value.is_complex() else (2 * value).round() / 2
 
 
-def _equal(point: Point, noise: Change) -> Iterator[Point]:
+def _equal(point: SamplePoint, noise: Change) -> Iterator[SamplePoint]:
     """Points where some elements of a tensor equal another argument: what is chosen there is a matter of agreement.
 
     Differences cannot judge that, but the two formulas have to agree.
@@ -268,13 +272,13 @@ def _equal(point: Point, noise: Change) -> Iterator[Point]:
             yield _replaced(point, places[0], made.to(first.dtype), "equal")
 
 
-def _one_complex(point: Point) -> Iterator[Point]:
+def _one_complex(point: SamplePoint) -> Iterator[SamplePoint]:
     """Points where only one tensor is complex: gradients of the others have to be real."""
     places = [index for index, value in enumerate(point.values) if is_inexact(value) and value.is_complex()]
     if len(places) < 2:
         return
     for place in places:
-        yield Point(
+        yield SamplePoint(
             [
                 value.real.clone() if index in places and index != place else value
                 for index, value in enumerate(point.values)

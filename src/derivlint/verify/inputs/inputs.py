@@ -12,7 +12,7 @@ from derivlint.verify.inputs.defined import is_defined
 from derivlint.verify.inputs.hardening import broadcast_positions, is_raw, noise_of
 from derivlint.verify.inputs.hardening import variants as variants_of
 from derivlint.verify.inputs.layouts import numbers
-from derivlint.verify.inputs.points import REFUSALS, Point, call, generator, is_inexact, mapped
+from derivlint.verify.inputs.points import REFUSALS, SamplePoint, call, generator, is_inexact, mapped
 from derivlint.verify.inputs.recipes import recipe_points
 from derivlint.verify.inputs.regimes import regimes
 from derivlint.verify.inputs.samples import shape_of
@@ -37,7 +37,7 @@ def points_for(
     hardened: int,
     variants: int,
     special: int = 0,
-) -> Iterator[Point]:
+) -> Iterator[SamplePoint]:
     """The points of an operator, those that it is most used with first.
 
     Args:
@@ -80,7 +80,7 @@ def _words(described: Described, recorded: Inputs) -> list[str]:
     return sorted({value for values in inputs for value in values if isinstance(value, str)}.union(described.words))
 
 
-def _callable(described: Described, points: Iterable[Point]) -> Iterator[Point]:
+def _callable(described: Described, points: Iterable[SamplePoint]) -> Iterator[SamplePoint]:
     """The points at which the operator can be called."""
     for point in points:
         if not is_differentiated(described, point):
@@ -89,7 +89,7 @@ def _callable(described: Described, points: Iterable[Point]) -> Iterator[Point]:
             yield point
 
 
-def _is_defined(described: Described, point: Point) -> bool:
+def _is_defined(described: Described, point: SamplePoint) -> bool:
     """Whether the result of an operator is defined at a point; where that cannot be found out it is not."""
     try:
         return is_defined(described, point.values)
@@ -98,7 +98,7 @@ def _is_defined(described: Described, point: Point) -> bool:
         return False
 
 
-def selected(described: Described, points: Sequence[Point], count: int) -> list[Point]:
+def selected(described: Described, points: Sequence[SamplePoint], count: int) -> list[SamplePoint]:
     """As many points, with as many different values of the other arguments as possible among them.
 
     Those at which the operator cannot be called are left out, and those at which it does not change with its inputs
@@ -106,8 +106,8 @@ def selected(described: Described, points: Sequence[Point], count: int) -> list[
     """
     left = sorted((point for point in points if point.size), key=lambda point: abs(point.size - 12))
     kinds = {id(point): [(index, shape_of(value)) for index, value in enumerate(point.values)] for point in left}
-    chosen: list[Point] = []
-    idle: list[Point] = []
+    chosen: list[SamplePoint] = []
+    idle: list[SamplePoint] = []
     seen: set[Any] = set()
     while left and len(chosen) < count:
         best = max(left, key=lambda point: sum(kind not in seen for kind in kinds[id(point)]))
@@ -120,7 +120,7 @@ def selected(described: Described, points: Sequence[Point], count: int) -> list[
     return (chosen + idle)[:count]
 
 
-def _depends(described: Described, point: Point) -> bool | None:
+def _depends(described: Described, point: SamplePoint) -> bool | None:
     """Whether an operator's outputs change with its inputs at a point; None where it cannot be called there."""
     import torch
 
@@ -130,7 +130,7 @@ def _depends(described: Described, point: Point) -> bool | None:
     if is_raw(described):
         # operators that are not meant for users trust their arguments
         return True
-    second = _outputs(described, Point([mapped(value, lambda item: item * (1 + STEP)) for value in point.values]))
+    second = _outputs(described, SamplePoint([mapped(value, lambda item: item * (1 + STEP)) for value in point.values]))
     if second is None:
         return False
     try:
@@ -142,7 +142,7 @@ def _depends(described: Described, point: Point) -> bool | None:
         return None
 
 
-def is_differentiated(described: Described, point: Point) -> bool:
+def is_differentiated(described: Described, point: SamplePoint) -> bool:
     """Whether PyTorch evaluates formulas at a point: for complex numbers it does for the operators on a list only."""
     import torch
 
@@ -165,7 +165,7 @@ def is_differentiated(described: Described, point: Point) -> bool:
     return True
 
 
-def _outputs(described: Described, point: Point) -> list[Any] | None:
+def _outputs(described: Described, point: SamplePoint) -> list[Any] | None:
     """The outputs of an operator that may have a derivative; None where it cannot be called or has none."""
     import torch
 

@@ -23,7 +23,7 @@ SCALE = 1 + 2.0**-40
 UNSTEADY = 0.05
 
 
-class Point(Struct, eq=False):
+class SamplePoint(Struct, eq=False):
     """Arguments of an operator.
 
     Attributes:
@@ -78,7 +78,7 @@ def is_available(device: str) -> bool:
     return bool(module.is_available())
 
 
-def placed(point: Point, device: str) -> Point:
+def placed(point: SamplePoint, device: str) -> SamplePoint:
     """A point with all tensors on a device; one without double precision gets single precision."""
     import torch
 
@@ -92,12 +92,12 @@ def placed(point: Point, device: str) -> Point:
         narrow = {torch.float64: torch.float32, torch.complex128: torch.complex64} if device == MPS else {}
         return value.to(device=device, dtype=narrow.get(value.dtype, value.dtype))
 
-    return point if device == CPU else Point([moved(value) for value in point.values], point.label)
+    return point if device == CPU else SamplePoint([moved(value) for value in point.values], point.label)
 
 
-def scaled(point: Point) -> Point:
+def scaled(point: SamplePoint) -> SamplePoint:
     """A point with all numbers a little larger."""
-    return Point([mapped(value, lambda numbers: numbers * SCALE) for value in point.values], point.label)
+    return SamplePoint([mapped(value, lambda numbers: numbers * SCALE) for value in point.values], point.label)
 
 
 def overload_of(operator: str) -> Any:

@@ -14,7 +14,7 @@ from derivlint.operators import Book
 from derivlint.operators.inputs import input_expressions
 from derivlint.operators.reference.interpretation import Interpreter, Primitive
 from derivlint.verify.code.functions import Described
-from derivlint.verify.inputs.points import Point, overload_of
+from derivlint.verify.inputs.points import SamplePoint, overload_of
 
 
 def is_single(operator: str) -> bool:
@@ -22,7 +22,7 @@ def is_single(operator: str) -> bool:
     return operator in Book.by_hand("single-precision")
 
 
-def recipe_points(described: Described, random: Any) -> list[Point]:
+def recipe_points(described: Described, random: Any) -> list[SamplePoint]:
     """The points of an operator by its recipe, none where there is no recipe.
 
     Args:
@@ -38,7 +38,7 @@ def recipe_points(described: Described, random: Any) -> list[Point]:
     }
     for name, expression in recipe.items():
         values[name] = _as_list(interpreter.value(expression, values))
-    return [Point([values.get(each.name) for each in described.arguments], "recipe")]
+    return [SamplePoint([values.get(each.name) for each in described.arguments], "recipe")]
 
 
 def _as_list(value: Any) -> Any:

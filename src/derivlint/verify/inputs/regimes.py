@@ -15,7 +15,7 @@ from derivlint.operators import Book
 from derivlint.verify.code.functions import Described
 from derivlint.verify.inputs.hardening import Change, is_number, is_raw, is_reduction, squared
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import Point, is_inexact
+from derivlint.verify.inputs.points import SamplePoint, is_inexact
 
 #: How far from a bound both sides of it are.
 _BESIDE = 0.25
@@ -32,7 +32,9 @@ _HALF = 0.6
 _SPECIAL = 0.34
 
 
-def regimes(point: Point, described: Described, noise: Change, words: Collection[str] = ()) -> Iterator[Point]:
+def regimes(
+    point: SamplePoint, described: Described, noise: Change, words: Collection[str] = ()
+) -> Iterator[SamplePoint]:
     """Inputs of special kinds made of a point; each label stands for a kind.
 
     Args:
@@ -66,11 +68,11 @@ def regimes(point: Point, described: Described, noise: Change, words: Collection
         yield from (each for each in several if each is not None)
 
 
-def _replaced(point: Point, changes: dict[int, Any], label: str) -> Point:
-    return Point([changes.get(index, value) for index, value in enumerate(point.values)], label)
+def _replaced(point: SamplePoint, changes: dict[int, Any], label: str) -> SamplePoint:
+    return SamplePoint([changes.get(index, value) for index, value in enumerate(point.values)], label)
 
 
-def _all(point: Point, change: Callable[[Any], Any], label: str) -> Iterator[Point]:
+def _all(point: SamplePoint, change: Callable[[Any], Any], label: str) -> Iterator[SamplePoint]:
     """A change of all plain tensors, those in lists as well; nothing where it changes none of them."""
 
     def changed(value: Any) -> Any:
@@ -83,13 +85,13 @@ def _all(point: Point, change: Callable[[Any], Any], label: str) -> Iterator[Poi
     differs: list[bool] = []
     values = [changed(value) for value in point.values]
     if any(differs):
-        yield Point(values, label)
+        yield SamplePoint(values, label)
 
 
 # ---- arguments that are not tensors
 
 
-def _flags(point: Point, described: Described) -> Iterator[Point]:
+def _flags(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
     """Flags in all combinations."""
     flags = [
         index
@@ -100,7 +102,7 @@ def _flags(point: Point, described: Described) -> Iterator[Point]:
         yield _replaced(point, dict(zip(flags, states, strict=True)), f"flags {states}")
 
 
-def _factors(point: Point, described: Described) -> Iterator[Point]:
+def _factors(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
     """Optional numbers present, each another one: they are taken for each other."""
     missing = [
         index
@@ -111,7 +113,7 @@ def _factors(point: Point, described: Described) -> Iterator[Point]:
         yield _replaced(point, {index: 0.5 + 0.25 * place for place, index in enumerate(missing)}, "numbers present")
 
 
-def _parameters(point: Point, described: Described) -> Iterator[Point]:
+def _parameters(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
     """The weight and the bias of a module absent, one of them and both."""
     if any(argument.name == "output_mask" for argument in described.arguments):
         # it asks for their gradients
@@ -126,7 +128,7 @@ def _parameters(point: Point, described: Described) -> Iterator[Point]:
         yield _replaced(point, dict.fromkeys(missing), f"{names}{ABSENT}")
 
 
-def _states(point: Point, described: Described, words: Collection[str]) -> Iterator[Point]:
+def _states(point: SamplePoint, described: Described, words: Collection[str]) -> Iterator[SamplePoint]:
     """Optional arguments present and absent, all words."""
     import torch
 
@@ -153,7 +155,7 @@ def _states(point: Point, described: Described, words: Collection[str]) -> Itera
 # ---- numbers
 
 
-def _bounds(point: Point, described: Described, places: list[int], noise: Change) -> Iterator[Point]:
+def _bounds(point: SamplePoint, described: Described, places: list[int], noise: Change) -> Iterator[SamplePoint]:
     """Numbers that are equal to what formulas or arguments compare with, and on both sides of it."""
     import torch
 
@@ -181,7 +183,7 @@ def _bounds(point: Point, described: Described, places: list[int], noise: Change
             yield _replaced(point, {place: made}, f"{label} {bound:g} ({described.arguments[place].name})")
 
 
-def _among(point: Point, bounds: list[float], noise: Change) -> Iterator[Point]:
+def _among(point: SamplePoint, bounds: list[float], noise: Change) -> Iterator[SamplePoint]:
     """Numbers, half of them equal to what they are compared with, in all tensors, and to one another."""
     import torch
 
@@ -197,7 +199,7 @@ def _among(point: Point, bounds: list[float], noise: Change) -> Iterator[Point]:
     yield from _all(point, among, "among bounds again")
 
 
-def _not_finite(point: Point, places: list[int], noise: Change) -> Iterator[Point]:
+def _not_finite(point: SamplePoint, places: list[int], noise: Change) -> Iterator[SamplePoint]:
     """NaN and infinities in some elements of one argument."""
     for place in reversed(places):
         value = point.values[place]
@@ -211,7 +213,7 @@ def _not_finite(point: Point, places: list[int], noise: Change) -> Iterator[Poin
                 yield _replaced(point, {place: small.masked_fill(chosen, number)}, f"{label} {place}, else small")
 
 
-def _zeros(point: Point, places: list[int]) -> Iterator[Point]:
+def _zeros(point: SamplePoint, places: list[int]) -> Iterator[SamplePoint]:
     """One zero, two zeros in each row, and nothing else."""
     for place in places[:2]:
         value = point.values[place]
@@ -227,7 +229,7 @@ def _zeros(point: Point, places: list[int]) -> Iterator[Point]:
             yield _replaced(point, {index: [item * 0 for item in value]}, f"zeros {index}")
 
 
-def _types(point: Point) -> Iterator[Point]:
+def _types(point: SamplePoint) -> Iterator[SamplePoint]:
     """Integers and single precision beside numbers of double precision, in tensors and in lists of them."""
     import torch
 
@@ -254,7 +256,7 @@ def _each(value: Any, change: Callable[[Any], Any]) -> Any:
     return [change(item) for item in value] if isinstance(value, list) else change(value)
 
 
-def _numbers(point: Point, described: Described) -> Iterator[Point]:
+def _numbers(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
     """Numbers that are not in tensors, with the other sign and zero."""
     for index, argument in enumerate(described.arguments):
         value = point.values[index]
@@ -270,7 +272,7 @@ def _numbers(point: Point, described: Described) -> Iterator[Point]:
 # ---- views and sizes
 
 
-def _views(point: Point) -> Iterator[Point]:
+def _views(point: SamplePoint) -> Iterator[SamplePoint]:
     """The same numbers in tensors that are conjugated, negated, transposed or stepped through lazily."""
     import torch
 
@@ -291,7 +293,7 @@ def _views(point: Point) -> Iterator[Point]:
     yield from _all(point, stepped, "stepped")
 
 
-def _sizes(point: Point) -> Iterator[Point]:
+def _sizes(point: SamplePoint) -> Iterator[SamplePoint]:
     """Tensors of no dimension, of one element, empty ones, without batch, and indices of fewer elements."""
     import torch
 
@@ -319,7 +321,7 @@ def _sizes(point: Point) -> Iterator[Point]:
     yield from _all(point, lambda value: value.unsqueeze(0) if value.dim() == 2 else value, "batch of one")
 
 
-def _coincident(point: Point, places: list[int], noise: Change) -> Iterator[Point]:
+def _coincident(point: SamplePoint, places: list[int], noise: Change) -> Iterator[SamplePoint]:
     """As many matrices as rows and columns, in all tensors, and in all but one: vectors and matrices are mixed up."""
     made = {place: squared(point.values[place], noise) for place in places if point.values[place].numel()}
     matrices = {place: value for place, value in made.items() if value.dim() > 1}

@@ -7,12 +7,12 @@ from typing import Any
 
 from derivlint.operators.inputs import operators_with_like_inputs
 from derivlint.verify.code.functions import Described
-from derivlint.verify.inputs.points import Point, overload_of
+from derivlint.verify.inputs.points import SamplePoint, overload_of
 from derivlint.verify.inputs.samples import stem
 from derivlint.verify.inputs.stored import Inputs
 
 
-def recorded_points(described: Described, inputs: Inputs) -> list[Point]:
+def recorded_points(described: Described, inputs: Inputs) -> list[SamplePoint]:
     """What was recorded for an operator, else what is made of the inputs of its nearest sibling.
 
     Args:
@@ -20,11 +20,11 @@ def recorded_points(described: Described, inputs: Inputs) -> list[Point]:
         inputs: what was recorded.
     """
     if described.operator in inputs:
-        return [Point(values) for values in inputs[described.operator]]
+        return [SamplePoint(values) for values in inputs[described.operator]]
     for name in siblings(described.operator, inputs):
         names = [argument.name for argument in overload_of(name)._schema.arguments]
         made = [converted(described, dict(zip(names, values, strict=True))) for values in inputs[name]]
-        found = [Point(values, "sibling") for values in made if values is not None]
+        found = [SamplePoint(values, "sibling") for values in made if values is not None]
         if found:
             return found
     return []

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from derivlint.project.cache import sealed, unsealed
+from derivlint.project.caching.cache import sealed, unsealed
 from derivlint.source import is_own
 from derivlint.verify.unchecked import Why
 

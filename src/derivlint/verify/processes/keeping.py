@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from derivlint.project.cache import cache_folder
+from derivlint.project.caching.cache import cache_folder
 from derivlint.source import is_own
 from derivlint.verify.errors import VerifyError
 

@@ -112,10 +112,10 @@ def main(lifeline: int) -> None:
     base = _base(task)
     arms: list[Callable[[int, int], int]] = []
     if "formulas" in task:
-        from derivlint.verify.code.interpreter import Interpreter
+        from derivlint.verify.code.interpreter import InterpretedFunctions
 
         earlier = (each for functions in (base or {}).values() for each in functions)
-        namespace: Any = Interpreter(task["formulas"], [*described, *earlier])
+        namespace: Any = InterpretedFunctions(task["formulas"], [*described, *earlier])
     else:
         for library in map(Path, task["libraries"]):
             stranger = strangers_in(library, Path(task["place"]))

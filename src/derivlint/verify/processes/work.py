@@ -9,13 +9,13 @@ from msgspec import Struct, field
 
 from derivlint.verify.base import is_unchanged
 from derivlint.verify.code.functions import Described
-from derivlint.verify.comparison.checks import Checker
+from derivlint.verify.comparison.checks import OperatorChecker
 from derivlint.verify.comparison.failures import OTHER_CONVENTION, Failure
 from derivlint.verify.comparison.precision import measured
-from derivlint.verify.comparison.verdicts import Referee, Verdict
+from derivlint.verify.comparison.verdicts import FindingVerdict, Referee
 from derivlint.verify.inputs.inputs import points_for
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import Point, is_available, overload_of
+from derivlint.verify.inputs.points import SamplePoint, is_available, overload_of
 from derivlint.verify.reproduction import reproduction
 from derivlint.verify.unchecked import Why
 
@@ -55,13 +55,13 @@ class _Found(Struct):
     """
 
     failure: Failure
-    point: Point
+    point: SamplePoint
     dtype: str
     points: set[tuple[str, int]] = field(default_factory=set)
 
 
 #: By the number of the function, the rule and the verdict.
-_Findings = dict[tuple[int, str, Verdict | None], _Found]
+_Findings = dict[tuple[int, str, FindingVerdict | None], _Found]
 
 
 def not_checked(operator: str, why: Why, reason: str) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def not_checked(operator: str, why: Why, reason: str) -> dict[str, Any]:
     }
 
 
-def points_of(described: Described, recorded: Any, dtype: str, task: Mapping[str, Any]) -> Iterator[Point]:
+def points_of(described: Described, recorded: Any, dtype: str, task: Mapping[str, Any]) -> Iterator[SamplePoint]:
     """The inputs of a formula's operator that a task asks for."""
     return points_for(
         described,
@@ -176,7 +176,7 @@ def _measure(functions: Sequence[Described], work: Work, say: Say) -> None:
     )
 
 
-def _take_states(states: dict[str, set[str]], described: Described, point: Point) -> None:
+def _take_states(states: dict[str, set[str]], described: Described, point: SamplePoint) -> None:
     """Take down which states arguments have at a point: flags, words, and what need not be there."""
     for argument, value in zip(described.arguments, point.values, strict=True):
         if isinstance(value, (bool, str)) or argument.type.endswith("?"):
@@ -184,9 +184,9 @@ def _take_states(states: dict[str, set[str]], described: Described, point: Point
             states.setdefault(argument.name, set()).add(state)
 
 
-def _checker(functions: Sequence[Described], work: Work, say: Say, *, complete: bool) -> Checker:
+def _checker(functions: Sequence[Described], work: Work, say: Say, *, complete: bool) -> OperatorChecker:
     task = work.task
-    made = Checker(
+    made = OperatorChecker(
         functions,
         work.namespace,
         task["seed"],
@@ -200,14 +200,14 @@ def _checker(functions: Sequence[Described], work: Work, say: Say, *, complete: 
 
 
 def _referee(
-    functions: Sequence[Described], base: Sequence[Described] | None, checker: Checker, work: Work, say: Say
-) -> Callable[[Point, int], Iterator[tuple[Failure, Verdict | None]]]:
+    functions: Sequence[Described], base: Sequence[Described] | None, checker: OperatorChecker, work: Work, say: Say
+) -> Callable[[SamplePoint, int], Iterator[tuple[Failure, FindingVerdict | None]]]:
     """What checks a point, and says of each failure what became of it; None where there is no earlier version."""
     if base and not is_unchanged(functions, base):
         return Referee(functions, base, checker, _checker(base, work, say, complete=True)).check
-    verdict = None if base is None else Verdict.UNCHANGED if base else Verdict.NEW
+    verdict = None if base is None else FindingVerdict.UNCHANGED if base else FindingVerdict.NEW
 
-    def check(point: Point, number: int) -> Iterator[tuple[Failure, Verdict | None]]:
+    def check(point: SamplePoint, number: int) -> Iterator[tuple[Failure, FindingVerdict | None]]:
         for failure in checker.check(point, number):
             yield failure, verdict
 
@@ -216,7 +216,7 @@ def _referee(
 
 def _messages(functions: Sequence[Described], found: _Findings, points: int) -> Iterator[dict[str, Any]]:
     """What is said of what was found: of each kind of failure of a function, one thing."""
-    verdicts: dict[tuple[int, str], set[Verdict | None]] = {}
+    verdicts: dict[tuple[int, str], set[FindingVerdict | None]] = {}
     for number, rule, verdict in found:
         verdicts.setdefault((number, rule), set()).add(verdict)
     wrong = {(number, verdict) for number, rule, verdict in found if rule != OTHER_CONVENTION}
@@ -224,14 +224,16 @@ def _messages(functions: Sequence[Described], found: _Findings, points: int) -> 
         if rule == OTHER_CONVENTION and (number, verdict) in wrong:
             # of what is wrong elsewhere this tells nothing more
             continue
-        if verdict is Verdict.UNCHANGED and Verdict.NEW in verdicts[number, rule]:
+        if verdict is FindingVerdict.UNCHANGED and FindingVerdict.NEW in verdicts[number, rule]:
             # said with what is new
             continue
-        before = found.get((number, rule, Verdict.UNCHANGED)) if verdict is Verdict.NEW else None
+        before = found.get((number, rule, FindingVerdict.UNCHANGED)) if verdict is FindingVerdict.NEW else None
         yield _message(functions, each, verdict, 0 if before is None else len(before.points), points)
 
 
-def _keep(found: _Findings, failure: Failure, verdict: Verdict | None, point: Point, place: tuple[str, int]) -> None:
+def _keep(
+    found: _Findings, failure: Failure, verdict: FindingVerdict | None, point: SamplePoint, place: tuple[str, int]
+) -> None:
     key = failure.function, failure.rule, verdict
     known = found.get(key)
     if known is None:
@@ -241,13 +243,13 @@ def _keep(found: _Findings, failure: Failure, verdict: Verdict | None, point: Po
         known.failure, known.point, known.dtype = failure, point, place[0]
 
 
-def _rank(point: Point) -> tuple[bool, int]:
+def _rank(point: SamplePoint) -> tuple[bool, int]:
     """How small an input is; one without any elements shows least."""
     return not point.size, point.size
 
 
 def _message(
-    functions: Sequence[Described], found: _Found, verdict: Verdict | None, before: int, points: int
+    functions: Sequence[Described], found: _Found, verdict: FindingVerdict | None, before: int, points: int
 ) -> dict[str, Any]:
     failure, point = found.failure, found.point
     return {
@@ -293,7 +295,7 @@ def numbers(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, (float, complex)) else repr(value)
 
 
-def described_inputs(described: Described, point: Point) -> str:
+def described_inputs(described: Described, point: SamplePoint) -> str:
     """The inputs in a few words: the numbers of small tensors, shapes of others, and other values."""
     import torch
 

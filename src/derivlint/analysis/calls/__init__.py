@@ -1,0 +1,1 @@
+"""What formulas pass to the functions that they call, and what they leave out."""

@@ -1,0 +1,276 @@
+"""What a formula passes for which parameter: values under the name of another parameter, and values that it leaves out.
+
+Names of parameters are chosen with care in PyTorch: a helper for ``mse_loss`` takes ``self`` and ``target``, a forward
+helper ``self_p`` and ``self_t``. A value with the name of another parameter is suspicious where nothing explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from itertools import pairwise
+
+from msgspec import Struct
+
+from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, callee_name, only_operand
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.analysis.interpretation.roles import role_of
+from derivlint.analysis.interpretation.seeds import seed_names, seed_of
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.declarations.declaration import Parameter
+from derivlint.cpp.expressions.value import TENSOR
+from derivlint.formula import Call, Expr, Member, Name, unparenthesized
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRADS
+from derivlint.operators import Book
+from derivlint.operators.roles import ParameterRole
+from derivlint.schema import SchemaKind
+
+#: Methods that return the same value in another form.
+SAME_VALUE = Book.by_hand("same-or-conjugate")
+BACKWARD = "_backward"
+JVP = "_jvp"
+
+
+class Passed(Enum):
+    """What is suspicious about an argument."""
+
+    #: a tangent for ``self_p``, or a primal for ``self_t``
+    PRIMAL_AND_TANGENT = "primal and tangent"
+    #: a gradient for another parameter, and for the gradient another value
+    GRADIENT_ELSEWHERE = "gradient elsewhere"
+    #: one gradient or tangent for two parameters
+    REPEATED_SEED = "repeated seed"
+    #: one argument or output of the operator for two parameters; one of them has its name
+    REPEATED_VALUE = "repeated value"
+    #: ``grads[1]`` before ``grads[0]``
+    DISORDER = "disorder"
+    #: two arguments of the operator, each for the parameter with the other's name
+    SWAPPED = "swapped"
+    #: an argument of the operator for a parameter with the name of another one, which is not passed at all
+    OTHER_ARGUMENT = "other argument"
+    #: ``result2`` just before ``result1``
+    OUTPUT_DISORDER = "outputs in disorder"
+    #: an output that holds numbers for an index or a mask
+    NOT_DISCRETE = "not discrete"
+    #: the operator's result for a parameter with the name of an argument
+    RESULT_FOR_ARGUMENT = "result for argument"
+
+
+class PassedWrongly(Struct, frozen=True):
+    """An argument that seems to be meant for another parameter.
+
+    Attributes:
+        kind: what is suspicious.
+        formula: the formula.
+        call: the call.
+        arguments: the arguments in question, the one to blame first.
+        names: what they are called where it is not their text: the seed, the variable.
+    """
+
+    kind: Passed
+    formula: TypedFormula
+    call: CallFacts
+    arguments: tuple[CallArgument, ...]
+    names: tuple[str, ...]
+
+
+def variable_of(node: Expr) -> str | None:
+    """The variable whose value an expression is, whatever its form: ``self`` of ``(self.conj())``."""
+    while True:
+        node = unparenthesized(node)
+        inner = only_operand(node) if isinstance(node, Call) and callee_name(node) in SAME_VALUE else None
+        if inner is None:
+            return node.simple if isinstance(node, Name) else None
+        node = inner
+
+
+def passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWrongly]:
+    """The suspicious arguments of a formula; at most one of each call."""
+    formula = interpretation.formula
+    names = seed_names(formula)
+    for call in interpretation.calls:
+        if call.function is None or call.is_method:
+            continue
+        found = (
+            _seeds(interpretation, call, names)
+            or _arguments(formula, call)
+            or _repeated(formula, call)
+            or _plain_values(formula, call)
+        )
+        if found is not None:
+            yield found
+
+
+def _seeds(interpretation: Interpretation, call: CallFacts, names: frozenset[str]) -> PassedWrongly | None:
+    formula = interpretation.formula
+    bare = [(argument, _bare_seed(argument.node, names)) for argument in call.arguments]
+    for argument, seed in bare:
+        parameter = argument.parameter
+        if parameter is None or not parameter.type.has_tensors:
+            continue
+        if formula.is_backward:
+            continue
+        variable = variable_of(argument.node)
+        if parameter.name.endswith(PRIMAL) and interpretation.facts[argument.node].degree.has_seed:
+            return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (seed or "",))
+        if parameter.name.endswith(TANGENT) and variable is not None and variable.endswith(PRIMAL):
+            return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (variable,))
+    return _gradients(interpretation, call, bare)
+
+
+def _bare_seed(node: Expr, names: frozenset[str]) -> str | None:
+    node = unparenthesized(node)
+    if isinstance(node, Call) and callee_name(node) in SAME_VALUE and (isinstance(node.callee, Member) or node.args):
+        # "grad.contiguous(format)" has the value of "grad", too
+        node = node.callee.object if isinstance(node.callee, Member) else node.args[0]
+    return seed_of(node, names)
+
+
+def _gradients(
+    interpretation: Interpretation, call: CallFacts, bare: list[tuple[CallArgument, str | None]]
+) -> PassedWrongly | None:
+    formula = interpretation.formula
+    roles = {argument: role_of(argument.parameter) for argument, _ in bare if argument.parameter is not None}
+    elsewhere = [argument for argument, seed in bare if seed and _is_plain_tensor(argument, roles)]
+    instead = [
+        argument
+        for argument, seed in bare
+        if seed is None and roles.get(argument) is ParameterRole.GRADIENT and _is_no_gradient(argument.node)
+    ]
+    directed = [(argument, seed) for argument, seed in bare if seed is not None]
+    has_one = any(roles.get(argument) is ParameterRole.GRADIENT for argument, _ in directed)
+    if elsewhere and instead and not has_one and JVP not in call.name:
+        names = (str(variable_of(instead[0].node)),)
+        return PassedWrongly(Passed.GRADIENT_ELSEWHERE, formula, call, (elsewhere[0], instead[0]), names)
+    # "gvar" and "gmean": the names of the parameters may tell nothing
+    known = any(role.is_seed for role in roles.values())
+    # by its definition it is linear in both
+    known = known and interpretation.facts[call.node].degree is not Degree.LINEAR
+    seen: dict[str, CallArgument] = {}
+    for argument, seed in directed:
+        # what another parameter gets beside the one that takes it is a product, which another rule reports
+        if seed in seen and (not known or roles.get(argument, _OTHER).is_seed):
+            arguments = (argument, seen[seed])
+            return PassedWrongly(Passed.REPEATED_SEED, formula, call, arguments, (seed,))
+        seen[seed] = argument
+    indexed = [(argument, seed) for argument, seed in directed if seed.startswith(GRADS + "[")]
+    for (first, one), (second, other) in pairwise(indexed):
+        if one > other and len(one) == len(other):
+            return PassedWrongly(Passed.DISORDER, formula, call, (first, second), (one, other))
+    return None
+
+
+_OTHER = ParameterRole.OTHER
+
+
+def _is_no_gradient(node: Expr) -> bool:
+    """Whether an expression is a variable that no one would take for a gradient: ``grad_output_p`` is one."""
+    variable = variable_of(node)
+    if variable is None:
+        return False
+    name = variable.removesuffix(PRIMAL)
+    return role_of(Parameter(TENSOR, name)) is not ParameterRole.GRADIENT
+
+
+def _repeated(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
+    """A tensor that a backward or forward helper gets for the parameter of its name, and for another one."""
+    function = formula.written.entry.function
+    if function is None or not any(part in call.name for part in (BACKWARD, JVP)):
+        return None
+    known = {binding.name for binding in function.arguments if binding.is_tensor_like}
+    known |= {output.name for output in function.outputs}
+    suffix = "" if formula.is_backward else PRIMAL
+    own: dict[str, CallArgument] = {}
+    others: list[tuple[str, CallArgument]] = []
+    for argument in call.arguments:
+        variable, parameter = variable_of(argument.node), argument.parameter
+        if variable is None or parameter is None or not parameter.type.has_tensors:
+            continue
+        name = _plain(variable, suffix)
+        if name not in known:
+            continue
+        if _plain(parameter.name, suffix) == name:
+            own[name] = argument
+        else:
+            others.append((name, argument))
+    for name, argument in others:
+        if name in own:
+            return PassedWrongly(Passed.REPEATED_VALUE, formula, call, (argument, own[name]), (name,))
+    return None
+
+
+def _is_plain_tensor(argument: CallArgument, roles: dict[CallArgument, ParameterRole]) -> bool:
+    parameter = argument.parameter
+    return roles.get(argument) is _OTHER and parameter is not None and parameter.type is TENSOR
+
+
+def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
+    """A value for a parameter with the name of another argument of the operator."""
+    function = formula.written.entry.function
+    if function is None or not call.name.endswith((BACKWARD, JVP)):
+        return None
+    tensors = [binding.name for binding in function.arguments if binding.is_tensor_like]
+    optional = {item.name for item in function.arguments if item.argument and str(item.argument.type).endswith("?")}
+    outputs = {output.name for output in function.outputs}
+    inplace = function.canonical.schema.kind is SchemaKind.inplace
+    if not tensors or inplace or (formula.is_backward and tensors[0] not in formula.names):
+        # a helper that is made for the first argument takes the arguments in other roles for the others
+        return None
+    suffix = "" if formula.is_backward else PRIMAL
+    given = [
+        (_plain(variable, suffix), argument, _plain(argument.parameter.name, suffix))
+        for argument in call.arguments
+        if argument.parameter is not None and (variable := variable_of(argument.node)) is not None
+    ]
+    passed = {name: (argument, parameter) for name, argument, parameter in reversed(given)}
+    if not formula.is_backward and any(name.endswith(TANGENT) and name != tensors[0] + TANGENT for name in passed):
+        return None
+    parameters = {wanted for *_, wanted in given}
+    for name, argument, wanted in given:
+        if name in outputs and wanted in outputs - {name} and wanted not in passed:
+            return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (name, wanted))
+        if wanted == name or wanted not in tensors:
+            continue
+        if wanted in passed:
+            other, parameter = passed[wanted]
+            # a helper may have a name of its own for one of them, as "input" for "self"
+            is_other = parameter not in (*tensors, *outputs) and name not in parameters
+            if name in tensors and (parameter == name or is_other):
+                return PassedWrongly(Passed.SWAPPED, formula, call, (argument, other), (name, wanted))
+        elif name in tensors:
+            return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (name, wanted))
+        elif name in outputs and wanted not in optional and call.name == function.canonical.name.base + BACKWARD:
+            return PassedWrongly(Passed.RESULT_FOR_ARGUMENT, formula, call, (argument,), (name, wanted))
+    return None
+
+
+def _plain_values(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
+    """A number, list or flag for a parameter with the name of another one: swapped, or the other one is forgotten."""
+    function = formula.written.entry.function
+    if function is None:
+        return None
+    known = {binding.name for binding in function.arguments if not binding.is_tensor_like}
+    given = [
+        (name, argument, argument.parameter)
+        for argument in call.arguments
+        if argument.parameter is not None and (name := variable_of(argument.node)) in known
+    ]
+    passed = {name: (argument, parameter) for name, argument, parameter in given}
+    own = {name for name, _, parameter in given if parameter.name == name}
+    for name, argument, parameter in given:
+        wanted = parameter.name
+        if wanted == name or wanted not in known:
+            continue
+        if wanted in passed:
+            other, place = passed[wanted]
+            if place.name == name and place.type is parameter.type:
+                return PassedWrongly(Passed.SWAPPED, formula, call, (argument, other), (str(name), wanted))
+        elif name in own and not formula.variables & {wanted}:
+            return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (str(name), wanted))
+    return None
+
+
+def _plain(name: str, suffix: str) -> str:
+    return name.removesuffix(suffix) if suffix else name

@@ -1,0 +1,90 @@
+"""Arguments of the operator that a backward function would take and does not get.
+
+The backward function of an operator takes the operator's arguments under their names. Where such a parameter gets a
+literal, or nothing since it has a default, the formula is right for one value of the argument only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from derivlint.analysis.interpretation.callee import CallFacts
+from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Expr, Name, Number, Parenthesized, String, Unary
+from derivlint.model.resolve import EntryFunction
+from derivlint.schema import Argument
+
+#: What the name of a backward function holds.
+BACKWARD = "backward"
+LITERALS = ("true", "false", "nullopt")
+
+
+class DroppedArgument(Struct, frozen=True):
+    """An argument that a backward function does not get.
+
+    Attributes:
+        formula: the formula.
+        call: the call.
+        name: the name of the argument and of the parameter.
+        literal: what the parameter gets instead; None where it is left to its default.
+    """
+
+    formula: TypedFormula
+    call: CallFacts
+    name: str
+    literal: Expr | None
+
+
+def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgument]:
+    """The non-tensor arguments of the operator that a call in one of its formulas leaves out."""
+    formula = interpretation.formula
+    function = formula.written.entry.function
+    if function is None:
+        return
+    if not formula.is_backward:
+        yield from _dropped_types(interpretation, function)
+        return
+    arguments = {binding.name for binding in function.arguments if not binding.is_tensor_like}
+    for call in interpretation.calls:
+        if call.function is None or call.is_method or BACKWARD not in call.name:
+            continue
+        given = {argument.parameter.name: argument.node for argument in call.arguments if argument.parameter}
+        for parameter in call.function.parameters:
+            if parameter.name not in arguments:
+                continue
+            node = given.get(parameter.name)
+            if node is None or _is_literal(node):
+                yield DroppedArgument(formula, call, parameter.name, node)
+
+
+def _dropped_types(interpretation: Interpretation, function: EntryFunction) -> Iterator[DroppedArgument]:
+    """The dtypes that a forward formula does not hand on to the operator itself: those of outputs, and not of tangents.
+
+    PyTorch casts gradients to the dtype of their inputs, and no tangent.
+    """
+    formula = interpretation.formula
+    names = {each.name for each in function.canonical.schema.arguments.flat_non_out if _is_dtype(each)}
+    if not names:
+        return
+    for call in interpretation.calls:
+        if call.name != function.canonical.name.base or call.function is None or call.node is not formula.tree:
+            continue
+        given = {argument.parameter.name for argument in call.arguments if argument.parameter}
+        for parameter in call.function.parameters:
+            if parameter.name in names - given and interpretation.facts[call.node].degree.has_seed:
+                yield DroppedArgument(formula, call, parameter.name, None)
+
+
+def _is_dtype(argument: Argument) -> bool:
+    return str(argument.type.base) == "ScalarType"
+
+
+def _is_literal(node: Expr) -> bool:
+    while isinstance(node, (Parenthesized, Unary)):
+        node = node.inner if isinstance(node, Parenthesized) else node.operand
+    if isinstance(node, Name):
+        return node.parts[-1].identifier in LITERALS
+    return isinstance(node, (Number, String))

@@ -1,0 +1,87 @@
+"""Tangents that share memory where they must not, or do not where they must; writes to tensors that are not fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from derivlint.analysis.interpretation.callee import CallFacts
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.analysis.interpretation.operators import VIEWS
+from derivlint.analysis.interpretation.seeds import seed_names
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Expr
+from derivlint.model.resolve import EntryFunction
+from derivlint.schema import SchemaKind
+
+
+def _is_view(function: EntryFunction) -> bool:
+    """Whether a function returns a view, under its own name or by its schema."""
+    return function.book.is_view(function.canonical) or function.canonical.name.base in VIEWS
+
+
+def aliased_tangents(interpretation: Interpretation) -> list[str]:
+    """The input tangents that a forward formula may return as they are, of an operator that returns new tensors.
+
+    An in-place operation on the output would change the input's tangent, too.
+    """
+    formula = interpretation.formula
+    function = formula.written.entry.function
+    if formula.is_backward or function is None:
+        return []
+    canonical = function.canonical
+    if canonical.schema.kind is SchemaKind.inplace or _is_view(function):
+        return []
+    return sorted(interpretation.root.aliases & seed_names(formula))
+
+
+def is_copied_view(interpretation: Interpretation) -> bool:
+    """Whether the forward formula of a view operator returns a new tensor instead of a view of the tangent."""
+    formula = interpretation.formula
+    function = formula.written.entry.function
+    if formula.is_backward or function is None or formula.written.auto is not None:
+        return False
+    root = interpretation.root
+    is_known = root.degree is Degree.LINEAR and not root.aliases and not _is_opaque(interpretation)
+    return function.book.is_view(function.canonical) and is_known
+
+
+def _is_opaque(interpretation: Interpretation) -> bool:
+    """Whether the formula as a whole is a call for which it is not known whether it returns a view."""
+    tree = interpretation.formula.tree
+    call = next((call for call in interpretation.calls if call.node is tree), None)
+    function = interpretation.formula.written.entry.function
+    return call is not None and function is not None and call.name == function.canonical.name.base
+
+
+class Overwrite(Struct, frozen=True):
+    """An in-place method in a backward formula that changes what it must not.
+
+    Attributes:
+        formula: the formula.
+        call: the call.
+        target: what it is called on.
+        names: the gradients and saved tensors whose memory that may be; empty for a fresh tensor that has no gradient
+            in it while an argument has.
+    """
+
+    formula: TypedFormula
+    call: CallFacts
+    target: Expr
+    names: tuple[str, ...]
+
+
+def overwrites(interpretation: Interpretation) -> Iterator[Overwrite]:
+    """The in-place methods of a backward formula that change a gradient, a saved tensor or a constant."""
+    formula = interpretation.formula
+    if not formula.is_backward:
+        return
+    for write in interpretation.writes:
+        if write.fact.aliases:
+            yield Overwrite(formula, write.call, write.target, tuple(sorted(write.fact.aliases)))
+        elif write.fact.degree is Degree.CONSTANT:
+            arguments = (interpretation.facts[argument.node] for argument in write.call.arguments[1:])
+            if any(fact.degree.has_seed for fact in arguments):
+                yield Overwrite(formula, write.call, write.target, ())

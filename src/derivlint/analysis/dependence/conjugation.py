@@ -1,0 +1,406 @@
+"""How formulas conjugate, for operators on PyTorch's complex list.
+
+Of a holomorphic function ``f``, the gradient is ``grad * f'(x).conj()`` and the tangent ``x_t * f'(x)``. So in a
+backward formula a factor that depends on an input or a result is conjugated where the gradient is not, and in a forward
+formula it is not conjugated where the tangent is not (the notes on complex autograd in PyTorch's documentation).
+Operators that are not holomorphic (``abs``, ``vdot``) mix both, or use functions such as ``sgn``; of those nothing is
+said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from msgspec import Struct
+
+from derivlint.analysis.calls.argument_order import variable_of
+from derivlint.analysis.interpretation.callee import CallFacts, callee_name, is_conventional
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.derived_calls import bound, has_parameters
+from derivlint.analysis.interpretation.facts import Fact
+from derivlint.analysis.interpretation.interpret import METADATA_TYPES, TRANSPARENT, Interpretation, asks_metadata
+from derivlint.analysis.interpretation.operators import SHAPE_HELPERS
+from derivlint.analysis.interpretation.roles import role_of
+from derivlint.cpp.expressions.conversion import FLOATS
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Conditional,
+    Expr,
+    Index,
+    Name,
+    Node,
+    Unary,
+    unparenthesized,
+    walk,
+)
+from derivlint.formula.analysis import Analysis
+from derivlint.model.generated.forward import PRIMAL
+from derivlint.operators import Book
+from derivlint.operators.reference.derived import Derived, derived
+from derivlint.operators.reference.parity import Parity, joint
+from derivlint.operators.reference.terms import Polynomial, not_holomorphic, polynomials
+from derivlint.operators.roles import ParameterRole
+
+#: Holomorphic functions beside the polynomials of the table.
+HOLOMORPHIC = Book.by_hand("holomorphic")
+#: Functions of a complex number that are not holomorphic.
+NON_HOLOMORPHIC = not_holomorphic()
+#: Functions whose value is real, and the same around almost every argument, whatever they are called on.
+REAL = Book.by_hand("real") | Book.by_hand("integral") | SHAPE_HELPERS
+REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
+
+
+#: What is true of complex numbers only.
+ASKS_FOR_COMPLEX = ("is_complex", "isComplex")
+
+
+class Mistake(Enum):
+    """What is wrong with the conjugation of a formula."""
+
+    #: a factor in a backward formula that is not conjugated
+    MISSING = "missing"
+    #: a factor in a forward formula that is conjugated
+    SUPERFLUOUS = "superfluous"
+    #: the operator itself, called with the gradient, has another argument that is not conjugated
+    OWN_OPERATOR = "own operator"
+    #: a backward helper that is called with a tangent, without a conjugation before and after
+    REUSED_BACKWARD = "reused backward helper"
+
+
+class ConjugationMistake(Struct, frozen=True):
+    """A part of a formula that is conjugated wrongly.
+
+    Attributes:
+        kind: what is wrong.
+        interpretation: the formula.
+        node: the part.
+        name: the variable or helper in question.
+    """
+
+    kind: Mistake
+    interpretation: Interpretation
+    node: Expr
+    name: str = ""
+
+
+#: Parameters that let an operator conjugate one of its arguments.
+CONJUGATING_FLAGS = frozenset({"adjoint", "hermitian"})
+
+
+def is_judged(interpretation: Interpretation) -> bool:
+    """Whether the formula's operator is on PyTorch's complex list and not known as one that is not holomorphic."""
+    function = interpretation.formula.written.entry.function
+    if function is None or function.canonical.name.base in NON_HOLOMORPHIC:
+        return False
+    return function.book.is_complex_differentiable(function.canonical)
+
+
+def unknown_callee(interpretation: Interpretation) -> str | None:
+    """What keeps the conjugation of a formula from being followed.
+
+    Returns:
+        The function whose conjugation is not known; empty where it is something else, None where all of it is known.
+    """
+    run = _ConjugationRun(interpretation)
+    for call in interpretation.calls:
+        arguments = [run.either_parity(argument.node) for argument in call.arguments]
+        if run.either_parity(call.node) is Parity.UNKNOWN and Parity.UNKNOWN not in arguments:
+            return call.spelling
+    return "" if run.seeds.of(interpretation.formula.tree) is Parity.UNKNOWN else None
+
+
+def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
+    """The parts of a formula that are conjugated wrongly; none of an operator that is not on the complex list."""
+    formula = interpretation.formula
+    if not is_judged(interpretation) or formula.written.auto is not None:
+        return
+    run = _ConjugationRun(interpretation)
+    if formula.is_backward:
+        yield from _products(run, Mistake.MISSING)
+        yield from _own_operator(interpretation)
+    else:
+        yield from _products(run, Mistake.SUPERFLUOUS)
+        yield from _reused(interpretation, run)
+
+
+def _products(run: _ConjugationRun, kind: Mistake) -> Iterator[ConjugationMistake]:
+    """The products of a direction and a factor of the wrong parity."""
+    nodes = run.interpretation.formula.nodes
+    real: set[Node] = set()
+    for branch in _real_branches(nodes):
+        # of nested branches the outer one comes first
+        if branch not in real:
+            real.update(walk(branch))
+    for node in nodes:
+        if not isinstance(node, Expr) or node in real:
+            continue
+        for seed, factors in run.products(node):
+            parity = run.seeds.of(seed)
+            for factor in factors:
+                own = run.values.of(factor)
+                wrong = own is parity if kind is Mistake.MISSING else own is parity.conjugate
+                if parity is Parity.HOLOMORPHIC and own.is_pure and wrong:
+                    yield ConjugationMistake(kind, run.interpretation, factor)
+
+
+def _own_operator(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
+    formula = interpretation.formula
+    info = formula.written.body.info
+    function = formula.written.entry.function
+    if info is None or function is None:
+        return
+    differentiable = {binding.name for binding in info.args_with_derivatives}
+    for call in interpretation.calls:
+        if call.name != function.canonical.name.base or call.is_method or _conjugates(call):
+            continue
+        facts = interpretation.facts
+        taking = next((item for item in call.arguments if facts[item.node].degree is Degree.LINEAR), None)
+        if taking is None or taking.parameter is None or taking.parameter.name not in formula.names:
+            continue
+        for argument in call.arguments:
+            parameter = argument.parameter
+            if argument is taking or parameter is None or parameter.name not in differentiable:
+                continue
+            if isinstance(argument.node, Name) and argument.node.simple == parameter.name:
+                yield ConjugationMistake(Mistake.OWN_OPERATOR, interpretation, argument.node, parameter.name)
+
+
+def _reused(interpretation: Interpretation, run: _ConjugationRun) -> Iterator[ConjugationMistake]:
+    formula = interpretation.formula
+    function = formula.written.entry.function
+    own = function.canonical.name.base if function is not None else ""
+    for call in interpretation.calls:
+        if not call.name.endswith("_backward") or call.name == own or call.function is None:
+            continue
+        reads_value = any(
+            (name := variable_of(argument.node)) is not None and (name.endswith(PRIMAL) or name.startswith("result"))
+            for argument in call.arguments
+        )
+        for argument in call.arguments:
+            if argument.parameter is None or role_of(argument.parameter) is not ParameterRole.GRADIENT:
+                continue
+            if reads_value and run.seeds.of(argument.node) is Parity.HOLOMORPHIC:
+                yield ConjugationMistake(Mistake.REUSED_BACKWARD, interpretation, argument.node, call.name)
+
+
+def _conjugates(call: CallFacts) -> bool:
+    """Whether a flag tells the called operator to conjugate."""
+    return any(item.parameter is not None and item.parameter.name in CONJUGATING_FLAGS for item in call.arguments)
+
+
+def _real_branches(nodes: tuple[Node, ...]) -> Iterator[Expr]:
+    """The branches that are taken for real numbers only: ``b`` of ``x.is_complex() ? a : b``."""
+    for node in nodes:
+        if isinstance(node, Conditional):
+            condition, is_negated = unparenthesized(node.condition), False
+            while isinstance(condition, Unary) and condition.op == "!":
+                condition, is_negated = unparenthesized(condition.operand), not is_negated
+            if isinstance(condition, Call) and callee_name(condition) in ASKS_FOR_COMPLEX:
+                yield node.then if is_negated else node.otherwise
+
+
+def _by_body(body: Derived, book: Derived | None) -> Derived | None:
+    """What the book says, with what a body says of conjugation; the body where the book does not know the function.
+
+    Where a body mixes a parameter with its conjugate, the book decides: branches are joined without regard to what
+    their conditions have in common, and ``left ? X.mH() : X`` may be conjugated again further on where ``left`` holds.
+    """
+    if book is None or len(book.outputs) != len(body.outputs) or len(book.parameters) != len(body.parameters):
+        return body if (book is None or not _is_followed(book)) and _is_followed(body) else book
+    outputs = []
+    for own, other in zip(body.outputs, book.outputs, strict=True):
+        named = dict(zip(body.parameters, book.parameters, strict=True))
+        sure = {named[name]: parity for name, parity in own.parities.items() if parity.is_pure}
+        outputs.append(Polynomial(other.parameters, other.terms, {**other.parities, **sure}))
+    return Derived(book.kind, book.parameters, book.required, book.given, book.unused, tuple(outputs))
+
+
+def _is_followed(derived: Derived) -> bool:
+    """Whether it is known of all parameters how the value depends on them."""
+    return not any(parity is Parity.UNKNOWN for output in derived.outputs for parity in output.parities.values())
+
+
+class _Calls(Analysis[Parity]):
+    """Parities of the parts of one formula, with what is known of calls."""
+
+    def __init__(self, interpretation: Interpretation) -> None:
+        super().__init__()
+        self._facts = interpretation.facts
+        self._formula = interpretation.formula
+        self._bodies = interpretation.bodies
+
+    def otherwise(self, node: Expr) -> Parity:
+        return Parity.UNKNOWN
+
+    def has_seed(self, node: Expr) -> bool:
+        """Whether a seed has a part in an expression."""
+        return bool(self._facts.get(node, _NOTHING).seeds)
+
+    def conditional(self, node: Conditional) -> Parity:
+        return joint((self.of(node.then), self.of(node.otherwise)))
+
+    def braces(self, node: BraceList) -> Parity:
+        return joint(map(self.of, node.items))
+
+    def polynomials(self, call: CallFacts) -> tuple[dict[str, Expr], tuple[Polynomial, ...]] | None:
+        """The arguments of a call by parameters, and what it gives as sums of products of these."""
+        polynomial = polynomials().get(call.name)
+        by_name: dict[str, Expr] = {}
+        if polynomial is not None and has_parameters(call, polynomial):
+            for position, argument in enumerate(call.arguments[: len(polynomial.parameters)]):
+                named = argument.parameter is not None and argument.parameter.name in polynomial.parameters
+                name = argument.parameter.name if named and argument.parameter else polynomial.parameters[position]
+                by_name.setdefault(name, argument.node)
+            return by_name, (polynomial,)
+        book = derived(call.name)
+        body = self._bodies.get(call.node)
+        found = book if body is None else _by_body(body, book)
+        positions = bound(call, found, is_same=found is not book) if found is not None else None
+        if found is None or positions is None:
+            return None
+        return {name: call.arguments[at].node for name, at in positions.items()}, found.outputs
+
+    def called(self, call: CallFacts) -> Parity | None:
+        """How the value of a call depends on what its arguments depend on; None where nothing is known about it."""
+        if call.name in TRANSPARENT and not call.is_method:
+            return joint(self.of(argument.node) for argument in call.arguments)
+        known = self.polynomials(call)
+        if known is None:
+            return None
+        by_name, outputs = known
+        default = Parity.REAL if polynomials().get(call.name) is None else Parity.HOLOMORPHIC
+        nodes = [argument.node for argument in call.arguments]
+        found = []
+        for polynomial in outputs:
+            for name, node in by_name.items():
+                found.append(polynomial.parities.get(name, default).of(self.of(node)))
+        taken = set(by_name.values())
+        return joint((*found, *(self.of(node) for node in nodes if node not in taken)))
+
+
+class _Seeds(_Calls):
+    """How the direction in an expression is conjugated."""
+
+    def of(self, node: Expr) -> Parity:
+        return super().of(node) if self.has_seed(node) else Parity.REAL
+
+    def name(self, node: Expr) -> Parity:
+        return Parity.HOLOMORPHIC
+
+    index = name
+
+    def unary(self, node: Unary) -> Parity:
+        return self.of(node.operand)
+
+    def binary(self, node: Binary) -> Parity:
+        if node.op not in ("+", "-", "*", "/"):
+            return Parity.UNKNOWN
+        return joint((self.of(node.left), self.of(node.right)))
+
+    def call(self, node: Call) -> Parity:
+        call = self._formula.call(node)
+        if call is None:
+            return Parity.UNKNOWN
+        if call.name in NON_HOLOMORPHIC:
+            return Parity.NON_HOLOMORPHIC
+        found = self.called(call)
+        return Parity.UNKNOWN if found is None else found
+
+
+class _Values(_Calls):
+    """How an expression without seed depends on complex variables."""
+
+    def __init__(self, interpretation: Interpretation) -> None:
+        super().__init__(interpretation)
+        info = self._formula.written.body.info
+        function = self._formula.written.entry.function
+        names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()
+        outputs = {output.name for output in function.outputs} if function is not None else set()
+        scalars = {
+            binding.name
+            for binding in (function.arguments if function is not None else ())
+            if binding.argument is not None and str(binding.argument.type) == "Scalar"
+        }
+        self._complex = names | {name + PRIMAL for name in names} | outputs | scalars
+
+    def of(self, node: Expr) -> Parity:
+        type = self._formula.type_of(node)
+        return Parity.REAL if type in METADATA_TYPES or type in FLOATS else super().of(node)
+
+    def name(self, node: Name) -> Parity:
+        return Parity.HOLOMORPHIC if node.simple in self._complex else Parity.REAL
+
+    def number(self, node: Expr) -> Parity:
+        return Parity.REAL
+
+    def unary(self, node: Unary) -> Parity:
+        return Parity.REAL if node.op == "!" else self.of(node.operand)
+
+    def binary(self, node: Binary) -> Parity:
+        if node.op in REAL_OPERATORS:
+            return Parity.REAL
+        return joint((self.of(node.left), self.of(node.right)))
+
+    def index(self, node: Index) -> Parity:
+        return self.of(node.object)
+
+    def call(self, node: Call) -> Parity:
+        call = self._formula.call(node)
+        if call is None:
+            return Parity.UNKNOWN
+        if asks_metadata(call) or call.name in REAL or call.spelling in REAL:
+            return Parity.REAL
+        arguments = [self.of(argument.node) for argument in call.arguments]
+        if call.name in NON_HOLOMORPHIC:
+            return Parity.NON_HOLOMORPHIC if set(arguments) - {Parity.REAL} else Parity.REAL
+        if call.name in HOLOMORPHIC:
+            return joint(arguments)
+        found = self.called(call)
+        if found is not None:
+            return found
+        return Parity.REAL if not set(arguments) - {Parity.REAL} else Parity.UNKNOWN
+
+
+class _ConjugationRun:
+    """Parities of one formula, and its products."""
+
+    def __init__(self, interpretation: Interpretation) -> None:
+        self.interpretation = interpretation
+        self.seeds = _Seeds(interpretation)
+        self.values = _Values(interpretation)
+
+    def either_parity(self, node: Expr) -> Parity:
+        """How what matters of an expression is conjugated: its seed, or the variables that it depends on."""
+        return (self.seeds if self.seeds.has_seed(node) else self.values).of(node)
+
+    def products(self, node: Expr) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
+        """The products that an expression forms: the operand with a seed, and the others."""
+        if isinstance(node, Binary) and node.op in ("*", "/"):
+            yield from self._split((node.left, node.right))
+        elif isinstance(node, Call):
+            call = self.interpretation.formula.call(node)
+            if call is None or call.name in NON_HOLOMORPHIC or _conjugates(call):
+                return
+            known = self.seeds.polynomials(call)
+            if known is None:
+                return
+            by_name, outputs = known
+            if is_conventional(call.name):
+                # a helper for one operator, which need not be holomorphic
+                return
+            for polynomial in outputs:
+                for term in polynomial.terms:
+                    names = (*term.factors, *term.divisors)
+                    if all(polynomial.parity(name) is Parity.HOLOMORPHIC for name in names):
+                        yield from self._split(tuple(by_name[name] for name in names if name in by_name))
+
+    def _split(self, operands: tuple[Expr, ...]) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
+        directed = [node for node in operands if self.seeds.has_seed(node)]
+        if len(directed) == 1:
+            yield directed[0], tuple(node for node in operands if node is not directed[0])
+
+
+_NOTHING = Fact()

@@ -1,0 +1,230 @@
+"""Gradients and optional arguments that may be undefined when a formula reads them.
+
+The gradient of an output that nothing depends on is an undefined tensor. The head of derivatives.yaml tells when the
+generated code takes care of it: for one input and one output always; for one input and several outputs only where all
+are undefined; for several inputs never. Follows gen_autograd_functions.py (``DERIVATIVE_SINGLE`` and its like).
+
+An argument ``Tensor? weight`` that is omitted is an undefined tensor in formulas, too, which operators refuse as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from derivlint.analysis.formula_analyses import analyses_of
+from derivlint.analysis.interpretation.callee import CallFacts
+from derivlint.analysis.interpretation.interpret import Interpretation, asks_metadata
+from derivlint.analysis.interpretation.seeds import seed_names, seed_of
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.expressions.consumer import Use
+from derivlint.cpp.expressions.value import TENSOR
+from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
+from derivlint.model import Entry, Model, Role
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRAD, GRADS, gradients_of
+from derivlint.model.index import EntryIndex
+from derivlint.model.model import file_fact
+from derivlint.operators import Book
+from derivlint.schema import Argument
+
+DEFINED = "defined"
+#: Backward operators whose kernels return undefined gradients for an undefined gradient (LinearAlgebra.cpp,
+#: attention_backward.cu and their like begin with that question).
+HANDLE_UNDEFINED = Book.by_hand("takes-undefined")
+#: So many entries are a whole file; where next to none asks for an undefined gradient, it keeps to another contract.
+WHOLE_FILE = 100
+FEW = 10
+
+
+class UnguardedRead(Struct, frozen=True):
+    """A place where an operator gets a gradient or an optional argument that may be undefined.
+
+    Attributes:
+        formula: the formula.
+        node: the gradient or argument.
+        name: which one it is.
+        reader: the call or operator that reads it.
+        operator: the name of what is called, empty for ``+`` and the like.
+    """
+
+    formula: TypedFormula
+    node: Expr
+    name: str
+    reader: Expr
+    operator: str
+
+
+def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
+    """The gradients that a backward formula reads without a guard although they may be undefined; one for each."""
+    formula = interpretation.formula
+    if not formula.is_backward or formula.written.names == ():
+        return
+    if not keeps_contract(model):
+        return
+    use = formula.evaluation.consumer.use
+    gradients = gradients_of(formula.written.body)
+    used = {item.index for _, item in gradients.indexed} | {word.text for _, word in gradients.named}
+    if not used and GRADS in formula.variables:
+        yield from _handed_on(model, formula)
+    several = len(used) > 1
+    protected = use in (Use.GRADIENT, Use.ELEMENT_GRADIENT)
+    if protected and (not several or use is Use.ELEMENT_GRADIENT):
+        return
+    yield from _Reader(model, formula, seed_names(formula), len(used) if protected else 0).first_reads()
+
+
+def _handed_on(model: Model, formula: TypedFormula) -> Iterator[UnguardedRead]:
+    """Where an operator gets all gradients of a list of outputs: some of them may be undefined."""
+    if _asks(formula.tree):
+        return
+    for node in formula.nodes:
+        call = formula.call(node) if isinstance(node, Call) else None
+        if call is None or not _is_operator(model, call) or call.name in HANDLE_UNDEFINED:
+            continue
+        for argument in call.arguments:
+            takes_list = argument.parameter is not None and argument.parameter.type is not TENSOR
+            if takes_list and isinstance(argument.node, Name) and argument.node.simple == GRADS:
+                yield UnguardedRead(formula, argument.node, GRADS, call.node, call.spelling)
+                return
+
+
+def _is_operator(model: Model, call: CallFacts) -> bool:
+    """Whether an operator of PyTorch is called, and not a helper or an operator of one's own."""
+    function = call.function
+    return function is not None and not function.operators and bool(model.natives.with_base(call.name))
+
+
+def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
+    """The optional tensors that a formula reads without a guard although they may be omitted; one for each."""
+    formula = interpretation.formula
+    function = formula.written.entry.function
+    if function is None or not formula.written.names:
+        return
+    optional = {each.name for each in function.schema.arguments.flat_non_out if _is_optional(each)}
+    names = [name.text for name in formula.written.names]
+    if formula.is_backward and len(names) == 1:
+        # it is evaluated where this one needs a gradient, and then it is there
+        optional.discard(names[0])
+    # in forward formulas the bare name is the optional itself, which asks for its own form
+    suffixes = ("",) if formula.is_backward else (PRIMAL, TANGENT)
+    forms = frozenset(name + suffix for name in optional for suffix in suffixes)
+    yield from _Reader(model, formula, forms).first_reads()
+
+
+def _is_optional(argument: Argument) -> bool:
+    return argument.type.is_nullable and argument.type.is_tensor_like and argument.type.is_list_like is None
+
+
+def keeps_contract(model: Model) -> bool:
+    """Whether the formulas of a file are expected to cope with undefined gradients.
+
+    PyTorch does so since 1.6; before, next to no formula asked for it.
+    """
+    return model.fact(_keeps_contract)
+
+
+def _asking(entry: Entry) -> Iterator[tuple[str, int]]:
+    """How many formulas of an entry ask whether a gradient is defined."""
+    trees = (
+        formula.parsed.tree
+        for formula in entry.formulas
+        if formula.role is Role.BACKWARD and DEFINED in (formula.text or "")
+    )
+    yield "", sum(tree is not None and _asks(tree) for tree in trees)
+
+
+#: All entries, with how many of their formulas ask whether a gradient is defined, under one key.
+ASKING: EntryIndex[int] = EntryIndex(f"{__name__}:ASKING", _asking)
+
+
+@file_fact
+def _keeps_contract(model: Model, _: str) -> bool:
+    asking = model.values_in(ASKING, "")
+    return len(asking) < WHOLE_FILE or sum(asking) >= FEW
+
+
+class _Reader:
+    """Finds the reads of some variables of one formula.
+
+    ``guarded`` are the variables that some condition around has asked for; which of its branches is the guarded one is
+    the author's business.
+    """
+
+    def __init__(self, model: Model, formula: TypedFormula, names: frozenset[str], some_of: int = 0) -> None:
+        self.model = model
+        self.formula = formula
+        self.names = names
+        #: of how many gradients at least one is defined; 0 where all may be undefined
+        self.some_of = some_of
+
+    def first_reads(self) -> Iterator[UnguardedRead]:
+        """The first read of each variable."""
+        seen: set[str] = set()
+        for read in self.reads(self.formula.tree, frozenset()) if self.names else ():
+            if read.name not in seen:
+                seen.add(read.name)
+                yield read
+
+    def reads(self, node: Node, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
+        if isinstance(node, Conditional):
+            asked = guarded | _asked(node.condition, self.names)
+            yield from self.reads(node.condition, guarded)
+            yield from self.reads(node.then, asked)
+            # where all others are undefined, the last is defined
+            if not (self.some_of and len(asked) >= self.some_of - 1 and asked != guarded):
+                yield from self.reads(node.otherwise, asked)
+            return
+        if isinstance(node, (Binary, Unary)):
+            operands = (node.left, node.right) if isinstance(node, Binary) else (node.operand,)
+            for operand in operands:
+                yield from self._read(operand, node, "", guarded)
+        elif isinstance(node, Call):
+            yield from self._called(node, guarded)
+        for child in node.children:
+            yield from self.reads(child, guarded)
+
+    def _called(self, node: Call, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
+        call = self.formula.call(node)
+        if call is None or asks_metadata(call):
+            return
+        if not call.is_method and not _is_operator(self.model, call):
+            # a helper, and an operator of one's own, copes with undefined gradients, unless its body is known not to
+            for position in analyses_of(self.model).operators.unguarded(call):
+                yield from self._read(call.arguments[position].node, node, call.spelling, guarded)
+            return
+        if call.name in HANDLE_UNDEFINED:
+            return
+        for argument in call.arguments:
+            parameter = argument.parameter
+            if parameter is not None and parameter.type is TENSOR:
+                yield from self._read(argument.node, node, call.spelling, guarded)
+
+    def _read(self, node: Expr, reader: Expr, operator: str, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
+        name = seed_of(node, self.names)
+        if name is not None and name not in guarded:
+            yield UnguardedRead(self.formula, node, name, reader, operator)
+
+
+def _asked(condition: Expr, names: frozenset[str]) -> frozenset[str]:
+    """The variables that a condition tests with ``.defined()``."""
+    found = set()
+    for node in walk(condition):
+        if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:
+            asked = seed_of(node.callee.object, names)
+            if asked is not None:
+                found.add(asked)
+    return frozenset(found)
+
+
+def _asks(expression: Expr) -> bool:
+    """Whether an expression asks whether some gradient is defined, under whatever name."""
+    for node in walk(expression):
+        if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:
+            asked = node.callee.object
+            while isinstance(asked, Index):
+                asked = asked.object
+            if isinstance(asked, Name) and asked.simple is not None and asked.simple.startswith(GRAD):
+                return True
+    return False

@@ -1,0 +1,75 @@
+"""Formulas that are not linear in their gradients or tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from derivlint.analysis.formula_analyses import FormulaAnalyses
+from derivlint.analysis.interpretation.callee import callee_name
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.facts import Cause, Culprit, Fact
+from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.formula import Call, Expr
+from derivlint.model import Entry
+
+#: PyTorch's own tests use operators whose formulas are wrong on purpose.
+TEST_PREFIX = "_test_"
+TUPLES = ("make_tuple", "tuple")
+
+
+class NotLinear(Struct, frozen=True):
+    """A formula that stops being linear.
+
+    Attributes:
+        interpretation: what the formula means.
+        culprit: where it stops being linear first.
+    """
+
+    interpretation: Interpretation
+    culprit: Culprit
+
+
+def is_for_tests(entry: Entry) -> bool:
+    """Whether the operator exists for PyTorch's own tests only."""
+    return entry.function is not None and entry.function.canonical.name.base.startswith(TEST_PREFIX)
+
+
+def not_linear(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> Iterator[NotLinear]:
+    """The backward formulas, or the forward formulas, of an entry that are not linear, with the first cause each."""
+    if is_for_tests(entry):
+        return
+    for interpretation in analyses.interpretations(entry):
+        formula = interpretation.formula
+        if formula.is_backward is not backward or not interpretation.culprits:
+            continue
+        yield NotLinear(interpretation, _worst(interpretation.culprits))
+
+
+def _worst(culprits: tuple[Culprit, ...]) -> Culprit:
+    """What is not even affine comes first."""
+    affine = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
+    return next((culprit for culprit in culprits if culprit.cause not in affine), culprits[0])
+
+
+def without_seed(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> Iterator[tuple[Interpretation, Expr]]:
+    """The formulas of an entry that surely depend on no gradient or tangent and are not zero, with that value.
+
+    Of a formula for several arguments that lists their gradients, single ones are judged.
+    """
+    if entry.function is None or not entry.function.canonical.schema.returns:
+        return
+    for interpretation in analyses.interpretations(entry):
+        formula = interpretation.formula
+        if formula.is_backward is backward:
+            for node in _results(interpretation.formula.tree):
+                if interpretation.facts.get(node, Fact()).degree is Degree.CONSTANT:
+                    yield interpretation, node
+
+
+def _results(tree: Expr) -> tuple[Expr, ...]:
+    """The gradients that a formula lists, or the formula as a whole."""
+    if isinstance(tree, Call) and callee_name(tree) in TUPLES:
+        return tree.args or (tree,)
+    return (tree,)

@@ -1,0 +1,166 @@
+"""What the formulas of one dispatch key leave out: gradients of outputs, tangents of inputs, a factor, a cast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from derivlint.analysis.calls.argument_order import BACKWARD
+from derivlint.analysis.formula_analyses import FormulaAnalyses
+from derivlint.analysis.interpretation.callee import CallFacts
+from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.analysis.interpretation.roles import role_of
+from derivlint.cpp.declarations.declaration import Parameter
+from derivlint.cpp.expressions.value import TENSOR
+from derivlint.model import DerivativeFormula, DispatchBody
+from derivlint.model.generated.forward import TANGENT
+from derivlint.model.generated.gradients import NAMED_PREFIX, gradients_of
+from derivlint.model.scope import ORIGINAL_SELF
+from derivlint.operators.roles import ParameterRole
+from derivlint.operators.special import REAL_FROM_COMPLEX
+
+
+class UnusedOutputGradient(Struct, frozen=True):
+    """A differentiable output whose gradient no formula uses although others are used one by one.
+
+    Attributes:
+        body: the formulas.
+        output: the output's name.
+        index: its position among the differentiable outputs.
+        used: the gradients that are used.
+        named: whether gradients are used by name.
+        last: the formula with the last gradient that is used.
+    """
+
+    body: DispatchBody
+    output: str
+    index: int
+    used: tuple[str, ...]
+    named: bool
+    last: DerivativeFormula
+
+
+def unused_output_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[UnusedOutputGradient]:
+    """The outputs whose gradients the formulas of one dispatch key drop."""
+    differentiability = analyses.model.canonical_differentiability(body)
+    gradients = gradients_of(body)
+    if differentiability is None or differentiability.outputs is None or len(differentiability.outputs) < 2:
+        return
+    if len(gradients.grads) > len(gradients.indexed) or not (gradients.indexed or gradients.named):
+        # the whole list is passed on
+        return
+    names = [output.name for output in differentiability.outputs]
+    by_name = {f"{NAMED_PREFIX}{name}": index for index, name in enumerate(names)}
+    used = {item.index for _, item in gradients.indexed}
+    used |= {by_name[word.text] for _, word in gradients.named if word.text in by_name}
+    if not used or not used <= set(range(len(names))):
+        return
+    texts = tuple(sorted({f"grads[{item.index}]" for _, item in gradients.indexed}))
+    texts += tuple(sorted({word.text for _, word in gradients.named}))
+    last = (gradients.indexed[-1] if gradients.indexed else gradients.named[-1])[0]
+    for index, name in enumerate(names):
+        if index not in used:
+            yield UnusedOutputGradient(body, name, index, texts, bool(gradients.named), last)
+
+
+def missing_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[tuple[DerivativeFormula, str]]:
+    """The differentiable inputs whose tangent no forward formula uses, with the first forward formula.
+
+    Nothing is said where an output has no forward formula, or where an input's gradient is zero or not implemented.
+    """
+    info = body.info
+    differentiability = analyses.model.canonical_differentiability(body)
+    if info is None or differentiability is None or differentiability.outputs is None:
+        return
+    interpretations = [analyses.interpretation(formula) for formula in analyses.formulas_of(body)]
+    forward = [item for item in interpretations if not item.formula.is_backward]
+    if not forward or any(item.formula.written.auto is not None for item in forward):
+        return
+    if len({name for item in forward for name in item.formula.names}) < len(differentiability.outputs):
+        return
+    without = {
+        name
+        for item in interpretations
+        if item.formula.is_backward and item.root.degree in (Degree.ZERO, Degree.UNKNOWN)
+        for name in item.formula.names
+    }
+    mentioned = {name for item in forward for name in item.root.dependence}
+    if not any(name.endswith(TANGENT) for name in mentioned):
+        # a formula without any tangent is another rule's business
+        return
+    for binding in info.args_with_derivatives:
+        tangents = {binding.name, binding.name + TANGENT}
+        if binding.name == "self":
+            tangents.update(ORIGINAL_SELF)
+        if binding.name not in without and mentioned.isdisjoint(tangents):
+            yield forward[0].formula.written, binding.name
+
+
+class MissingFactor(Struct, frozen=True):
+    """A derivative of a backward operator that does not depend on the operator's own gradient argument.
+
+    Attributes:
+        interpretation: the formula.
+        gradient: the gradient argument.
+    """
+
+    interpretation: Interpretation
+    gradient: str
+
+
+def missing_factors(interpretation: Interpretation) -> Iterator[MissingFactor]:
+    """The formula of a double backward that lacks the gradient argument: the operator is linear in that argument."""
+    formula = interpretation.formula
+    function = formula.written.entry.function
+    if function is None or not formula.is_backward or not function.canonical.name.base.endswith(BACKWARD):
+        return
+    if interpretation.root.degree not in (Degree.LINEAR, Degree.AFFINE, Degree.CONSTANT):
+        return
+    gradients = [
+        binding.name
+        for binding in function.arguments
+        if binding.is_tensor_like and role_of(Parameter(TENSOR, binding.name)) is ParameterRole.GRADIENT
+    ]
+    if len(gradients) == 1 and gradients[0] not in formula.names and gradients[0] not in interpretation.root.dependence:
+        yield MissingFactor(interpretation, gradients[0])
+
+
+def casts(interpretation: Interpretation) -> Iterator[CallFacts]:
+    """The calls of ``handle_r_to_c`` in a formula."""
+    return (call for call in interpretation.calls if call.name == REAL_FROM_COMPLEX and len(call.arguments) == 2)
+
+
+def miscasts(interpretation: Interpretation) -> Iterator[tuple[CallFacts, str]]:
+    """The casts in a formula for one argument that ask for the type of another one, with that one's name."""
+    formula = interpretation.formula
+    info = formula.written.body.info
+    if info is None or not formula.is_backward or len(formula.names) != 1:
+        return
+    others = {binding.name for binding in info.args_with_derivatives} - formula.names
+    for call in casts(interpretation):
+        for name in others:
+            if name in interpretation.facts[call.arguments[0].node].dependence:
+                yield call, name
+
+
+def uncast_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[Interpretation]:
+    """The gradients that are not cast to a real input's type although a sibling's is.
+
+    Of an operator on PyTorch's complex list with several differentiable inputs: the output is complex if one of them
+    is, and the gradient of a real one must be real.
+    """
+    function = body.entry.function
+    if function is None or not analyses.model.book.is_complex_differentiable(function.canonical):
+        return
+    backward = [analyses.interpretation(formula) for formula in analyses.formulas_of(body) if formula.is_backward]
+    single = [item for item in backward if len(item.formula.names) == 1]
+    if not any(any(casts(item)) for item in single):
+        return
+    for item in single:
+        if any(casts(item)) or item.root.degree is not Degree.LINEAR:
+            continue
+        if not any(call.name.endswith(BACKWARD) for call in item.calls):
+            # a helper may cast by itself
+            yield item

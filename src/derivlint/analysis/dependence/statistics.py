@@ -1,0 +1,149 @@
+"""Outputs without gradient whose values forward formulas read.
+
+What depends on an input only through such an output counts as constant where the tangent is differentiated: the second
+derivative lacks that part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from derivlint.analysis.formula_analyses import FormulaAnalyses
+from derivlint.analysis.interpretation.callee import CallFacts
+from derivlint.analysis.interpretation.derived_calls import bound, has_parameters
+from derivlint.analysis.interpretation.facts import Dependence
+from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.analysis.outputs import discrete_kind, is_piecewise_constant
+from derivlint.formula import Conditional, Expr, Name, Unary, unparenthesized
+from derivlint.formula.nodes import Node
+from derivlint.model import DispatchBody
+from derivlint.operators.reference.definitions import Definition, definitions
+from derivlint.operators.reference.terms import Polynomial
+
+_FLAGS = {"true": True, "false": False}
+
+
+class ReadStatistics(Struct, frozen=True):
+    """The outputs without gradient that a forward formula reads.
+
+    Attributes:
+        interpretation: the formula.
+        names: the outputs.
+        is_certain: whether its value surely depends on them; a function that nothing is known about may ignore them.
+    """
+
+    interpretation: Interpretation
+    names: tuple[str, ...]
+    is_certain: bool
+
+
+def statistics_in_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[ReadStatistics]:
+    """The forward formulas that read outputs without gradient; each output is reported at the first of them.
+
+    Left out are indices, masks and permutations, which are constant anyway, and what a function gets whose definition
+    takes it from its other arguments.
+    """
+    differentiability = analyses.model.canonical_differentiability(body)
+    function = body.entry.function
+    if differentiability is None or differentiability.outputs is None or function is None:
+        return
+    differentiable = {output.name for output in differentiability.outputs}
+    left = [
+        output.name
+        for index, output in enumerate(function.outputs)
+        if output.name not in differentiable
+        and discrete_kind(function.canonical, index) is None
+        and not is_piecewise_constant(function.canonical, index)
+    ]
+    for formula in analyses.formulas_of(body):
+        if formula.is_backward or not left:
+            continue
+        interpretation = analyses.interpretation(formula)
+        read = {name: found for name in left if (found := _use(analyses, interpretation, name)) > Dependence.METADATA}
+        left = [name for name in left if name not in read]
+        for certain in (True, False):
+            names = tuple(name for name, found in read.items() if (found is Dependence.VALUE) is certain)
+            if names:
+                yield ReadStatistics(interpretation, names, certain)
+
+
+def _use(analyses: FormulaAnalyses, interpretation: Interpretation, name: str) -> Dependence:
+    """How the value of a formula depends on an output that it names."""
+    whole = interpretation.root.dependence.get(name, Dependence.METADATA)
+    uses = [
+        _use_of_argument(analyses, call, position)
+        for call in interpretation.calls
+        for position, argument in enumerate(call.arguments)
+        if _is_name(argument.node, name)
+    ]
+    known = [use for use in uses if use is not None]
+    if whole is Dependence.METADATA or not uses or len(known) < len(uses):
+        return whole
+    return max(known)
+
+
+def _is_name(node: Expr, name: str) -> bool:
+    node = unparenthesized(node)
+    return isinstance(node, Name) and node.simple == name
+
+
+def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) -> Dependence | None:
+    """How a call depends on one of its arguments, by the definition of what is called; None where there is none."""
+    polynomial = analyses.operators.polynomial(call.name)
+    if polynomial is not None and (call.function is None or has_parameters(call, polynomial)):
+        read = {name for term in polynomial.terms for name in (*term.factors, *term.divisors, *term.unclear)}
+        return Dependence.VALUE if _parameter(call, position, polynomial) in read else None
+    derived = analyses.operators.derived(call.name)
+    definition = definitions().get(call.name)
+    positions = bound(call, derived, is_same=call.function is None) if derived is not None else None
+    if derived is None or definition is None or positions is None:
+        return None
+    parameter = next((each for each, at in positions.items() if at == position), None)
+    if parameter is None:
+        return None
+    if parameter in derived.unused or parameter in derived.only_metadata:
+        return Dependence.METADATA
+    given = {each: _flag(call.arguments[at].node) for each, at in positions.items()}
+    flags = {each: flag for each, flag in given.items() if flag is not None}
+    return Dependence.VALUE if parameter in _looked_at(definition, flags) else Dependence.METADATA
+
+
+def _parameter(call: CallFacts, position: int, polynomial: Polynomial) -> str | None:
+    """The parameter that an argument is for; without headers a helper is taken for the one of the table."""
+    declared = call.arguments[position].parameter
+    if declared is not None:
+        return declared.name
+    return polynomial.parameters[position] if position < len(polynomial.parameters) else None
+
+
+def _flag(node: Expr) -> bool | None:
+    node = unparenthesized(node)
+    return _FLAGS.get(node.simple or "") if isinstance(node, Name) else None
+
+
+def _looked_at(definition: Definition, flags: Mapping[str, bool]) -> set[str]:
+    """The parameters that have a part in a definition where some others are given flags."""
+    trees = dict(definition.trees)
+    found: set[str] = set()
+    todo: list[Node] = [trees[""]]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Conditional) and (flag := _decided(node.condition, flags)) is not None:
+            todo.append(node.then if flag else node.otherwise)
+        elif isinstance(node, Name) and node.simple is not None:
+            if node.simple not in found:
+                found.add(node.simple)
+                todo += [trees[node.simple]] if node.simple in trees else []
+        else:
+            todo += node.children
+    return found
+
+
+def _decided(condition: Expr, flags: Mapping[str, bool]) -> bool | None:
+    condition = unparenthesized(condition)
+    if isinstance(condition, Unary) and condition.op == "!":
+        flag = _decided(condition.operand, flags)
+        return None if flag is None else not flag
+    return flags.get(condition.simple or "") if isinstance(condition, Name) else None

@@ -1,0 +1,1 @@
+"""Whether operators can be differentiated, and formulas once more."""

@@ -1,0 +1,312 @@
+"""Whether a formula can be differentiated: which operators a gradient or a differentiable value flows through.
+
+A gradient stops at what holds no tensor, at operators without differentiable outputs, at ``detach``. What only one
+branch of a conditional lacks is a part of the formula; of ``GradMode::is_enabled() ? a : b`` only ``a`` is ever
+differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from derivlint.analysis.differentiability.operators import (
+    RAISING_PREFIX,
+    Answer,
+    Derivatives,
+    OperatorDerivatives,
+    Reason,
+    Verdict,
+    Way,
+    decomposes,
+    derivatives_of,
+    is_followed,
+)
+from derivlint.analysis.interpretation.callee import CallFacts, callee_name
+from derivlint.analysis.interpretation.seeds import seed_names
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp import cpp_arguments
+from derivlint.cpp.cpp_type import types
+from derivlint.cpp.operator_names import is_symint, without_symint
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Cast,
+    Conditional,
+    Construct,
+    Expr,
+    Index,
+    Lambda,
+    Member,
+    Name,
+    Parenthesized,
+    Postfix,
+    Unary,
+)
+from derivlint.model import Model
+from derivlint.model.generated.forward import PRIMAL
+from derivlint.operators import Book
+from derivlint.operators.special import RAISING
+from derivlint.schema import NativeFunction
+from derivlint.source.choices import Choice
+
+
+class Again(Choice):
+    """In which mode a formula is to be differentiated once more."""
+
+    REVERSE = "reverse"
+    FORWARD = "forward"
+
+
+#: Helpers that cannot be differentiated again although they are made of ATen, in records written by hand.
+ENDING = "scales-computed-gradient"
+#: Methods that no gradient flows through.
+STOPPING = Book.by_hand("detaches") | {"item"}
+#: Types of expressions in which no gradient flows.
+WITHOUT_GRADIENT = types("""
+    bool int int64_t double float size_t SymInt SymBool SymFloat ScalarType TypeMeta Layout Device MemoryFormat
+    TensorOptions TensorGeometry Scalar string string_view complex<double> vector<int64_t> vector<SymInt>
+    ArrayRef<int64_t> ArrayRef<SymInt> vector<Scalar> ArrayRef<Scalar> optional<Scalar> optional<int64_t>
+    optional<SymInt> optional<double> optional<bool> optional<ScalarType>
+""")
+GRAD_MODE = ["GradMode", "is_enabled"]
+ARITHMETIC = frozenset({"+", "-", "*", "/"})
+
+
+class FormulaFlow:
+    """Answers for the formulas of one file."""
+
+    def __init__(self, model: Model, derivatives: Derivatives) -> None:
+        self.model = model
+        self._natives = model.natives
+        self._derivatives = derivatives
+        self._lacking: dict[tuple[str, Again], bool] = {}
+
+    def verdict(self, formula: TypedFormula, again: Again) -> Verdict:
+        """Whether a formula can be differentiated for its gradients and for every differentiable value in it."""
+        if not any(self._may_lack(node, again) for node in formula.nodes if isinstance(node, Call)):
+            return Verdict(Answer.YES)
+        run = _FlowRun(self, formula, again)
+        try:
+            run.carries(formula.tree)
+        except RecursionError:
+            # hundreds of levels of brackets: no one wrote that, and nothing is known about it
+            return Verdict(Answer.UNKNOWN, (Reason("the formula is nested too deeply", answer=Answer.UNKNOWN),))
+        reasons = tuple(run.reasons)
+        answers = {reason.answer for reason in reasons}
+        for answer in (Answer.NO, Answer.PARTIAL, Answer.UNKNOWN):
+            if answer in answers:
+                return Verdict(answer, reasons)
+        return Verdict(Answer.YES)
+
+    def _may_lack(self, node: Call, again: Again) -> bool:
+        """Whether there is anything of the name that a call calls which cannot be differentiated; quick to tell."""
+        name = callee_name(node)
+        if name is None:
+            return False
+        known = (name, again)
+        found = self._lacking.get(known)
+        if found is None:
+            found = self._lacking[known] = self._name_may_lack(name, again)
+        return found
+
+    def _name_may_lack(self, name: str, again: Again) -> bool:
+        if name in RAISING or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
+            return True
+        for native in (*self._natives.named(name), *self._natives.named(without_symint(name))):
+            if native.schema.is_out:
+                continue
+            known = self._derivatives.of(native)
+            if known.way in (Way.MISSING, Way.UNKNOWN) or known.missing or _is_unfollowed(known):
+                return True
+            if again is Again.FORWARD and known.forward.answer is not Answer.YES:
+                return True
+        return False
+
+    def called(self, call: CallFacts) -> tuple[OperatorDerivatives, ...]:
+        """The operators that a call may call; none where it calls a helper."""
+        if call.function is None and not isinstance(call.node.callee, Member):
+            return ()
+        return tuple(self._derivatives.of(native) for native in self._operators(call))
+
+    def _operators(self, call: CallFacts) -> list[NativeFunction]:
+        candidates = [native for native in self._natives.named(call.spelling) if not native.schema.is_out]
+        if not candidates and is_symint(call.spelling):
+            name = without_symint(call.spelling)
+            candidates = [native for native in self._natives.named(name) if not native.schema.is_out]
+        if call.function is None or call.function.variadic:
+            return candidates
+        wanted = [(parameter.name, parameter.type.has_tensors) for parameter in call.function.parameters]
+        return [native for native in candidates if _signature(native, call.is_method) == wanted]
+
+
+def _signature(native: NativeFunction, is_method: bool) -> list[tuple[str, bool]]:
+    """The parameters of an operator's C++ function, and which of them take tensors."""
+    own = native.schema.arguments.self_arg if is_method else None
+    return [
+        (binding.name, binding.is_tensor_like)
+        for binding in cpp_arguments(native)
+        if own is None or binding.argument is not own
+    ]
+
+
+class _FlowRun:
+    """One walk over a formula."""
+
+    def __init__(self, flow: FormulaFlow, formula: TypedFormula, again: Again) -> None:
+        self.flow = flow
+        self.formula = formula
+        self.again = again
+        self.reasons: list[Reason] = []
+        self._active = active_names(formula, flow.model)
+        self._guarded = False
+
+    def carries(self, node: Expr) -> bool:
+        """Whether a gradient flows through an expression; notes what it cannot flow through on the way."""
+        carried = self._carries(node)
+        return carried and self.formula.type_of(node) not in WITHOUT_GRADIENT
+
+    def _carries(self, node: Expr) -> bool:
+        if isinstance(node, Name):
+            return node.simple in self._active
+        if isinstance(node, Call):
+            return self._call(node)
+        if isinstance(node, Conditional):
+            return self._conditional(node)
+        if isinstance(node, Binary):
+            both = [self.carries(node.left), self.carries(node.right)]
+            return node.op in ARITHMETIC and any(both)
+        if isinstance(node, (Unary, Postfix, Cast)):
+            return self.carries(node.operand) and getattr(node, "op", "") not in ("!", "~")
+        if isinstance(node, Parenthesized):
+            return self.carries(node.inner)
+        if isinstance(node, (BraceList, Construct)):
+            items = node.items if isinstance(node, BraceList) else node.braces.items
+            return self._any_carries(items)
+        if isinstance(node, (Index, Member)):
+            return self.carries(node.object)
+        if isinstance(node, Lambda):
+            return self._any_carries(node.uses)
+        return False
+
+    def _any_carries(self, nodes: Sequence[Expr]) -> bool:
+        """Whether a gradient flows through one of several expressions; every one of them is looked at."""
+        carried = [self.carries(node) for node in nodes]
+        return any(carried)
+
+    def _conditional(self, node: Conditional) -> bool:
+        self.carries(node.condition)
+        enabled = grad_mode_of(node.condition)
+        if enabled is not None:
+            outer, self._guarded = self._guarded, True
+            carried_on = self.carries(node.then if enabled else node.otherwise)
+            self._guarded = outer
+            return carried_on
+        before = len(self.reasons)
+        carried = [self.carries(node.then)]
+        between = len(self.reasons)
+        carried.append(self.carries(node.otherwise))
+        in_then, in_otherwise = self.reasons[before:between], self.reasons[between:]
+        if not (in_then and in_otherwise):
+            # the other branch can be differentiated, where it has anything to differentiate
+            other = carried[1] if in_then else carried[0]
+            if other:
+                self.reasons[before:] = [_partial(reason) for reason in self.reasons[before:]]
+        return any(carried)
+
+    def _call(self, node: Call) -> bool:
+        call = self.formula.call(node)
+        if call is None:
+            return self._any_carries((node.callee, *node.args))
+        carrying = [argument for argument in call.arguments if self.carries(argument.node)]
+        if call.name in RAISING or call.name.startswith(RAISING_PREFIX):
+            self._note(Reason(f'"{call.spelling}" raises'), node)
+            return False
+        if not carrying or (call.is_method and call.spelling in STOPPING):
+            return False
+        if not call.is_method and call.name in Book.by_hand(ENDING) and self.again is Again.REVERSE:
+            self._note(Reason(f'"{call.name}" scales a gradient that was computed in the forward call'), node)
+            return False
+        found = self.flow.called(call)
+        if not found:
+            # a helper of FunctionsManual.h, or a method of a C++ class
+            return True
+        names = [argument.parameter.name for argument in carrying if argument.parameter is not None]
+        outcomes = [self._through(each, names) for each in found]
+        blamed = [reason for _, reason in outcomes if reason is not None]
+        if blamed and len(blamed) == len(outcomes):
+            self._note(blamed[0], node)
+        return any(carried for carried, _ in outcomes)
+
+    def _through(self, derivatives: OperatorDerivatives, names: list[str]) -> tuple[bool, Reason | None]:
+        """Whether a gradient flows on through an operator, and why it cannot be differentiated."""
+        function = derivatives.function
+        if derivatives.way is Way.NON_DIFFERENTIABLE or function.name.base in Book.by_hand("integral"):
+            return False, None
+        is_formula_elsewhere = derivatives.info is not None and decomposes(function)
+        if _is_unfollowed(derivatives):
+            name = str(function.name)
+            text = f'"{name}" is composite, and what it calls is not followed'
+            return True, Reason(text, name, answer=Answer.UNKNOWN)
+        if derivatives.way in (Way.DECOMPOSES, Way.MANUAL) or is_formula_elsewhere:
+            return True, None
+        if derivatives.way is Way.UNKNOWN:
+            name = str(function.name)
+            return True, Reason(f'the file has no entry for "{name}"', name, answer=Answer.UNKNOWN)
+        if not names:
+            # the call could not be matched with parameters
+            return True, None
+        asked = [name for name in names if name not in derivatives.ignored]
+        if not asked:
+            return False, None
+        if self.again is Again.FORWARD:
+            lacks = derivatives.forward.answer is Answer.NO
+            return not lacks, derivatives.forward.reasons[0] if lacks else None
+        missing = [derivatives.missing[name] for name in asked if name in derivatives.missing]
+        return len(missing) < len(asked), missing[0] if missing else None
+
+    def _note(self, reason: Reason, node: Expr) -> None:
+        self.reasons.append(replace(reason, formula=self.formula, node=node, guarded=self._guarded))
+
+
+def _is_unfollowed(derivatives: OperatorDerivatives) -> bool:
+    """Whether autograd sees through an operator and we do not."""
+    if derivatives.info is None and derivatives.way is not Way.DECOMPOSES:
+        return False
+    return decomposes(derivatives.function) and not is_followed(derivatives.function)
+
+
+def _partial(reason: Reason) -> Reason:
+    return replace(reason, answer=Answer.PARTIAL) if reason.answer is Answer.NO else reason
+
+
+def active_names(formula: TypedFormula, model: Model) -> frozenset[str]:
+    """The variables of a formula that can be differentiated: gradients or tangents, arguments, outputs."""
+    names = set(seed_names(formula))
+    found = model.canonical_differentiability(formula.written.body)
+    if found is not None:
+        # an argument without a formula raises when it requires a gradient, so that none flows from it
+        known = derivatives_of(model).of(found.function, found.key)
+        arguments = {value.name for value in found.inputs} - known.missing.keys() - known.ignored
+        names |= arguments | {value.name for value in found.outputs or ()}
+        if not formula.is_backward:
+            names.update(name + PRIMAL for name in arguments)
+    return frozenset(names)
+
+
+def grad_mode_of(condition: Expr) -> bool | None:
+    """What a condition is whenever the formula itself is differentiated, as far as ``GradMode::is_enabled()`` tells."""
+    if isinstance(condition, Parenthesized):
+        return grad_mode_of(condition.inner)
+    if isinstance(condition, Unary) and condition.op == "!":
+        inner = grad_mode_of(condition.operand)
+        return None if inner is None else not inner
+    if isinstance(condition, Binary) and condition.op in ("||", "&&"):
+        both = (grad_mode_of(condition.left), grad_mode_of(condition.right))
+        decisive = condition.op == "||"
+        return decisive if decisive in both else None
+    if isinstance(condition, Call) and isinstance(condition.callee, Name):
+        return True if [part.identifier for part in condition.callee.parts[-2:]] == GRAD_MODE else None
+    return None

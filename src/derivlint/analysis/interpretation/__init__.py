@@ -1,0 +1,1 @@
+"""The abstract interpretation of formulas: degrees, dependences, aliases, and the calls that have them."""

@@ -1,0 +1,121 @@
+"""Calls as the interpretation sees them: a base name, and arguments by the names of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from derivlint.cpp.declarations.declaration import Function, Parameter
+from derivlint.cpp.expressions.value import TENSOR
+from derivlint.cpp.operator_names import base_name, without_symint
+from derivlint.formula import Call, Expr, Member, Name
+
+SELF = Parameter(TENSOR, "self")
+#: The namespaces whose functions are known by their names alone.
+NAMESPACES = frozenset({"at", "torch", "c10", "std"})
+#: Names that tell that a function takes what it is linear in: its parameters differ from release to release.
+CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
+
+
+class CallArgument(Struct, frozen=True):
+    """An argument of a call; a method's object is its first.
+
+    Attributes:
+        node: the expression.
+        parameter: the parameter that it is for, None where the function is not known.
+    """
+
+    node: Expr
+    parameter: Parameter | None
+
+
+class CallFacts(Struct, frozen=True):
+    """A call.
+
+    Attributes:
+        node: the call.
+        name: the function's name without ``_symint``, the underscore of in-place methods and PyTorch's namespaces.
+        spelling: the function's name as it is called, without namespace.
+        is_method: whether it is a method.
+        arguments: the arguments, the object of a method first.
+        function: what is called, where it is known.
+    """
+
+    node: Call
+    name: str
+    spelling: str
+    is_method: bool
+    arguments: tuple[CallArgument, ...]
+    function: Function | None
+
+    @property
+    def is_inplace(self) -> bool:
+        """Whether it is a method that changes its object, by its name."""
+        return self.is_method and self.name != without_symint(self.spelling)
+
+    def argument(self, parameter: str) -> CallArgument | None:
+        """The argument for a parameter."""
+        return next((item for item in self.arguments if item.parameter and item.parameter.name == parameter), None)
+
+    def is_of(self, parameters: Sequence[str], required: int) -> bool:
+        """Whether a helper is called that is defined with these parameters, this many without a default.
+
+        Other releases have helpers of the same name with more or fewer parameters, or with the same in another order.
+        """
+        if self.function is None or self.function.variadic:
+            return not is_conventional(self.name)
+        return required <= len(self.function.parameters) <= len(parameters) and self.has_order_of(parameters)
+
+    def has_order_of(self, parameters: Sequence[str]) -> bool:
+        """Whether the parameters of the called function have no other order than these."""
+        declared = [parameter.name for parameter in self.function.parameters] if self.function is not None else []
+        return not any(
+            own != other and own in declared and other in parameters
+            for own, other in zip(parameters, declared, strict=False)
+        )
+
+
+def callee_name(call: Call) -> str | None:
+    """The name of a called function or method as it is spelled, without namespace and template arguments."""
+    callee = call.callee
+    if isinstance(callee, Member):
+        return callee.name
+    return callee.parts[-1].identifier if isinstance(callee, Name) else None
+
+
+def only_operand(call: Call) -> Expr | None:
+    """What a call without further arguments is made of: ``x`` of ``x.conj()`` and of ``at::conj(x)``."""
+    if isinstance(call.callee, Member):
+        return call.callee.object if not call.args else None
+    return call.args[0] if len(call.args) == 1 else None
+
+
+def is_conventional(name: str) -> bool:
+    """Whether a function takes what it is linear in, by its name."""
+    return any(part in name for part in CONVENTIONAL)
+
+
+def call_facts(node: Call, function: Function | None) -> CallFacts | None:
+    """What a call is of, given the function that it calls; None where the callee is neither a name nor a member."""
+    callee = node.callee
+    parameters: Sequence[Parameter] = () if function is None else function.parameters
+    if isinstance(callee, Member):
+        arguments = (CallArgument(callee.object, SELF), *_bound(node.args, parameters))
+        return CallFacts(node, base_name(callee.name), callee.name, True, arguments, function)
+    if isinstance(callee, Name):
+        spelling = callee.parts[-1].identifier
+        name = base_name(spelling)
+        owner = callee.parts[0].identifier
+        if len(callee.parts) > 1 and owner[0].islower() and owner not in NAMESPACES:
+            # "mine::exp" is not an operator of PyTorch
+            name = f"{owner}::{name}"
+        return CallFacts(node, name, spelling, False, _bound(node.args, parameters), function)
+    return None
+
+
+def _bound(arguments: Sequence[Expr], parameters: Sequence[Parameter]) -> tuple[CallArgument, ...]:
+    return tuple(
+        CallArgument(node, parameters[index] if index < len(parameters) else None)
+        for index, node in enumerate(arguments)
+    )

@@ -1,0 +1,99 @@
+"""Calls of what is defined: which argument is for which parameter of the definition, and their degrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from derivlint.analysis.interpretation.callee import CallFacts, is_conventional
+from derivlint.analysis.interpretation.degree import Degree, product_of, sum_of
+from derivlint.operators.reference.derived import Derived
+from derivlint.operators.reference.terms import Polynomial, Term
+
+#: Degrees that a value keeps where it is zero for some flags.
+_KEPT = (Degree.LINEAR, Degree.CONSTANT)
+
+
+def bound(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[str, int] | None:
+    """The positions of a call's arguments, by the parameters of a definition.
+
+    Args:
+        call: the call.
+        derived: what is defined.
+        is_same: whether a helper that is not declared is taken for the one that is defined.
+
+    Returns:
+        None where a helper of another signature is called, as other releases have it.
+    """
+    names = derived.parameters
+    if derived.is_by_position:
+        if not derived.required <= len(call.arguments) <= len(names) or (
+            not is_same and not call.is_of(names, derived.required)
+        ):
+            return None
+        return {name: position for position, name in enumerate(names[: len(call.arguments)])}
+    positions: dict[str, int] = {}
+    for position, argument in enumerate(call.arguments):
+        given = argument.parameter
+        if given is None or (call.is_method and position == 0):
+            name = names[position] if position < len(names) else None
+        elif given.name in names:
+            name = given.name
+        else:
+            # a composite operator is defined with names of its own, an operator without the parameters that shape
+            name = names[position] if derived.has_own_names and position < len(names) else None
+        if name is not None:
+            positions.setdefault(name, position)
+    return positions
+
+
+def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:
+    """Whether a called helper is known to have the parameters of a table; operators keep theirs."""
+    if len(polynomial.parameters) == 1 or not is_conventional(call.name):
+        return True
+    return call.function is not None and {each.name for each in call.function.parameters} >= {*polynomial.parameters}
+
+
+def degree_of(derived: Derived, given: Mapping[str, Degree]) -> Degree:
+    """The degree of a call, of all of its values together, for those of its arguments."""
+    absent = dict.fromkeys(derived.given, Degree.CONSTANT)
+    degrees = {**absent, **given}
+    found = {_output_degree(output, degrees) for output in derived.outputs} - {Degree.ZERO}
+    if len(found) > 1:
+        # several values side by side are not sum
+        found.discard(Degree.CONSTANT)
+    return sum_of(found)
+
+
+def _output_degree(output: Polynomial, degrees: Mapping[str, Degree]) -> Degree:
+    sure: list[Degree] = []
+    possible: list[Degree] = []
+    for term in output.terms:
+        degree = term_degree(term, degrees)
+        if degree is not Degree.ZERO:
+            (sure if term.is_sure else possible).append(degree)
+    total = sum_of(sure)
+    if total is Degree.NONLINEAR or all(degree is total for degree in possible):
+        return total
+    first = possible[0]
+    if total is Degree.ZERO and first in _KEPT and all(degree is first for degree in possible):
+        return first
+    return Degree.UNKNOWN
+
+
+def term_degree(term: Term, degrees: Mapping[str, Degree]) -> Degree:
+    """The degree of a product for those of the arguments; what has none is absent."""
+    found = Degree.CONSTANT
+    for name in term.factors:
+        degree = degrees.get(name, Degree.ZERO)
+        if degree is Degree.ZERO:
+            return degree
+        if degree is not Degree.CONSTANT:
+            found = degree if found is Degree.CONSTANT else product_of((found, degree))
+    for names, worst in ((term.divisors, Degree.NONLINEAR), (term.unclear, Degree.UNKNOWN)):
+        for name in names:
+            degree = degrees.get(name, Degree.ZERO)
+            if degree is Degree.UNKNOWN:
+                return degree
+            if degree is not Degree.ZERO and degree is not Degree.CONSTANT:
+                found = worst
+    return found

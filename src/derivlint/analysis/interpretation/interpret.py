@@ -1,0 +1,572 @@
+"""The abstract interpretation of one formula: degree in the seeds, dependence on variables, aliasing.
+
+Every expression gets a :class:`Fact` from those of its operands. What is not known is ``UNKNOWN`` and stays so; a cause
+of non-linearity is noted once, where it arises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, is_conventional
+from derivlint.analysis.interpretation.degree import Degree, function_of, product_of, sum_of
+from derivlint.analysis.interpretation.derived_calls import bound, degree_of, has_parameters
+from derivlint.analysis.interpretation.facts import Cause, Culprit, Dependence, Fact, merged, weakened
+from derivlint.analysis.interpretation.operators import (
+    LIKE_FIRST,
+    LIKE_SECOND,
+    MAY_RETURN_ARGUMENT,
+    VIEWS,
+    OperatorAnswers,
+)
+from derivlint.analysis.interpretation.roles import role_of
+from derivlint.analysis.interpretation.seeds import dual_lists, seed_names, seed_of
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.cpp_type import types
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Cast,
+    Conditional,
+    Expr,
+    Index,
+    Lambda,
+    Member,
+    Name,
+    Number,
+    Postfix,
+    Unary,
+)
+from derivlint.formula.analysis import Analysis
+from derivlint.formula.vocabulary import words
+from derivlint.operators.reference.derived import Derived
+from derivlint.operators.reference.terms import Polynomial
+from derivlint.operators.roles import ParameterRole
+from derivlint.operators.special import METADATA_MEMBERS, RAISING, REAL_FROM_COMPLEX
+
+#: Types that hold no value of a tensor, only facts about it.
+METADATA_TYPES = types("""
+    bool int int64_t size_t SymInt SymBool ScalarType TypeMeta Layout Device DeviceType MemoryFormat TensorOptions
+    TensorGeometry QScheme DispatchKeySet vector<int64_t> vector<SymInt> ArrayRef<int64_t> ArrayRef<SymInt>
+    OptionalArrayRef<int64_t> OptionalArrayRef<SymInt> vector<ScalarType> vector<vector<SymInt>> optional<int64_t>
+    optional<SymInt> optional<bool> optional<ScalarType> array<bool,1> array<bool,2> array<bool,3> array<bool,4>
+""")
+
+#: Methods that return one of several tensors or a part of what they are called on.
+TRANSPARENT = words("get make_tuple tuple vector optional TensorList ArrayRef Tensor make_optional")
+
+#: What the names of forward helpers end with.
+JVP = "_jvp"
+
+ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/="})
+CONSTANT = Fact(Degree.CONSTANT)
+ZERO = Fact(Degree.ZERO)
+
+
+def asks_metadata(call: CallFacts) -> bool:
+    """Whether a call tells something about a tensor: ``x.size(0)``, or ``at::size(x, 0)``."""
+    return call.name in METADATA_MEMBERS
+
+
+class Write(Struct, frozen=True):
+    """A call of a method that changes its object.
+
+    Attributes:
+        call: the call.
+        target: the object.
+        fact: what is known of the object.
+    """
+
+    call: CallFacts
+    target: Expr
+    fact: Fact
+
+
+class Interpretation(Struct, eq=False):
+    """What a formula means.
+
+    Attributes:
+        formula: the formula.
+        facts: what is known of every expression in it.
+        root: what is known of the whole.
+        culprits: where it stops being linear in the seeds.
+        writes: the calls that change a tensor in place.
+        calls: every call of a named function or method.
+        bodies: what the bodies of called functions say, by the call.
+    """
+
+    formula: TypedFormula
+    facts: dict[Expr, Fact]
+    root: Fact
+    culprits: tuple[Culprit, ...]
+    writes: tuple[Write, ...]
+    calls: tuple[CallFacts, ...]
+    bodies: Mapping[Call, Derived]
+
+
+class FormulaInterpreter:
+    """Interprets the formulas of one file."""
+
+    def __init__(self, operators: OperatorAnswers) -> None:
+        self._operators = operators
+
+    def interpret(self, formula: TypedFormula) -> Interpretation:
+        """What a formula means."""
+        run = _InterpretationRun(formula, self._operators)
+        try:
+            root = run.of(formula.tree)
+        except RecursionError:
+            # hundreds of levels of brackets: no one wrote that, and nothing is known about it
+            return Interpretation(formula, {}, Fact(), (), (), (), {})
+        return Interpretation(
+            formula, run.found, root, tuple(run.culprits), tuple(run.writes), tuple(run.calls), run.bodies
+        )
+
+
+class _InterpretationRun(Analysis[Fact]):
+    def __init__(self, formula: TypedFormula, operators: OperatorAnswers) -> None:
+        super().__init__()
+        self.formula = formula
+        self.operators = operators
+        self.culprits: list[Culprit] = []
+        self.writes: list[Write] = []
+        self.calls: list[CallFacts] = []
+        self.bodies: dict[Call, Derived] = {}
+        self._seeds = seed_names(formula)
+        self._duals = dual_lists(formula)
+        self._owners = _owners(formula)
+        self._positions: dict[tuple[Expr, tuple[str, ...]], dict[str, int] | None] = {}
+
+    def of(self, node: Expr) -> Fact:
+        fact = super().of(node)
+        if fact.degree not in (Degree.CONSTANT, Degree.ZERO) and self.formula.type_of(node) in METADATA_TYPES:
+            fact = self.found[node] = _metadata(fact)
+        return fact
+
+    def otherwise(self, node: Expr) -> Fact:
+        """Literals are constant."""
+        return CONSTANT
+
+    # ---- leaves
+
+    def name(self, node: Name) -> Fact:
+        name = node.simple
+        if name is None:
+            return ZERO if node.parts[-1].identifier == "nullopt" else CONSTANT
+        seed = seed_of(node, self._seeds)
+        if seed is not None:
+            value = frozenset({seed})
+            return Fact(Degree.LINEAR, value, {seed: Dependence.VALUE}, value)
+        if name in self._duals:
+            return Fact(Degree.UNKNOWN, frozenset(), {name: Dependence.VALUE}, frozenset({name}))
+        owner = self._owners.get(name)
+        if owner is not None:
+            return Fact(Degree.CONSTANT, frozenset(), {owner: Dependence.METADATA})
+        type = self.formula.type_of(node)
+        if name in ("nullptr", "false", "nullopt"):
+            return CONSTANT
+        return Fact(
+            Degree.CONSTANT, frozenset(), {name: Dependence.VALUE}, frozenset({name} if type.has_tensors else ())
+        )
+
+    def number(self, node: Number) -> Fact:
+        digits = node.text.lower().rstrip("flu")
+        return ZERO if digits and not digits.strip("0.") else CONSTANT
+
+    # ---- operators
+
+    def unary(self, node: Unary | Postfix) -> Fact:
+        fact = self.of(node.operand)
+        if node.op in ("-", "+"):
+            return Fact(fact.degree, fact.seeds, fact.dependence)
+        degree = Degree.CONSTANT if fact.degree in (Degree.CONSTANT, Degree.ZERO) else Degree.UNKNOWN
+        return Fact(degree, fact.seeds, fact.dependence, fact.aliases if node.op == "*" else frozenset())
+
+    postfix = unary
+
+    def binary(self, node: Binary) -> Fact:
+        left, right = self.of(node.left), self.of(node.right)
+        if node.op in ("+", "-"):
+            return self._sum(node, ((node.left, left), (node.right, right)))
+        if node.op == "*":
+            return self._product(node, ((node.left, left), (node.right, right)), ())
+        if node.op == "/":
+            return self._product(node, ((node.left, left),), ((node.right, right),))
+        both = _joined((left, right))
+        if node.op in ASSIGNMENTS or node.op == ",":
+            # slips that other rules report
+            return Fact(Degree.UNKNOWN, both.seeds, both.dependence)
+        degree = function_of((left.degree, right.degree))
+        if degree is Degree.NONLINEAR and Degree.NONLINEAR not in (left.degree, right.degree):
+            self.culprits.append(Culprit(Cause.FUNCTION, node, (node.left, node.right), both.seeds))
+        return Fact(degree, both.seeds, both.dependence)
+
+    def _sum(self, node: Expr, operands: Iterable[tuple[Expr, Fact]], cause: Cause = Cause.CONSTANT_TERM) -> Fact:
+        operands = tuple(operands)
+        facts = [fact for _, fact in operands]
+        degree = sum_of(fact.degree for fact in facts)
+        joined = _joined(facts)
+        if degree is Degree.AFFINE and all(fact.degree is not Degree.AFFINE for fact in facts):
+            constants = tuple(each for each, fact in operands if fact.degree is Degree.CONSTANT)
+            self.culprits.append(Culprit(cause, node, constants, joined.seeds))
+        return Fact(degree, joined.seeds, joined.dependence)
+
+    def _product(self, node: Expr, factors: Iterable[tuple[Expr, Fact]], divisors: Iterable[tuple[Expr, Fact]]) -> Fact:
+        factors, divisors = tuple(factors), tuple(divisors)
+        joined = _joined(fact for _, fact in (*factors, *divisors))
+        bad = tuple(each for each, fact in divisors if fact.degree.has_seed)
+        degree = product_of(fact.degree for _, fact in factors)
+        if any(fact.degree is Degree.UNKNOWN for _, fact in divisors):
+            degree = sum_of((degree, Degree.UNKNOWN)) if degree is not Degree.ZERO else degree
+        known = all(fact.degree is not Degree.NONLINEAR for _, fact in (*factors, *divisors))
+        if bad:
+            if known:
+                self.culprits.append(Culprit(Cause.DIVISOR, node, bad, joined.seeds))
+            degree = Degree.NONLINEAR
+        elif degree is Degree.NONLINEAR and known:
+            parts = tuple(each for each, fact in factors if fact.degree.has_seed)
+            self.culprits.append(Culprit(Cause.PRODUCT, node, parts, joined.seeds))
+        return Fact(degree, joined.seeds, joined.dependence)
+
+    def conditional(self, node: Conditional) -> Fact:
+        condition = self.of(node.condition)
+        then, otherwise = self.of(node.then), self.of(node.otherwise)
+        fact = self._sum(node, ((node.then, then), (node.otherwise, otherwise)), Cause.CONSTANT_BRANCH)
+        dependence = merged((fact.dependence, condition.dependence))
+        return Fact(fact.degree, fact.seeds, dependence, then.aliases | otherwise.aliases)
+
+    # ---- brackets
+
+    def braces(self, node: BraceList) -> Fact:
+        return _collected(map(self.of, node.items))
+
+    def cast(self, node: Cast) -> Fact:
+        return self.of(node.operand)
+
+    def index(self, node: Index) -> Fact:
+        seed = seed_of(node, self._seeds)
+        for item in node.args:
+            self.of(item)
+        if seed is not None:
+            # of "grads[i]" the list itself is not a seed
+            self.found[node.object] = CONSTANT
+            value = frozenset({seed})
+            return Fact(Degree.LINEAR, value, {seed: Dependence.VALUE}, value)
+        return self.of(node.object)
+
+    def lambda_(self, node: Lambda) -> Fact:
+        uses = _joined(map(self.of, node.uses))
+        if uses.degree is Degree.CONSTANT:
+            return Fact(Degree.CONSTANT, frozenset(), uses.dependence)
+        return Fact(Degree.UNKNOWN, uses.seeds, uses.dependence)
+
+    def member(self, node: Member) -> Fact:
+        fact = self.of(node.object)
+        if fact.degree in (Degree.CONSTANT, Degree.ZERO):
+            return Fact(Degree.CONSTANT, frozenset(), fact.dependence)
+        return Fact(Degree.UNKNOWN, fact.seeds, fact.dependence)
+
+    # ---- calls
+
+    def call(self, node: Call) -> Fact:
+        call = self.formula.call(node)
+        if call is None:
+            self.of(node.callee)
+            facts = [self.of(argument) for argument in node.args]
+            return _opaque(facts)
+        facts = [self.of(argument.node) for argument in call.arguments]
+        if self._duals and call.name.endswith(JVP):
+            facts = [self._tangents(argument.node, fact) for argument, fact in zip(call.arguments, facts, strict=True)]
+        self.calls.append(call)
+        if call.is_inplace:
+            self.writes.append(Write(call, call.arguments[0].node, facts[0]))
+        fact = self._called(call, facts)
+        return Fact(fact.degree, fact.seeds, self._dependence(call, facts), self._aliases(call, facts))
+
+    def _tangents(self, node: Expr, fact: Fact) -> Fact:
+        """A list of primals with their tangents, as a forward helper takes both: linear in the tangents."""
+        if not isinstance(node, Name) or node.simple not in self._duals:
+            return fact
+        return Fact(Degree.LINEAR, fact.aliases, fact.dependence)
+
+    def _called(self, call: CallFacts, facts: list[Fact]) -> Fact:
+        name = call.name
+        if asks_metadata(call):
+            return Fact(Degree.CONSTANT, frozenset(), {})
+        if not call.is_method and name in TRANSPARENT:
+            return _collected(facts) if self._holds_tensors(call) else ZERO
+        if name in RAISING or "error" in name:
+            return Fact(Degree.UNKNOWN)
+        if name in LIKE_SECOND and len(facts) > 1:
+            facts = [facts[0], CONSTANT, *facts[2:]]
+        if name in LIKE_FIRST and facts:
+            facts = [CONSTANT, *facts[1:]]
+        by_body = self._by_body(call, facts)
+        if by_body is not None:
+            return by_body
+        polynomial = self.operators.polynomial(name)
+        if polynomial is not None and has_parameters(call, polynomial):
+            return self._polynomial(call, facts, polynomial)
+        if self.operators.is_nonlinear(name):
+            return self._function(call, facts)
+        derived = self.operators.derived(name)
+        found = self._derived(call, facts, derived) if derived is not None else None
+        return self._helper(call, facts) if found is None else found
+
+    def _by_body(self, call: CallFacts, facts: list[Fact]) -> Fact | None:
+        """What the body of a helper says of a call; None where it is not known, or does not decide."""
+        body = self.operators.by_body(call)
+        if body is None:
+            return None
+        self.bodies[call.node] = body
+        return self._derived(call, facts, body, is_body=True)
+
+    def _derived(self, call: CallFacts, facts: list[Fact], derived: Derived, *, is_body: bool = False) -> Fact | None:
+        """What the definition or the body of a function says of a call; None where it does not decide."""
+        if all(fact.degree is Degree.CONSTANT for fact in facts):
+            return Fact(Degree.CONSTANT)
+        positions = self._bound(call, derived)
+        if positions is None:
+            return None
+        name = call.name
+        degree = degree_of(derived, {each: facts[position].degree for each, position in positions.items()})
+        if degree is Degree.UNKNOWN:
+            return None
+        if is_body and degree is not Degree.LINEAR and (self.operators.is_known(name) or is_conventional(name)):
+            # what is not linear in parts may cancel, as the book or the name says; else it is reported in the body
+            return None
+        if degree not in (Degree.NONLINEAR, Degree.AFFINE):
+            return Fact(degree, _joined(facts).seeds)
+        if (derived.is_by_position and not is_body) or is_conventional(call.name):
+            conventional = self._helper(call, facts)
+            if conventional.degree is not Degree.LINEAR or self._is_passed_elsewhere(call, facts):
+                return conventional
+        for output in derived.outputs:
+            self._note_culprits(call, facts, output, positions)
+        return Fact(degree, _joined(facts).seeds)
+
+    def _is_passed_elsewhere(self, call: CallFacts, facts: list[Fact]) -> bool:
+        """Whether gradients or tangents are passed for something else, which other rules report."""
+        return any(
+            argument.parameter is not None and role_of(argument.parameter).is_seed and not fact.seeds
+            for argument, fact in zip(call.arguments, facts, strict=True)
+        )
+
+    def _note_culprits(self, call: CallFacts, facts: list[Fact], output: Polynomial, positions: dict[str, int]) -> None:
+        """Note where one of the values that a defined function returns stops being linear."""
+        terms: list[tuple[Expr, Fact]] = []
+        for term in output.terms:
+            if term.is_sure:
+                factors, divisors = (
+                    [
+                        (call.arguments[positions[name]].node, facts[positions[name]])
+                        for name in names
+                        if name in positions
+                    ]
+                    for names in (term.factors, term.divisors)
+                )
+                degree = self._product(call.node, factors, divisors)
+                terms.append((factors[-1][0] if len(factors) == 1 else call.node, degree))
+        self._sum(call.node, terms)
+
+    def _bound(self, call: CallFacts, derived: Derived) -> dict[str, int] | None:
+        key = (call.node, derived.parameters)
+        if key not in self._positions:
+            self._positions[key] = bound(call, derived)
+        return self._positions[key]
+
+    def _holds_tensors(self, call: CallFacts) -> bool:
+        """Whether a list or tuple is made of values: ``std::vector<Tensor>(n)`` holds undefined tensors."""
+        types = [self.formula.type_of(argument.node) for argument in call.arguments]
+        return bool(types) and not all(type in METADATA_TYPES for type in types)
+
+    def _polynomial(self, call: CallFacts, facts: list[Fact], polynomial: Polynomial) -> Fact:
+        if not polynomial.terms:
+            return ZERO
+        by_name: dict[str, tuple[Expr, Fact]] = {}
+        others: list[Fact] = []
+        single = len(polynomial.parameters) == 1
+        for position, (argument, fact) in enumerate(zip(call.arguments, facts, strict=True)):
+            name = self._parameter(argument, position, polynomial)
+            if single and position == 0:
+                name = polynomial.parameters[0]
+            if name in polynomial.parameters and name not in by_name:
+                by_name[name] = (argument.node, fact)
+            else:
+                others.append(fact)
+        terms: list[tuple[Expr, Fact]] = []
+        seen = set(by_name)
+        for term in polynomial.terms:
+            if not seen.issuperset(term.factors[:1]):
+                continue
+            factors = [by_name[name] for name in term.factors if name in by_name]
+            divisors = [by_name[name] for name in term.divisors if name in by_name]
+            fact = self._product(call.node, factors, divisors)
+            terms.append((factors[-1][0] if len(factors) == 1 else call.node, fact))
+        if not terms:
+            return _opaque(facts)
+        total = self._sum(call.node, terms)
+        if any(fact.degree not in (Degree.CONSTANT, Degree.ZERO) for fact in others):
+            # a direction among masks, indices and the like
+            return Fact(Degree.UNKNOWN, _joined(facts).seeds)
+        return total
+
+    def _parameter(self, argument: CallArgument, position: int, polynomial: Polynomial) -> str:
+        """The parameter of the table that an argument is for: by position, by name where names are the same."""
+        if argument.parameter is not None and argument.parameter.name in polynomial.parameters:
+            return argument.parameter.name
+        return polynomial.parameters[position] if position < len(polynomial.parameters) else ""
+
+    def _function(self, call: CallFacts, facts: list[Fact]) -> Fact:
+        degree = function_of(fact.degree for fact in facts)
+        if degree is Degree.NONLINEAR and all(fact.degree is not Degree.NONLINEAR for fact in facts):
+            parts = tuple(
+                argument.node for argument, fact in zip(call.arguments, facts, strict=True) if fact.degree.has_seed
+            )
+            self.culprits.append(Culprit(Cause.FUNCTION, call.node, parts, _joined(facts).seeds))
+        return Fact(degree, _joined(facts).seeds)
+
+    def _helper(self, call: CallFacts, facts: list[Fact]) -> Fact:
+        """A function known by convention only: it is linear in its gradients or tangents."""
+        joined = _joined(facts)
+        degrees = {fact.degree for fact in facts}
+        if degrees <= {Degree.CONSTANT, Degree.ZERO}:
+            return Fact(Degree.CONSTANT)
+        for strong in (Degree.NONLINEAR, Degree.UNKNOWN):
+            if strong in degrees:
+                return Fact(strong, joined.seeds)
+        roles = [role_of(argument.parameter) if argument.parameter else None for argument in call.arguments]
+        if not any(role is not None and role.is_seed for role in roles):
+            return Fact(Degree.LINEAR if is_conventional(call.name) else Degree.UNKNOWN, joined.seeds)
+        for role, fact in zip(roles, facts, strict=True):
+            if role is ParameterRole.PRIMAL and fact.degree.has_seed:
+                # a tangent in the place of a primal: arguments are swapped, which another rule reports
+                return Fact(Degree.UNKNOWN, joined.seeds)
+        directed = []
+        others = []
+        seen: set[str] = set()
+        for argument, role, fact in zip(call.arguments, roles, facts, strict=True):
+            # names of parameters differ: a seed that is passed as it is goes where it belongs
+            bare = seed_of(argument.node, self._seeds)
+            if role is ParameterRole.TANGENT or (bare is not None and bare not in seen):
+                directed.append((argument.node, fact))
+            elif role is ParameterRole.GRADIENT:
+                # a double backward takes "gO", which is an argument of the forward operator and no seed
+                if fact.degree.has_seed:
+                    directed.append((argument.node, fact))
+            elif fact.degree.has_seed:
+                others.append((argument.node, fact))
+            seen.update({bare} if bare is not None else ())
+        if not any(fact.degree.has_seed for _, fact in directed):
+            return Fact(Degree.UNKNOWN, joined.seeds)
+        total = self._sum(call.node, directed)
+        if others:
+            return self._product(call.node, ((directed[0][0], total), *others), ())
+        return total
+
+    def _dependence(self, call: CallFacts, facts: list[Fact]) -> dict[str, Dependence]:
+        name = call.name
+        if asks_metadata(call):
+            return dict(weakened(merged(fact.dependence for fact in facts), Dependence.METADATA))
+        known = (
+            (self.operators.is_known(name) and not is_conventional(name))
+            or name in TRANSPARENT
+            or (call.is_method and call.function is not None)
+        )
+        parts = []
+        unread = self._only_metadata(call)
+        for position, fact in enumerate(facts):
+            most = Dependence.VALUE if known or fact.degree is not Degree.CONSTANT else Dependence.POSSIBLE
+            parameter = call.arguments[position].parameter
+            if most is Dependence.POSSIBLE and self.operators.ignores_value(
+                name, parameter.name if parameter is not None else ""
+            ):
+                most = Dependence.METADATA
+            if position in unread:
+                most = Dependence.METADATA
+            if (position == 0 and name in LIKE_FIRST) or (position == 1 and name in LIKE_SECOND):
+                most = Dependence.METADATA
+            parts.append(weakened(fact.dependence, most))
+        return dict(merged(parts))
+
+    def _aliases(self, call: CallFacts, facts: list[Fact]) -> frozenset[str]:
+        """The variables whose memory the value of a call may share."""
+        found = _aliases(call, facts)
+        for body in self.operators.bodies(call):
+            names = self.operators.derived_of(body).parameters
+            for name, fact in zip(names, facts, strict=False):
+                if name in body.returns:
+                    found |= fact.aliases
+        return found
+
+    def _only_metadata(self, call: CallFacts) -> frozenset[int]:
+        """The positions of arguments whose values do not count, by the definition of what is called."""
+        derived = self.operators.derived(call.name)
+        if derived is None or not derived.only_metadata:
+            return frozenset()
+        # without headers the helper is taken for the defined one: at worst a value is said to count less than it does
+        positions = bound(call, derived, is_same=call.function is None)
+        return frozenset(at for name, at in (positions or {}).items() if name in derived.only_metadata)
+
+
+def _owners(formula: TypedFormula) -> dict[str, str]:
+    """The argument or output that each saved property is of: ``self`` of ``self_sym_sizes``."""
+    derivative, function = formula.written.derivative, formula.written.entry.function
+    if derivative is None or function is None or not formula.is_backward:
+        return {}
+    names = [binding.name for binding in function.arguments] + [output.name for output in function.outputs]
+    found = {}
+    for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
+        if saved.expr != saved.name:
+            owners = [name for name in names if saved.name.startswith(f"{name}_")]
+            if owners:
+                found[saved.name] = max(owners, key=len)
+    return found
+
+
+def _metadata(fact: Fact) -> Fact:
+    return Fact(Degree.CONSTANT, frozenset(), weakened(fact.dependence, Dependence.METADATA))
+
+
+def _joined(facts: Iterable[Fact]) -> Fact:
+    """The directions and the dependence of several operands, and the degree of a list of them."""
+    facts = tuple(facts)
+    degrees = {fact.degree for fact in facts} - {Degree.ZERO, Degree.CONSTANT}
+    degree = Degree.CONSTANT if not degrees else degrees.pop() if len(degrees) == 1 else Degree.UNKNOWN
+    return Fact(
+        degree,
+        frozenset().union(*(fact.seeds for fact in facts)),
+        merged(fact.dependence for fact in facts),
+    )
+
+
+def _collected(facts: Iterable[Fact]) -> Fact:
+    """Several values side by side: a list or a tuple. A constant beside a seed is not a sum."""
+    facts = tuple(facts)
+    joined = _joined(facts)
+    degrees = {fact.degree for fact in facts} - {Degree.ZERO}
+    if len(degrees) > 1:
+        degrees.discard(Degree.CONSTANT)
+    degree = Degree.ZERO if not degrees else sum_of(degrees)
+    aliases = frozenset().union(*(fact.aliases for fact in facts))
+    return Fact(degree, joined.seeds, joined.dependence, aliases)
+
+
+def _opaque(facts: Iterable[Fact]) -> Fact:
+    joined = _joined(facts)
+    return Fact(
+        Degree.CONSTANT if joined.degree is Degree.CONSTANT else Degree.UNKNOWN, joined.seeds, joined.dependence
+    )
+
+
+def _aliases(call: CallFacts, facts: list[Fact]) -> frozenset[str]:
+    if not facts:
+        return frozenset()
+    if call.name in VIEWS or call.name in MAY_RETURN_ARGUMENT or call.is_inplace:
+        return facts[1 if call.name == REAL_FROM_COMPLEX and len(facts) > 1 else 0].aliases
+    if call.name in TRANSPARENT:
+        return frozenset().union(*(fact.aliases for fact in facts))
+    return frozenset()

@@ -1,0 +1,53 @@
+"""Which declarations of other entries may be relied upon: one slip in an entry never convicts a formula of another.
+
+``auto_linear`` in an entry says what calls of its operator are linear in. It counts where one argument has a gradient
+that is not zero, and its formula agrees, which no single slip can bring about: a linear function has a constant
+Jacobian, so that formula reads neither the argument nor an output but for their sizes and types.
+"""
+
+from __future__ import annotations
+
+from derivlint.analysis.interpretation.interpret import FormulaInterpreter
+from derivlint.analysis.interpretation.operators import OperatorAnswers, is_zero
+from derivlint.analysis.typed import typed_formulas
+from derivlint.model import AUTO_LINEAR, DispatchBody, Model
+from derivlint.model.index import BY_BASE
+from derivlint.operators.reference.terms import Polynomial, Term
+
+
+class Premises:
+    """What the entries of a file say of their operators, as far as they agree with themselves."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        # what backward formulas read does not depend on what is declared linear
+        self._interpreter = FormulaInterpreter(OperatorAnswers(model))
+
+    def declared_linear(self, name: str) -> Polynomial | None:
+        """What ``auto_linear`` says of an operator that is linear in one argument."""
+        for entry in self._model.entries_in(BY_BASE, name):
+            if entry.function is None:
+                continue
+            for body in entry.bodies:
+                if body.info is not None and any(formula.auto == AUTO_LINEAR for formula in body.formulas):
+                    zero = {name for each in body.info.derivatives if is_zero(each) for name in each.var_names}
+                    names = [binding.name for binding in body.info.args_with_derivatives if binding.name not in zero]
+                    # what an operator is linear in comes first
+                    if tuple(names) == entry.function.tensor_arguments[:1] and self._agrees(body, names[0]):
+                        parameters = tuple(binding.name for binding in entry.function.arguments)
+                        return Polynomial(parameters, (Term((names[0],)),))
+        return None
+
+    def _agrees(self, body: DispatchBody, name: str) -> bool:
+        """Whether the backward formula of the one linear argument reads neither that nor an output."""
+        function = body.entry.function
+        assert function is not None
+        formulas = [
+            formula
+            for formula in typed_formulas(self._model, body.entry)
+            if formula.is_backward and formula.written.body is body and name in formula.names
+        ]
+        read = {name, *(output.name for output in function.outputs)}
+        roots = [self._interpreter.interpret(formula).root for formula in formulas]
+        # "not_implemented" reads nothing and says nothing
+        return bool(roots) and all(root.seeds and not any(map(root.may_read, read)) for root in roots)

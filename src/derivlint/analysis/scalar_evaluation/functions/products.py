@@ -1,0 +1,112 @@
+"""Products of matrices with one element, linear layers, and convolutions with a kernel of one element."""
+
+from __future__ import annotations
+
+from derivlint.analysis.scalar_evaluation.functions.table import helper, operator
+from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, conj, real_only
+
+# ---- products
+
+
+@helper()
+def sparse_sparse_matmul_backward(grad: Value, mat1: Value, mat2: Value, grad_order: Value) -> Value:
+    """The gradient of one factor."""
+    if grad_order not in (0, 1):
+        raise UnknownValueError
+    return grad * conj(mat1 if grad_order else mat2)
+
+
+# ---- linear layers
+
+
+def _plus(value: Value, bias: Value) -> Value:
+    return value if bias is None else value + bias
+
+
+@operator("convolution", "convolution_overrideable", "_convolution")
+def convolution(
+    input: Value,
+    weight: Value,
+    bias: Value = None,
+    _stride: Value = None,
+    _padding: Value = None,
+    _dilation: Value = None,
+    _transposed: Value = None,
+    _output_padding: Value = None,
+    _groups: Value = None,
+    _benchmark: Value = None,
+    _deterministic: Value = None,
+    _cudnn_enabled: Value = None,
+    _allow_tf32: Value = None,
+) -> Value:
+    """A product and a bias."""
+    return _plus(real_only(input) * real_only(weight), bias)
+
+
+@operator(
+    "_slow_conv2d_forward",
+    "slow_conv3d_forward",
+    "slow_conv_transpose2d",
+    "slow_conv_transpose3d",
+    "_conv_depthwise2d",
+    "conv_depthwise3d",
+    "slow_conv_dilated2d",
+    "slow_conv_dilated3d",
+    "_mps_convolution",
+    "cudnn_convolution",
+    "cudnn_convolution_transpose",
+    "miopen_convolution",
+    "miopen_convolution_transpose",
+    "miopen_depthwise_convolution",
+    "mkldnn_convolution",
+    "_mps_convolution_transpose",
+    "conv_tbc",
+)
+def backend_convolution(self: Value, weight: Value, bias: Value = None) -> Value:
+    """A product and a bias."""
+    return _plus(real_only(self) * real_only(weight), bias)
+
+
+@operator("_nnpack_spatial_convolution")
+def convolution_of_input(input: Value, weight: Value, bias: Value = None) -> Value:
+    """A product and a bias."""
+    return _plus(real_only(input) * real_only(weight), bias)
+
+
+@helper("_grouped_mm")
+def grouped_product(
+    self: Value, other: Value, _offs: Value = None, _bias: Value = None, _out_dtype: Value = None
+) -> Value:
+    """A product."""
+    return real_only(self) * real_only(other)
+
+
+@operator("_sparse_mm_reduce_impl")
+def reduced_product(self: Value, other: Value, _reduce: Value = None) -> Value:
+    """A product; a sum, a mean and extremes of one number are that number."""
+    return real_only(self) * real_only(other), 0
+
+
+@helper("_sparse_mm_reduce_impl_backward")
+def reduced_product_backward(self: Value, grad: Value, weight: Value) -> Value:
+    """The gradients of both factors."""
+    return grad * weight, grad * self
+
+
+@helper("mps_convolution_backward", "mps_convolution_transpose_backward")
+def mps_convolution_backward(self: Value, grad: Value, weight: Value) -> Value:
+    """The gradients of input, weight and bias."""
+    return real_only(grad) * real_only(weight), grad * self, grad
+
+
+@helper("convolution_backward", "convolution_backward_overrideable", "_slow_conv2d_backward", "conv_tbc_backward")
+def convolution_backward(grad: Value, input: Value, weight: Value) -> Value:
+    """The gradients of input, weight and bias."""
+    return real_only(grad) * real_only(weight), grad * input, grad
+
+
+@helper()
+def _convolution_double_backward(
+    grad_input: Value, grad_weight: Value, grad_bias: Value, grad: Value, weight: Value, input: Value
+) -> Value:
+    return grad_input * weight + grad_weight * input + grad_bias, grad_weight * grad, grad_input * grad

@@ -1,0 +1,348 @@
+"""Operators that move, choose, add up or fill elements: with one element hardly anything is left of them."""
+
+from __future__ import annotations
+
+from derivlint.analysis.scalar_evaluation.functions.table import add, helper, operator
+from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError, Value, cast, real_only
+from derivlint.formula.vocabulary import words
+from derivlint.operators import Book
+
+#: The only element of the result is the only element of the first argument.
+IDENTITIES = Book.by_hand("moves-elements")
+
+#: The result is the only element of the first argument, and the position of a choice.
+SELECTIONS = Book.by_hand("selects")
+
+#: The result is the only element of the only tensor of a list.
+JOINING = Book.by_hand("joins")
+
+#: Their tangents, which come with the list.
+JOINED_TANGENTS = Book.by_hand("joins-tangents")
+
+#: The result is a list of one tensor, that of the first argument.
+SPLITTING = Book.by_hand("splits")
+
+#: What hardly changes anything.
+PLAIN = IDENTITIES | JOINING | SPLITTING
+
+#: Parameters that say where elements are and how they are stored; with one element they change nothing.
+PLACES = words("""
+    dim dims dim0 dim1 dim2 dimension keepdim size sizes sym_sizes shape stride strides storage_offset start end
+    step index indices dtype layout device pin_memory memory_format non_blocking copy generator options implicit
+    sparse_grad unsafe order pad padding kernel_size output_size dilation ceil_mode count_include_pad
+    divisor_override transposed output_padding groups scales scales_h scales_w scales_d align_corners output_mask
+    random_samples input_size start_dim end_dim repeats offset length self_sizes upscale_factor downscale_factor
+    normalization forward benchmark deterministic cudnn_enabled allow_tf32 bias_sizes split_size split_sizes
+    type_meta chunks masked_grad correctly_rounded compute_mode check_errors stable descending largest sorted k
+    destination upper left transpose pivot pivots LU_pivots UPLO lengths full_matrices compute_uv driver
+    half_to_float reduction input_dtype atol rtol stride0 bias_defined unroll_dim expand1 expand2 expand3 sumdim
+    axis offsets sparse_dim dense_dim is_coalesced compressed_indices plain_indices
+""")
+
+
+def _first(self: Value) -> Value:
+    return self
+
+
+def _listed(self: Value) -> Value:
+    return (self,)
+
+
+def _selected(self: Value) -> Value:
+    return self, 0
+
+
+def _only(tensors: Value) -> Value:
+    """The only tensor of a list, which a number stands for where the list is an argument."""
+    if not isinstance(tensors, tuple):
+        return tensors
+    if len(tensors) != 1:
+        raise UnknownValueError
+    return tensors[0]
+
+
+def _only_tangent(tensors: Value) -> Value:
+    if not isinstance(tensors, DualList):
+        raise UnknownValueError
+    return tensors.tangents[0]
+
+
+add(IDENTITIES, _first, by_position=True)
+add(JOINING, _only, by_position=True)
+add(JOINED_TANGENTS, _only_tangent, by_position=True)
+add(SPLITTING, _listed, by_position=True)
+add(SELECTIONS, _selected, by_position=True)
+
+
+# ---- choices
+
+
+@operator("median", "nanmedian", "max", "min")
+def selection(self: Value, dim: Value = "all") -> Value:
+    """The only element; with its position where a dimension is given."""
+    return self if dim == "all" else (self, 0)
+
+
+@operator()
+def aminmax(self: Value) -> Value:
+    """The least and the greatest element."""
+    return self, self
+
+
+@operator()
+def where(condition: Value, self: Value, other: Value) -> Value:
+    """One of two numbers; the result is complex where one of them is."""
+    if type(condition) is not bool:
+        raise UnknownValueError
+    return _like(other if type(self) is not complex else self, self if condition else other)
+
+
+@operator()
+def masked_fill(self: Value, mask: Value, value: Value) -> Value:
+    """The value where the mask is set."""
+    return where(mask, value, self)
+
+
+@operator()
+def masked_scatter(self: Value, mask: Value, source: Value) -> Value:
+    """The source where the mask is set."""
+    return where(mask, source, self)
+
+
+@operator()
+def masked_select(self: Value, mask: Value) -> Value:
+    """The element where the mask is set; otherwise there is none."""
+    if not mask:
+        raise UnknownValueError
+    return self
+
+
+@helper()
+def masked_select_backward(grad: Value, _input: Value, mask: Value) -> Value:
+    """The gradient where the mask is set."""
+    return where(mask, grad, 0.0 * grad)
+
+
+@helper("masked_scatter_backward")
+def masked(grad: Value, mask: Value, _sizes: Value = None) -> Value:
+    """The gradient where the mask is set."""
+    return where(mask, grad, 0.0 * grad)
+
+
+@operator("_unsafe_masked_index")
+def masked_index(self: Value, mask: Value, fill: Value) -> Value:
+    """The element where the mask is set."""
+    return where(mask, self, fill)
+
+
+@operator("_unsafe_masked_index_put_accumulate")
+def masked_accumulate(self: Value, mask: Value, values: Value) -> Value:
+    """The value is added where the mask is set."""
+    return self + values if mask else self
+
+
+# ---- writing elements
+
+
+@operator()
+def scatter(self: Value, _dim: Value, _index: Value, src: Value = None, value: Value = None) -> Value:
+    """What is written replaces the element."""
+    return _like(self, value if src is None else src)
+
+
+@operator()
+def index_fill(self: Value, _dim: Value, _index: Value, value: Value) -> Value:
+    """What is written replaces the element."""
+    return _like(self, value)
+
+
+@operator()
+def index_copy(self: Value, _dim: Value, _index: Value, source: Value) -> Value:
+    """What is written replaces the element."""
+    return _like(self, source)
+
+
+@operator("select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter", "copy")
+def replaced(self: Value, src: Value) -> Value:
+    """What is written replaces the element."""
+    return _like(self, src)
+
+
+@operator("index_put", "_unsafe_index_put", "_index_put_impl")
+def index_put(self: Value, _indices: Value, values: Value, accumulate: Value = False) -> Value:
+    """What is written replaces the element, or is added to it."""
+    return self + values if accumulate else _like(self, values)
+
+
+@operator()
+def put(self: Value, _index: Value, source: Value, accumulate: Value = False) -> Value:
+    """What is written replaces the element, or is added to it."""
+    return self + source if accumulate else _like(self, source)
+
+
+@operator()
+def index_add(self: Value, _dim: Value, _index: Value, source: Value, alpha: Value = 1) -> Value:
+    """What is added to the element."""
+    return self + alpha * source
+
+
+@operator()
+def scatter_add(self: Value, _dim: Value, _index: Value, src: Value) -> Value:
+    """What is added to the element."""
+    return self + src
+
+
+@operator("scatter_reduce")
+def scatter_reduce(
+    self: Value, _dim: Value, _index: Value, src: Value, reduce: Value, include_self: Value = True
+) -> Value:
+    """A reduction of what is there and what is written, or of the latter."""
+    return _reduced(self, src, reduce) if include_self else _like(self, src)
+
+
+@operator("index_reduce")
+def index_reduce(
+    self: Value, _dim: Value, _index: Value, source: Value, reduce: Value, include_self: Value = True
+) -> Value:
+    """The same, but for sums, which it does not have."""
+    if reduce == "sum":
+        raise UnknownValueError
+    return scatter_reduce(self, 0, 0, source, reduce, include_self)
+
+
+def _reduced(one: Value, other: Value, reduce: Value) -> Value:
+    if reduce == "prod":
+        return one * other
+    if reduce in ("sum", "mean"):
+        return (one + other) / (2 if reduce == "mean" else 1)
+    if reduce not in ("amax", "amin"):
+        raise UnknownValueError
+    return (max if reduce == "amax" else min)(real_only(one), real_only(other))
+
+
+@operator("segment_reduce")
+def segment_reduce(data: Value, reduce: Value, initial: Value = None) -> Value:
+    """The only element, reduced with what the reduction begins with; its length is 1."""
+    if initial is not None or reduce is None:
+        raise UnknownValueError
+    return data
+
+
+@helper("_segment_reduce_backward")
+def segment_reduce_backward(grad: Value) -> Value:
+    """The gradient of the only element."""
+    return grad
+
+
+@helper("_fft_r2c")
+def fft_r2c(self: Value) -> Value:
+    """The transform of one real number is that number."""
+    return complex(real_only(self))
+
+
+@helper("_fft_c2r")
+def fft_c2r(self: Value) -> Value:
+    """The transform to what is real of one number is its real part."""
+    return float(self.real)
+
+
+@helper("_pack_padded_sequence", "fractional_max_pool2d", "fractional_max_pool3d")
+def chosen(self: Value, _kernel: Value = None, _output: Value = None, _random_samples: Value = None) -> Value:
+    """The only element, and where it was, or how many there are."""
+    return self, 0
+
+
+@operator("_sparse_coo_tensor_with_dims_and_tensors", "sparse_compressed_tensor")
+def sparse_tensor(values: Value) -> Value:
+    """The only value."""
+    return values
+
+
+@operator("_embedding_bag", "_embedding_bag_forward_only")
+def embedding_bag(
+    weight: Value,
+    _scale_grad_by_freq: Value = False,
+    mode: Value = 0,
+    _sparse: Value = False,
+    per_sample_weights: Value = None,
+    _include_last_offset: Value = False,
+    _padding_idx: Value = -1,
+) -> Value:
+    """The only row of the only bag, times its weight; and what is remembered of the bags."""
+    if mode != 0:
+        raise UnknownValueError
+    return weight if per_sample_weights is None else weight * per_sample_weights, 0, 1, 0
+
+
+@helper()
+def _embedding_bag_backward(
+    grad: Value,
+    _indices: Value,
+    _offsets: Value,
+    _offset2bag: Value,
+    _bag_size: Value,
+    _maximum_indices: Value,
+    _num_weights: Value,
+    _scale_grad_by_freq: Value,
+    _mode: Value,
+    _sparse: Value,
+    per_sample_weights: Value = None,
+) -> Value:
+    return grad if per_sample_weights is None else grad * per_sample_weights
+
+
+@helper()
+def _embedding_bag_per_sample_weights_backward(grad: Value, weight: Value) -> Value:
+    return grad * weight
+
+
+@helper()
+def as_strided_scatter_backward(grad: Value) -> Value:
+    """All elements are overwritten."""
+    return 0.0 * grad
+
+
+def _like(self: Value, value: Value) -> Value:
+    """A number as an element of a tensor, which is complex where the other one is."""
+    if value is None:
+        raise UnknownValueError
+    return complex(value) if type(self) is complex else float(value) if isinstance(value, int) else value
+
+
+@operator("_to_copy")
+def to_copy(self: Value, dtype: Value = None) -> Value:
+    """The element in another type."""
+    return cast(self, dtype)
+
+
+# ---- making tensors
+
+
+@operator("zeros_like", "zero")
+def zeros_like(self: Value) -> Value:
+    """Zero of the same type."""
+    return 0j if type(self) is complex else 0.0
+
+
+@operator("ones_like")
+def ones_like(self: Value) -> Value:
+    """One of the same type."""
+    return 1 + 0j if type(self) is complex else 1.0
+
+
+@operator()
+def fill(self: Value, value: Value) -> Value:
+    """A value of the same type."""
+    return _like(self, value)
+
+
+@operator("triu")
+def triu(self: Value, diagonal: Value = 0) -> Value:
+    """The element is on the main diagonal."""
+    return self if diagonal <= 0 else 0.0 * self
+
+
+@operator("tril")
+def tril(self: Value, diagonal: Value = 0) -> Value:
+    """The element is on the main diagonal."""
+    return self if diagonal >= 0 else 0.0 * self

@@ -1,0 +1,83 @@
+"""Operators that draw random numbers or round, by what they are differentiated as.
+
+Dropout keeps the only element. Rounding counts as the identity, as it does in PyTorch's derivatives, within the range
+that is quantized.
+"""
+
+from __future__ import annotations
+
+from derivlint.analysis.scalar_evaluation.functions.table import helper, operator
+from derivlint.analysis.scalar_evaluation.values import Value
+
+
+@operator()
+def native_dropout(input: Value, p: Value, train: Value) -> Value:
+    """An element that is kept, and that it is kept."""
+    return (input / (1 - p) if train is None or train else input), True
+
+
+@operator("_cudnn_ctc_loss", "miopen_ctc_loss")
+def ctc_loss(
+    log_probs: Value,
+    _targets: Value,
+    _input_lengths: Value,
+    _target_lengths: Value,
+    _blank: Value,
+    _deterministic: Value,
+    _zero_infinity: Value,
+) -> Value:
+    """The loss of one step at which nothing is said, and its gradient."""
+    return -log_probs, -1.0
+
+
+@operator()
+def _fused_dropout(self: Value, p: Value) -> Value:
+    """An element that is kept with the probability ``p``, and that it is kept."""
+    return self / p, True
+
+
+@operator(
+    "fake_quantize_per_tensor_affine_cachemask",
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+    "fake_quantize_per_channel_affine_cachemask",
+)
+def fake_quantized(
+    self: Value,
+    scale: Value,
+    zero_point: Value,
+    quant_min: Value,
+    quant_max: Value,
+    _axis: Value = None,
+    _fake_quant_enabled: Value = None,
+) -> Value:
+    """An element within the range of the quantized numbers, or its end, and whether it is within."""
+    place = round(self / scale) + zero_point
+    if quant_min <= place <= quant_max:
+        return self, True
+    return (min(max(place, quant_min), quant_max) - zero_point) * scale, False
+
+
+@operator()
+def _fused_moving_avg_obs_fq_helper(
+    self: Value,
+    _observer_on: Value,
+    _fake_quant_on: Value,
+    _running_min: Value,
+    _running_max: Value,
+    _scale: Value,
+    _zero_point: Value,
+    _averaging_const: Value,
+    _quant_min: Value,
+    _quant_max: Value,
+    _ch_axis: Value,
+    _per_row_fake_quant: Value = False,
+    _symmetric_quant: Value = False,
+) -> Value:
+    """An element, which is within the range that was observed."""
+    return self, True
+
+
+@helper("fake_quantize_per_tensor_affine_cachemask_backward", "fake_quantize_per_channel_affine_cachemask_backward")
+def fake_quantized_backward(grad: Value, mask: Value) -> Value:
+    """The gradient within the range."""
+    return grad * mask

@@ -1,0 +1,1 @@
+"""The derivatives of graphs, forward and reverse."""

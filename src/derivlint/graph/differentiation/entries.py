@@ -1,0 +1,170 @@
+"""What a derivatives file says of the nodes of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from derivlint.analysis.differentiability.operators import Answer, Way, derivatives_of
+from derivlint.graph.builder import Builder, Item, default_of, item_of
+from derivlint.graph.errors import GraphError, UnknownOperatorError
+from derivlint.graph.ir import GraphNode, GraphValue, NodeOrigin
+from derivlint.graph.lowering import Lowering
+from derivlint.graph.operators import GraphOperators
+from derivlint.model import Derivative, DifferentiabilityInfo, ForwardDerivative, Model
+from derivlint.operators.reference.definitions import composite_named
+from derivlint.schema import Argument, NativeFunction
+
+DEFAULT = "Default"
+
+
+class NodeArguments(Struct, frozen=True):
+    """The arguments of a node by the names of its overload.
+
+    Attributes:
+        function: the overload.
+        items: what each argument is.
+        values: the operands, each with its argument.
+    """
+
+    function: NativeFunction
+    items: dict[str, Item]
+    values: tuple[tuple[Argument, GraphValue], ...]
+
+
+class Entries:
+    """The entries of a model, for the nodes of graphs.
+
+    Attributes:
+        model: the model.
+        operators: its operators.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.operators = GraphOperators(model.natives)
+        self._infos: dict[str, DifferentiabilityInfo | None] = {}
+        self._forwards: dict[str, tuple[ForwardDerivative, ...]] = {}
+
+    def arguments(self, node: GraphNode) -> NodeArguments:
+        """The overload that a node calls, with its arguments.
+
+        Raises:
+            GraphError: there is none.
+        """
+        name = operator_name(node)
+        bound = self.operators.bind(
+            str(node.function.name) if node.function is not None else name, [value.type for value in node.inputs]
+        )
+        if bound is None:
+            if not self.operators.exists(name):
+                raise UnknownOperatorError(f'there is no operator "{name}"', name)
+            types = ", ".join(str(value.type) for value in node.inputs)
+            raise GraphError(f'no overload of "{name}" takes ({types})')
+        node.function = bound.function
+        items: dict[str, Item] = {}
+        values = []
+        given = len(bound.places)
+        for index, argument in enumerate(bound.function.schema.arguments.flat_non_out):
+            if index < given:
+                values.append((argument, node.inputs[index]))
+                items[argument.name] = item_of(node.inputs[index])
+            else:
+                items[argument.name] = default_of(argument)
+        return NodeArguments(bound.function, items, tuple(values))
+
+    def info(self, function: NativeFunction) -> DifferentiabilityInfo | None:
+        """The formulas of an overload, None where no entry has some."""
+        name = str(function.name)
+        if name not in self._infos:
+            match = self.model.match(function)
+            self._infos[name] = match.infos.get(DEFAULT) or next(iter(match.infos.values()), None)
+            forwards = match.forwards or {}
+            self._forwards[name] = forwards.get(DEFAULT) or next(iter(forwards.values()), ())
+        return self._infos[name]
+
+    def forwards(self, function: NativeFunction) -> tuple[ForwardDerivative, ...]:
+        """The forward formulas of an overload."""
+        self.info(function)
+        return self._forwards[str(function.name)]
+
+    def is_decomposed(self, function: NativeFunction) -> bool:
+        """Whether an operator is composed of others that are known.
+
+        The entry that it may have nevertheless is for backends, such as that of nested tensors.
+        """
+        has_entry = self.info(function) is not None and not function.has_composite_implicit_autograd_kernel
+        return not has_entry and composite_named(str(function.name)) is not None
+
+    def decompose(self, builder: Builder, function: NativeFunction, arguments: NodeArguments) -> Item:
+        """Build what an operator without entry is made of.
+
+        Raises:
+            GraphError: it cannot be said as an expression.
+        """
+        definition = composite_named(str(function.name))
+        assert definition is not None, f"{function.name} is not decomposed"
+        return Lowering(builder).expanded(definition, list(arguments.items.values()))
+
+    def differentiable_outputs(self, function: NativeFunction, count: int) -> list[bool]:
+        """Which outputs of an overload gradients can flow to, as its entry declares."""
+        info = self.info(function)
+        if info is not None and info.output_differentiability is not None:
+            declared = list(info.output_differentiability)
+            return (declared + [True] * count)[:count]
+        return [True] * count
+
+    def ignored(self, function: NativeFunction) -> frozenset[str]:
+        """The arguments that no gradient flows through."""
+        return derivatives_of(self.model).of(function).ignored
+
+    def carries_gradients(self, function: NativeFunction) -> bool:
+        """Whether gradients can flow through an operator at all."""
+        return derivatives_of(self.model).of(function).way is not Way.NON_DIFFERENTIABLE
+
+    def why_not(self, function: NativeFunction) -> str:
+        """Why an operator without formulas cannot be differentiated."""
+        found = derivatives_of(self.model).of(function)
+        if found.way is Way.DECOMPOSES:
+            return "it is composite, and what it is made of is not known here"
+        if found.way is Way.MANUAL:
+            return "its derivative is written by hand in PyTorch"
+        if found.way is Way.UNKNOWN:
+            return "the file has no entry for it"
+        if found.backward.answer is not Answer.YES and found.backward.reasons:
+            return "it has no derivative"
+        return "it has no entry"
+
+    def origin(self, function: NativeFunction, derivative: Derivative | ForwardDerivative) -> NodeOrigin:
+        """The place of a formula."""
+        formula = derivative.written
+        key = ", ".join(derivative.var_names)
+        if formula is None:
+            return NodeOrigin(str(function.name), key)
+        source = self.model.source
+        text = formula.text or ""
+        return NodeOrigin(
+            formula.entry.operator or "",
+            formula.key_text,
+            source.path,
+            source.position(formula.key.span.start).line,
+            text,
+        )
+
+
+def operator_name(node: GraphNode) -> str:
+    """The name of a node's operator in PyTorch."""
+    return node.kind.rpartition("::")[2]
+
+
+def output_names(function: NativeFunction, outputs: Sequence[GraphValue]) -> dict[str, Item]:
+    """The outputs by the names that formulas have for them."""
+    names: dict[str, Item] = {}
+    for number, (value, item) in enumerate(zip(outputs, function.schema.returns, strict=False)):
+        names[f"result{number}"] = value
+        if item.name is not None:
+            names[item.name] = value
+    if len(outputs) == 1:
+        names["result"] = outputs[0]
+    return names

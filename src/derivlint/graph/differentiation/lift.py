@@ -1,0 +1,207 @@
+"""Makes a graph of its own of the reverse block: what it uses of the forward graph becomes its inputs.
+
+Follows torch/csrc/jit/runtime/autodiff.cpp in what it gives: ``lambdaLiftReverse``, ``getReverseCaptures``,
+``liftConstants``, ``deduplicateSizeCaptures``.
+"""
+
+from __future__ import annotations
+
+from derivlint.graph.differentiation.gradient import Gradient
+from derivlint.graph.ir import (
+    ADD,
+    CONSTANT,
+    LIST,
+    ConstantKey,
+    Graph,
+    GraphBlock,
+    GraphNode,
+    GraphValue,
+    clone_into,
+    constant_key,
+    constant_node,
+    is_constant,
+    replace_uses,
+)
+from derivlint.graph.passes import (
+    METADATA,
+    TOTAL,
+    eliminate_dead_code,
+    optimize,
+)
+
+
+def lift(
+    graph: Graph,
+    reverse: GraphBlock,
+    totals: dict[GraphValue, GraphNode],
+    df_input_vjps: list[int],
+    df_output_vjps: list[int],
+) -> Gradient:
+    """The gradient of a graph, from the reverse block that was built on its values.
+
+    Args:
+        graph: the graph, which gets the temporaries as further outputs.
+        reverse: the block, whose inputs are gradients of the graph's outputs.
+        totals: for each value that a gradient was asked of, the node ``TOTAL`` that has it.
+        df_input_vjps: the outputs that the block's inputs belong to.
+        df_output_vjps: the inputs that the block's outputs belong to.
+    """
+    _use_metadata_of(graph, reverse)
+    _own_constants(graph, reverse)
+    optimize(reverse)
+    _move_metadata(graph, reverse)
+    result = Gradient(graph, Graph(), len(graph.outputs), df_input_vjps, df_output_vjps=df_output_vjps)
+    outputs: dict[GraphValue, int] = {}
+    for place, value in enumerate(graph.outputs):
+        outputs.setdefault(value, place)
+    inputs = {value: place for place, value in enumerate(graph.inputs)}
+    for value in _captures(graph, reverse):
+        if value in outputs:
+            result.df_input_captured_outputs.append(outputs[value])
+        elif value in inputs:
+            result.df_input_captured_inputs.append(inputs[value])
+        else:
+            result.df_input_captured_outputs.append(len(graph.outputs))
+            graph.outputs.append(value)
+    eliminate_dead_code(graph)
+    _complete(graph, reverse, totals, result)
+    optimize(reverse)
+    known = {value: result.df.add_input(value.type, value.name) for value in reverse.inputs}
+    for place in result.df_input_captured_inputs:
+        value = graph.inputs[place]
+        known[value] = result.df.add_input(value.type, value.name)
+    for place in result.df_input_captured_outputs:
+        value = graph.outputs[place]
+        known[value] = result.df.add_input(value.type, value.name)
+    made = clone_into(result.df, reverse, known)
+    result.df.outputs = [made.get(value, value) for value in reverse.outputs]
+    return result
+
+
+def _use_metadata_of(graph: Graph, reverse: GraphBlock) -> None:
+    """Let the reverse block ask the graph for sizes and types that it has anyway."""
+    table: dict[object, GraphValue] = {}
+    for node in graph.nodes:
+        if node.kind in METADATA:
+            table[(node.kind, tuple(map(id, node.inputs)))] = node.output
+    same: dict[GraphValue, GraphValue] = {}
+    for node in reverse.walk():
+        if node.kind in METADATA:
+            found = table.get((node.kind, tuple(map(id, node.inputs))))
+            if found is not None:
+                same[node.output] = found
+    replace_uses(reverse, same)
+
+
+def _own_constants(graph: Graph, reverse: GraphBlock) -> None:
+    """Give the reverse block constants of its own instead of capturing them."""
+    pool: dict[ConstantKey, GraphNode] = {}
+    fresh: list[GraphNode] = []
+    same: dict[GraphValue, GraphValue] = {}
+    for node in graph.nodes:
+        if node.kind == CONSTANT:
+            value = node.attributes.get("value")
+            key = constant_key(value)
+            if key not in pool:
+                pool[key] = constant_node(value)
+                fresh.append(pool[key])
+            same[node.output] = pool[key].output
+        elif node.kind == LIST and is_constant(node.output):
+            copy = GraphNode(LIST, [same[item] for item in node.inputs], origin=node.origin)
+            same[node.output] = copy.add_output(node.output.type)
+            fresh.append(copy)
+    replace_uses(reverse, same)
+    reverse.nodes[:0] = fresh
+
+
+def _move_metadata(graph: Graph, reverse: GraphBlock) -> None:
+    """Ask for sizes and types in the forward graph, so that only they are captured and not the whole tensor.
+
+    A tensor that is captured for its elements anyway is asked in the reverse block.
+    """
+    defined = _defined(graph)
+    needed: set[GraphValue] = set(reverse.outputs)
+    for node in reverse.walk():
+        if node.kind not in METADATA:
+            needed.update(node.inputs)
+        for block in node.blocks:
+            needed.update(block.outputs)
+    moved: dict[object, GraphValue] = {}
+    same: dict[GraphValue, GraphValue] = {}
+
+    def run(block: GraphBlock) -> None:
+        kept = []
+        for node in block.nodes:
+            if node.kind in METADATA and node.inputs[0] in defined and node.inputs[0] not in needed:
+                # what follows the tensor is the number of a dimension
+                key = (node.kind, *(_identity(value) for value in node.inputs))
+                if key not in moved:
+                    moved[key] = _moved(graph, node)
+                same[node.output] = moved[key]
+                continue
+            for inner in node.blocks:
+                run(inner)
+            kept.append(node)
+        block.nodes = kept
+
+    run(reverse)
+    replace_uses(reverse, same)
+
+
+def _identity(value: GraphValue) -> object:
+    if value.node is not None and value.node.kind == CONSTANT:
+        return constant_key(value.node.attributes.get("value"))
+    return id(value)
+
+
+def _moved(graph: Graph, node: GraphNode) -> GraphValue:
+    inputs = []
+    for value in node.inputs:
+        if value.node is not None and value.node.kind == CONSTANT:
+            constant = constant_node(value.node.attributes.get("value"))
+            graph.nodes.append(constant)
+            value = constant.output
+        inputs.append(value)
+    copy = GraphNode(node.kind, inputs, origin=node.origin)
+    graph.nodes.append(copy)
+    return copy.add_output(node.output.type)
+
+
+def _defined(graph: Graph) -> set[GraphValue]:
+    found = set(graph.inputs)
+    for node in graph.nodes:
+        found.update(node.outputs)
+    return found
+
+
+def _captures(graph: Graph, reverse: GraphBlock) -> list[GraphValue]:
+    """The values of the graph that the block uses, each once, in the order of the graph."""
+    used = set(reverse.outputs)
+    for node in reverse.walk():
+        used.update(node.inputs)
+        for block in node.blocks:
+            used.update(block.outputs)
+    ordered = list(graph.inputs)
+    for node in graph.nodes:
+        ordered.extend(node.outputs)
+    return [value for value in ordered if value in used]
+
+
+def _complete(graph: Graph, reverse: GraphBlock, totals: dict[GraphValue, GraphNode], result: Gradient) -> None:
+    """Take a gradient for each temporary that has one, which whoever differentiates again passes."""
+    for place in range(result.f_real_outputs, len(graph.outputs)):
+        value = graph.outputs[place]
+        total = totals.get(value)
+        if total is not None:
+            total.kind = ADD
+            total.inputs.insert(0, reverse.add_input(value.type))
+            result.df_input_vjps.append(place)
+    same: dict[GraphValue, GraphValue] = {}
+    kept = []
+    for node in reverse.nodes:
+        if node.kind == TOTAL:
+            same[node.output] = same.get(node.inputs[0], node.inputs[0])
+        else:
+            kept.append(node)
+    reverse.nodes = kept
+    replace_uses(reverse, same)

@@ -1,0 +1,1 @@
+"""Graphs as text and as pictures."""

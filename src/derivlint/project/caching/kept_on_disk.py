@@ -1,0 +1,81 @@
+"""What was found in the last text of a file, kept on disk: after an edit only what it can have changed is checked.
+
+The bytes are MessagePack under a digest. Whatever they are, what comes out has the right types, and places that lie in
+the text; otherwise nothing comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from msgspec import DecodeError, ValidationError, msgpack
+
+from derivlint.lint import Diagnostic
+from derivlint.lint.engine.kept import Kept
+from derivlint.project.caching.cache import read_entry, sealed, unsealed
+from derivlint.source import Span, replace_file
+
+#: What was found in the real file has 400 KB.
+MAX_BYTES = 32 * 1024 * 1024
+
+
+def load_kept(file: Path, path: str) -> Kept | None:
+    """What a file of the cache holds; None where that is nothing that could have been kept.
+
+    Args:
+        file: the file of the cache.
+        path: the path of the derivatives file that it is about.
+    """
+    data = read_entry(file, MAX_BYTES)
+    body = unsealed(data) if data is not None else None
+    if body is None:
+        return None
+    try:
+        kept = msgpack.decode(body, type=Kept)
+    except (DecodeError, ValidationError, RecursionError):
+        return None
+    return kept if _is_possible(kept, path) else None
+
+
+def store_kept(file: Path, kept: Kept) -> None:
+    """Keep what was found, where that is possible.
+
+    Args:
+        file: the file of the cache.
+        kept: what was found.
+    """
+    try:
+        data = sealed(msgpack.encode(kept))
+        if len(data) <= MAX_BYTES:
+            replace_file(file, data, mode=0o600, durable=False)
+    except (OSError, UnicodeEncodeError):
+        # half a surrogate pair, as the name of a file can have, is not UTF-8
+        return
+
+
+def _is_possible(kept: Kept, path: str) -> bool:
+    """Whether everything fits together, as it does in what a check has kept."""
+    bounds, count = kept.bounds, len(kept.entries)
+    if len(bounds) != count + 1 or bounds[0] < 0 or bounds[-1] != len(kept.text):
+        return False
+    if any(first >= second for first, second in pairwise(bounds)):
+        return False
+    if any(len(rows) != count for rows in kept.indexed.values()):
+        return False
+    if any(not 0 <= at < count for facts in kept.entry_facts.values() for at in facts):
+        return False
+    found = [*kept.entries, kept.file]
+    diagnostics = [claim.diagnostic for each in found if each is not None for claim in each.claims]
+    return all(
+        item.path == path and all(0 <= place.start <= place.end <= len(kept.text) for place in _places(item))
+        for item in diagnostics
+    )
+
+
+def _places(item: Diagnostic) -> Iterator[Span]:
+    """The places in the file that a diagnostic speaks of."""
+    yield item.span
+    yield from (part.span for part in item.related if part.path in (None, item.path))
+    yield from (edit.span for edit in (item.fix.edits if item.fix is not None else ()))

@@ -1,0 +1,230 @@
+"""What was found in files, kept on disk: a file that was checked before is not checked again.
+
+An entry is named by a digest of everything that findings depend on: the text, the operators and headers that it is
+judged against, which rules run with which options, and derivlint itself. What only decides what is shown of findings
+(severities, baselines, comments that count or do not, formats) comes later and is not part of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+import derivlint.rules
+from derivlint import __version__
+from derivlint.project.caching.cache import cache_folder, read_entry, sha256
+from derivlint.project.caching.stored_findings import decoded, encoded
+from derivlint.project.filtering.findings import Findings
+from derivlint.project.operators import Operators
+from derivlint.project.settings import Settings
+from derivlint.source import SourceError, SourceFile, replace_file
+from derivlint.source.comparison import Compared
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+#: How many results are kept; the real file's has 60 KB.
+MAX_RESULTS = 256
+#: A result that is larger is not worth keeping: it has thousands of findings.
+MAX_BYTES = 8 * 1024 * 1024
+PREFIX = "findings-"
+KEPT = "kept-"
+#: The name of a result: nothing else is deleted, whose folder ever it is.
+_NAME = re.compile(f"(?:{PREFIX}|{KEPT})[0-9a-f]{{64}}")
+
+#: The settings that decide what is shown, or what is read, whose content counts instead.
+_BESIDE_THE_POINT = frozenset(
+    {
+        "origin",
+        "operators_from",
+        "origins",
+        "paths",
+        "exclude",
+        "force_exclude",
+        "native_functions",
+        "tags",
+        "headers",
+        "helper_bodies",
+        "torch",
+        "severity",
+        "per_file_ignores",
+        "per_operator_ignores",
+        "baseline",
+        "min_severity",
+        "min_confidence",
+        "fail_level",
+    }
+)
+#: The packages that read files for us.
+_READERS = ("lark", "ruamel.yaml", "_ruamel_yaml")
+
+
+class CachePlace(Compared, Struct, frozen=True):
+    """Where the result of a file is.
+
+    Attributes:
+        file: the file with the result, which need not be there.
+        kept: the file with what was found in the last text of the file, which need not be there either.
+        sources: the files of native functions, into which diagnostics may point.
+        length: how many code points the file has.
+    """
+
+    file: Path
+    kept: Path
+    sources: tuple[SourceFile, ...]
+    length: int
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return (self.file,)
+
+
+def place_of(source: SourceFile, operators: Operators, settings: Settings) -> CachePlace | None:
+    """Where the result of a file is kept; None where it cannot be.
+
+    Args:
+        source: the file.
+        operators: what it is judged against.
+        settings: the settings for it.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return None
+    manual, bodies = operators.functions_manual, operators.bodies
+    read = (*operators.native_functions, operators.tags, manual, bodies, *operators.headers)
+    try:
+        texts = [SourceFile.read(path) if path is not None else None for path in (*read, *operators.generators)]
+    except SourceError:
+        # reading them again tells why
+        return None
+    digest = sha256(b"")
+    _add(digest, source.path)
+    for text in texts:
+        _add(digest, "-" if text is None else f"{text.path}\0{text.undecodable}")
+        _add(digest, "" if text is None else text.text)
+    counts = len(operators.native_functions), len(operators.headers), len(operators.generators)
+    _add(digest, repr((counts, operators.bundled, operators.version)))
+    for name in settings.__struct_fields__:
+        if name not in _BESIDE_THE_POINT:
+            _add(digest, f"{name}={_stable(getattr(settings, name))}")
+    _add(digest, program_digest())
+    sources = tuple(text for text in texts[: len(operators.native_functions)] if text is not None)
+    kept = folder / f"{KEPT}{digest.hexdigest()}"
+    _add(digest, f"{source.undecodable}\0{source.text}")
+    return CachePlace(folder / f"{PREFIX}{digest.hexdigest()}", kept, sources, len(source.text))
+
+
+def _add(digest: _Hash, text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    # without the length, two texts could be cut in another way
+    digest.update(b"%d " % len(data))
+    digest.update(data)
+
+
+def _stable(value: object) -> str:
+    """A value as text that does not depend on the order in which a mapping or a set was made."""
+    if isinstance(value, dict):
+        return repr(sorted((str(key), _stable(item)) for key, item in value.items()))
+    if isinstance(value, (set, frozenset)):
+        return repr(sorted(map(repr, value)))
+    return repr(value)
+
+
+def stored_findings(place: CachePlace, path: str) -> Findings | None:
+    """The findings that are kept; None where there are none, or none that can be read.
+
+    Args:
+        place: where they are.
+        path: the path of the file that they are about.
+    """
+    data = read_entry(place.file, MAX_BYTES)
+    if data is None:
+        return None
+    lengths: dict[str | None, int] = {source.path: len(source.text) for source in place.sources}
+    findings = decoded(data, path, lengths | {None: place.length, path: place.length})
+    if findings is not None:
+        # the results that were not asked for longest are the first to go
+        with suppress(OSError):
+            os.utime(place.file)
+    return findings
+
+
+def store_findings(place: CachePlace, path: str, findings: Findings) -> None:
+    """Keep findings, where that is possible; a check that crashed is never kept, nor findings in headers.
+
+    Args:
+        place: where to.
+        path: the path of the file that they are about.
+        findings: the findings.
+    """
+    if findings.crashes or any(item.elsewhere for item in findings.diagnostics):
+        return
+    data = encoded(findings, path)
+    if len(data) > MAX_BYTES:
+        return
+    try:
+        replace_file(place.file, data, mode=0o600, durable=False)
+        _sweep(place.file.parent)
+    except OSError:
+        return
+
+
+def _sweep(folder: Path) -> None:
+    """Delete the results that were not asked for longest, where there are too many."""
+    results: list[tuple[float, str]] = []
+    with os.scandir(folder) as found:
+        for entry in found:
+            if _NAME.fullmatch(entry.name):
+                # another run may have deleted it
+                with suppress(OSError):
+                    results.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
+    results.sort(reverse=True)
+    for _, path in results[MAX_RESULTS:]:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+@cache
+def program_digest() -> str:
+    """A digest of derivlint and of what it reads files with, by the times and sizes of their files."""
+    digest = sha256(f"{__version__} {sys.version}".encode())
+    for stamp in sorted(_stamps()):
+        digest.update(stamp.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def _stamps() -> Iterator[str]:
+    roots = {os.path.dirname(derivlint.__file__), os.path.dirname(derivlint.rules.__file__)}
+    grammar = find_spec("derivlint.grammar")
+    if grammar is not None and grammar.origin is not None:
+        roots.add(os.path.dirname(grammar.origin))
+    todo = [os.path.realpath(root) for root in roots]
+    seen = set(todo)
+    while todo:
+        folder = todo.pop()
+        with os.scandir(folder) as found:
+            for entry in found:
+                if entry.name == "__pycache__":
+                    continue
+                if entry.is_dir():
+                    inner = os.path.realpath(entry.path)
+                    if inner not in seen:
+                        seen.add(inner)
+                        todo.append(inner)
+                else:
+                    status = entry.stat()
+                    yield f"{entry.path} {status.st_mtime_ns} {status.st_size}\n"
+    for name in _READERS:
+        spec = find_spec(name)
+        if spec is not None and spec.origin is not None:
+            status = os.stat(spec.origin)
+            yield f"{spec.origin} {status.st_mtime_ns} {status.st_size}\n"
