@@ -80,6 +80,8 @@ SCHEMAS = (
     "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
     "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     "zero_(Tensor(a!) self) -> Tensor(a!)",
+    # before PyTorch had entries of foreach operators, these shared no formulas
+    "_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]",
 )
 
 

@@ -46,7 +46,7 @@ def test_functions_are_found_with_their_parameters_and_places() -> None:
         assert SOURCE[each.end - 1] == "}"
     assert SOURCE[found[0].start :].startswith("static Tensor first(")
     assert SOURCE[found[1].start :].startswith("template <typename T>")
-    assert [type(statement).__name__ for statement in found[1].body.statements] == ["Return"]
+    assert [type(statement).__name__ for statement in found[1].body.statements] == ["ReturnStatement"]
     params = [SOURCE[param.type_start : param.type_end] for each in found for param in each.params]
     assert params == ["const Tensor&", "IntArrayRef", "bool", "const T&", "std::array<bool, 2>"]
 

@@ -52,8 +52,8 @@ def kinds(text: str) -> list[str]:
         ("x = {a, b};", ["ExpressionStatement: x = {a, b};"]),
         ("x.mul_(y);", ["ExpressionStatement: x.mul_(y);"]),
         ("std::tie(a, b) = f(x);", ["ExpressionStatement: std::tie(a, b) = f(x);"]),
-        ("return;", ["Return: return;"]),
-        ("return {a, b};", ["Return: return {a, b};"]),
+        ("return;", ["ReturnStatement: return;"]),
+        ("return {a, b};", ["ReturnStatement: return {a, b};"]),
         ("if (a) b; else { }", ["If: if (a) b; else { }", "ExpressionStatement: b;", "Block: { }"]),
         ("while (a) break;", ["Loop: while (a) break;", "Jump: break;"]),
         (

@@ -11,7 +11,7 @@ import derivlint.rules
 
 #: What goes through all entries: reports, and rules for the file as a whole.
 OF_THE_FILE = {
-    "differentiability_coverage.py:rows",
+    "coverage.py:rows",
     "judged.py:judged_entries",
     "invalid_version.py:check",
     "missing_foreach_reference.py:check",
@@ -35,4 +35,4 @@ def test_only_reports_and_rules_for_the_file_go_through_all_entries() -> None:
     folders = [Path(package.__path__[0]) for package in (derivlint.analysis, derivlint.rules)]
     found = {name for folder in folders for path in folder.glob("**/*.py") for name in whole_file_reads(path)}
     # a position in the list is not a loop over it
-    assert found - {"differentiability_coverage.py:_body"} == OF_THE_FILE
+    assert found - {"coverage.py:_body"} == OF_THE_FILE
