@@ -96,28 +96,44 @@ OPERATORS = frozenset({"||", "&&", "-", "/", "<", ">"})
 CHAINED = frozenset({"||", "&&"})
 
 
-@judges(Binary, DerivativeFormula)
-def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
-    """Find the operators with the same expression on both sides."""
-    if node.op in OPERATORS:
-        text = formula.parsed.text
-        right = _written(text, node.right)
-        for left in _operands(node.left, node.op):
-            if _written(text, left) == right:
-                where: Expr = node
-                message = f"both sides of {quoted(node.op)} are {quoted(right)}"
-                if left is not node.left:
-                    where, message = node.right, f"{quoted(right)} occurs twice among the operands of {quoted(node.op)}"
-                yield Finding(formula.span_of(where), message, help="write what is meant on one of them")
+@judges(DerivativeFormula)
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
+    """Find the operators with the same expression on both sides, and chains with the same condition twice."""
+    if not formula.is_expression:
+        return
+    nodes = [node for node in formula.parsed.nodes if isinstance(node, Binary) and node.op in OPERATORS]
+    inner = {id(node.left) for node in nodes if _continues(node)}
+    for node in nodes:
+        if id(node) not in inner:
+            yield from _repeated(formula, node)
 
 
-def _written(text: str, node: Expr) -> str:
-    return "".join(text[node.start : node.end].split())
+def _repeated(formula: DerivativeFormula, node: Binary) -> Iterator[Finding]:
+    text = formula.parsed.text
+    operands = list(_operands(node))
+    seen: set[str] = set()
+    for operand in operands:
+        written = "".join(text[operand.start : operand.end].split())
+        if written in seen:
+            where: Expr = operand
+            message = f"{quoted(written)} occurs twice among the operands of {quoted(node.op)}"
+            if len(operands) == 2:
+                where, message = node, f"both sides of {quoted(node.op)} are {quoted(written)}"
+            yield Finding(formula.span_of(where), message, help="write what is meant on one of them")
+        seen.add(written)
 
 
-def _operands(node: Expr, op: str) -> Iterator[Expr]:
-    """The operands of a chain ``a || b || c``, for whose result their order does not matter."""
-    while op in CHAINED and isinstance(node, Binary) and node.op == op:
-        yield node.right
+def _continues(node: Binary) -> bool:
+    """Whether a node goes on with a chain ``a || b || c``, for whose result the order of operands does not matter."""
+    return node.op in CHAINED and isinstance(node.left, Binary) and node.left.op == node.op
+
+
+def _operands(node: Binary) -> Iterator[Expr]:
+    """The operands of a chain, or of one operator, in order."""
+    found = [node.right]
+    while _continues(node):
+        assert isinstance(node.left, Binary)
         node = node.left
-    yield node
+        found.append(node.right)
+    found.append(node.left)
+    yield from reversed(found)
