@@ -11,6 +11,7 @@ from msgspec import msgpack
 
 from derivlint.lint import Rule
 from derivlint.lint.engine.kept import CheckedText, Kept, Stopped, check_text, models_of
+from derivlint.lint.engine.run import Checker
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
@@ -194,3 +195,20 @@ def test_a_check_that_is_stopped_goes_on_where_it_stood(
     whole = text_checked(source, bundled_natives, ordinary)
     assert found.result == whole.result
     assert found.checked < 15
+
+
+@pytest.mark.long
+def test_what_an_entry_reads_does_not_depend_on_what_was_asked_before(
+    text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
+) -> None:
+    """An answer that is kept has to say what it rests on whoever asks for it, the first and every other one."""
+    ordinary = tuple(rule for rule in rules if rule.target != "suppressions")
+    source = SourceFile("d.yaml", text)
+    together = text_checked(source, bundled_natives, ordinary).kept
+    assert together is not None
+    for index in range(Random(7).randrange(8), len(together.entries), 8):
+        (model,) = models_of(source, bundled_natives, kept=together)
+        _, reads = model.recorded(Checker(model, ordinary).entry, model.entries[index])
+        found = together.entries[index]
+        assert found is not None
+        assert reads == found.reads, model.entries[index].operator

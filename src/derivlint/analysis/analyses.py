@@ -15,11 +15,14 @@ from derivlint.analysis.shapes.judgement import shape_judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.model import Entry, Model
 
-#: What is worked out of an entry, each on top of the ones before.
-ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
+#: What is worked out of an entry, each on top of the ones before: first what entries ask of each other,
+COMMON: tuple[Callable[[Model, Entry], object], ...] = (
     lambda model, entry: entry.function,
     lambda model, entry: [body.info for body in entry.bodies],
     lambda model, entry: model.functions_of(entry),
+)
+#: then what is asked of few others.
+ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
     lambda model, entry: model.type_problems(entry),
     lambda model, entry: analyses_of(model).interpretations(entry),
     judgement_of,
@@ -28,9 +31,18 @@ ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
 )
 
 
+def prepare(model: Model, entries: Sequence[Entry]) -> None:
+    """Work out what most analyses of any entry ask for."""
+    _work_out(COMMON, model, entries)
+
+
 def work_out(model: Model, entries: Sequence[Entry]) -> None:
     """Work everything out that most rules ask for."""
-    for analysis in ANALYSES:
+    _work_out((*COMMON, *ANALYSES), model, entries)
+
+
+def _work_out(analyses: Sequence[Callable[[Model, Entry], object]], model: Model, entries: Sequence[Entry]) -> None:
+    for analysis in analyses:
         for entry in entries:
             # what crashes here crashes again where a rule asks for it, which is reported
             with suppress(Exception):

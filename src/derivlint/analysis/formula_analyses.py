@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TypeVar
 
 from derivlint.analysis.interpretation.interpret import FormulaInterpreter, Interpretation
 from derivlint.analysis.interpretation.operators import OperatorAnswers
-from derivlint.analysis.interpretation.premises import Premises
+from derivlint.analysis.interpretation.premises import declared_linear
 from derivlint.analysis.typed import TypedFormula, typed_formulas
 from derivlint.model import DispatchBody, Entry, Model
 from derivlint.source.lazy import asked_once
@@ -20,7 +21,7 @@ class FormulaAnalyses:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.operators = OperatorAnswers(model, Premises(model).declared_linear)
+        self.operators = OperatorAnswers(model, partial(declared_linear, model))
         self._interpreter = FormulaInterpreter(self.operators)
 
     def formulas(self, entry: Entry) -> tuple[TypedFormula, ...]:

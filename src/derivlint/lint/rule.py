@@ -134,8 +134,7 @@ class Rule(Struct, frozen=True):
 
     def bound(self, model: object) -> tuple[Callable[..., Iterable[Finding]], tuple[object, ...]]:
         """The function that finds things, and what it takes next to its target: the model, the values of options."""
-        known = {"model": model, "options": self.options}
-        return self.check, tuple(known[name] for name in self.needs)
+        return self.check, tuple(model if name == "model" else self.options for name in self.needs)
 
     def configured(self, values: Mapping[str, OptionValue]) -> Rule:
         """The rule with other values for some of its options."""

@@ -26,7 +26,6 @@ class CheckedDocument(Struct, frozen=True):
         project: what it was checked with.
         analysis: what features work with; of an earlier text while this one is not YAML.
         shown: the diagnostics.
-        result_id: what the result is known by.
         kept: what the check of a later text can use.
     """
 
@@ -34,8 +33,12 @@ class CheckedDocument(Struct, frozen=True):
     project: Project
     analysis: DocumentAnalysis
     shown: tuple[Diagnostic, ...]
-    result_id: str
     kept: Kept | None = None
+
+    @property
+    def result_id(self) -> str:
+        """What the result is known by."""
+        return result_id(self.source, self.project, self.shown)
 
 
 def check(
@@ -75,7 +78,6 @@ def check(
         project,
         analysis,
         checked.shown,
-        result_id(source, project, checked.shown),
         checked.kept,
     )
 

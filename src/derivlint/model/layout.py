@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -114,6 +115,7 @@ LAYOUTS = {"candle": CANDLE, "torch_npu": TORCH_NPU}
 _MARKED = {key: layout for layout in LAYOUTS.values() for key in layout.marks}
 
 
+@lru_cache(maxsize=4)
 def marked_layout(text: str) -> Layout | None:
     """The layout that the keys of a file's entries give away; None where they are those of PyTorch's own file."""
     for key, layout in _MARKED.items():

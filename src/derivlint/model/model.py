@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Seq
+from functools import cached_property
 from itertools import count, islice
 from typing import Any, TypeVar, cast, overload
 
@@ -80,6 +81,19 @@ class _Entries(Seq[Entry]):
             yield self[index]
 
 
+class Rows(list[Row]):
+    """What an index has of each entry, in file order; it does not change."""
+
+    @cached_property
+    def by_key(self) -> dict[str, list[tuple[int, Any]]]:
+        """The places of entries with what the index has of them, under each key."""
+        found: dict[str, list[tuple[int, Any]]] = {}
+        for at, row in enumerate(self):
+            for key, value in row:
+                found.setdefault(key, []).append((at, value))
+        return found
+
+
 class RecordedFact(Struct, frozen=True):
     """A fact of the file as a whole or of one entry: plain data, with what was looked up for it."""
 
@@ -149,7 +163,6 @@ class Model(Answers):
         self.matcher = Matcher(self)
         #: by entry, what each index that was asked has of it
         self.indexed: dict[str, list[Row]] = {}
-        self._indexes: dict[EntryIndex[Any], dict[str, list[tuple[int, Any]]]] = {}
         self._entries_in: dict[tuple[str, str], tuple[Entry, ...]] = {}
         #: the facts of the file that were asked for
         self.facts: dict[Read, RecordedFact] = {}
@@ -209,16 +222,12 @@ class Model(Answers):
         return [value for _, value in self._rows(index).get(key, ())]
 
     def _rows(self, index: EntryIndex[V]) -> dict[str, list[tuple[int, V]]]:
-        found = self._indexes.get(index)
-        if found is None:
-            rows = self.indexed.get(index.name)
+        rows = self.indexed.get(index.name)
+        if not isinstance(rows, Rows):
             if rows is None:
-                rows = self.indexed[index.name] = [cast("Row", tuple(index.find(entry))) for entry in self.entries]
-            found = self._indexes[index] = {}
-            for at, row in enumerate(rows):
-                for key, value in row:
-                    found.setdefault(key, []).append((at, value))
-        return found
+                rows = [cast("Row", tuple(index.find(entry))) for entry in self.entries]
+            rows = self.indexed[index.name] = Rows(rows)
+        return rows.by_key
 
     def fact(self, find: Callable[[Model, str], V], key: str = "") -> V:
         """A fact of the file as a whole: plain data, which seldom changes when the file does.

@@ -7,11 +7,15 @@ An item means the same on its own as between the others where no document marker
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Collection
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator
 from collections.abc import Mapping as Map
 from collections.abc import Sequence as Seq
+from difflib import SequenceMatcher
 from itertools import pairwise
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
@@ -64,29 +68,39 @@ class Pieces(Document):
             the piece before.
     """
 
-    def __init__(self, source: SourceFile, nodes: Map[Span, YamlNode | None], problems: Seq[YamlProblem] = ()) -> None:
+    def __init__(
+        self,
+        source: SourceFile,
+        bounds: tuple[int, ...],
+        nodes: list[YamlNode | None],
+        ends: Map[int, int],
+        problems: Seq[YamlProblem] = (),
+    ) -> None:
         """A document of items.
 
         Args:
             source: the text.
-            nodes: where each item is that can be read on its own, in file order, with its node if it was read.
-            problems: what is wrong with the other items.
+            bounds: where the piece of each item begins, and where the last one ends.
+            nodes: each item, if it was read.
+            ends: where items end that are followed by others which are not YAML, by where they begin.
+            problems: what is wrong with those.
         """
         super().__init__(source, None, tuple(problems))
-        self._items = tuple(nodes)
-        self._nodes = list(nodes.values())
-        self.bounds = (*(item.start for item in nodes), len(source.text))
+        self._nodes = nodes
+        self._ends = ends
+        self.bounds = bounds
 
     @property
     def count(self) -> int:
         """The number of items."""
-        return len(self._items)
+        return len(self._nodes)
 
     def node(self, index: int) -> YamlNode:
         """An item."""
         found = self._nodes[index]
         if found is None:
-            item = self._items[index]
+            start = self.bounds[index]
+            item = Span(start, self._ends.get(start, self.bounds[index + 1]))
             found = self._nodes[index] = read_piece(self.source.text, item)
             assert found is not None, "the item can be read on its own"
         return found
@@ -108,31 +122,125 @@ class Pieces(Document):
         return root
 
 
-def read_pieces(source: SourceFile, known: Collection[str]) -> Pieces | None:
-    """The pieces of a text; None where it has to be read as a whole.
+class Cut(Struct, frozen=True):
+    """A text that is a list, cut into pieces.
+
+    Attributes:
+        text: the text.
+        bounds: where the piece of each item begins, and where the last one ends.
+    """
+
+    text: str
+    bounds: tuple[int, ...]
+
+    def same_as(self, after: Cut) -> Iterator[tuple[int, int, int]]:
+        """The runs of pieces that are in another text as well: their places in both, and their number, in order."""
+        changed = _difference(self.text, after.text)
+        first = min(max(bisect_right(self.bounds, changed.start) - 1, 0), len(after.bounds) - 1)
+        while first and self.bounds[first] != after.bounds[first]:
+            first -= 1
+        if self.bounds[:first] != after.bounds[:first]:
+            first = 0
+        # every piece before is the same, as is every one from here on
+        last = max(bisect_left(self.bounds, changed.before), first)
+        shift = changed.after - changed.before
+        count = len(self.bounds) - 1 - last
+        if len(after.bounds) - 1 - count < first or self.moved(last, shift) != after.bounds[-count - 1 :]:
+            count, last = 0, len(self.bounds) - 1
+        yield 0, 0, first
+        inner, other = self.pieces(first, last), after.pieces(first, len(after.bounds) - 1 - count)
+        if inner and other:
+            for block in SequenceMatcher(None, inner, other, autojunk=False).get_matching_blocks():
+                yield first + block.a, first + block.b, block.size
+        yield last, len(after.bounds) - 1 - count, count
+
+    def pieces(self, first: int, last: int) -> list[str]:
+        """The pieces from one place to another one."""
+        return [self.text[start:end] for start, end in pairwise(self.bounds[first : last + 1])]
+
+    def moved(self, first: int, shift: int) -> tuple[int, ...]:
+        """The bounds from one place on, if that text is moved."""
+        return tuple([bound + shift for bound in self.bounds[first:]]) if shift else self.bounds[first:]
+
+
+class _Difference(NamedTuple):
+    """Where two texts differ: everything before is the same, as is everything from the ends on."""
+
+    start: int
+    before: int
+    after: int
+
+
+def _difference(before: str, after: str) -> _Difference:
+    shorter = min(len(before), len(after))
+    start = _common(shorter, lambda first, last: before[first:last] == after[first:last])
+    end, other = len(before), len(after)
+    rest = _common(
+        shorter - start, lambda first, last: before[end - last : end - first] == after[other - last : other - first]
+    )
+    return _Difference(start, end - rest, other - rest)
+
+
+def _common(limit: int, is_same: Callable[[int, int], bool]) -> int:
+    """How many characters are the same, given whether all between two numbers are; comparing many costs little."""
+    known = 0
+    while known < limit:
+        half = (known + limit + 1) // 2
+        if is_same(known, half):
+            known = half
+        else:
+            limit = half - 1
+    return known
+
+
+def read_pieces(source: SourceFile, before: Cut, flawed: Collection[int]) -> Pieces | None:
+    """The pieces of a text, of which those that an earlier text had are not read; None where it has to be read whole.
 
     Args:
         source: the text.
-        known: pieces that can be read on their own.
+        before: the earlier text, whose items all could be read on their own,
+        flawed: but for those in these pieces; -1 stands for what comes before the first.
     """
-    starts = _item_starts(source)
-    if starts is None or any(_SOMETHING.match(line) for line in source.text[: starts[0]].splitlines()):
+    text = source.text
+    if source.undecodable is not None or text.startswith(BOM):
         return None
-    nodes: dict[Span, YamlNode | None] = {}
+    changed = _difference(before.text, text)
+    count = len(before.bounds) - 1
+    # the character after the dash, and the line break before it, make an item
+    first = bisect_right(before.bounds, changed.start - 2) - 1
+    last = bisect_left(before.bounds, changed.before + 1)
+    first, last = max(min(first, *flawed, count), 0), min(max(last, *(at + 1 for at in flawed), first + 1), count)
+    shift = changed.after - changed.before
+    start, end = before.bounds[first] if first else 0, before.bounds[last] + shift
+    if not can_be_split(text[max(start - 1, 0) : end]):
+        return None
+    known = {piece for at in range(first, last) if at not in flawed for piece in before.pieces(at, at + 1)}
+    starts = [start] if first or _FIRST_ITEM.match(text) else []
+    starts += [match.end() - 1 for match in _ITEM.finditer(text, start, end)]
+    head = text[: before.bounds[0] if first else [*starts, end][0]]
+    if any(_SOMETHING.match(line) for line in head.splitlines()):
+        return None
+    bounds = [*before.bounds[:first]]
+    nodes: list[YamlNode | None] = [None] * first
+    ends: dict[int, int] = {}
     broken: list[Span] = []
-    for start, end in pairwise([*starts, len(source.text)]):
-        item = Span(start, end)
+    for item in map(Span, starts, [*starts[1:], end]):
         node = None
-        if source.text[start:end] not in known:
-            node = read_piece(source.text, item)
+        if text[item.start : item.end] not in known:
+            node = read_piece(text, item)
             if node is None:
                 broken.append(item)
                 if len(broken) > MAX_BROKEN:
                     return None
+                if bounds:
+                    ends.setdefault(bounds[-1], item.start)
                 continue
-        nodes[item] = node
+        bounds.append(item.start)
+        nodes.append(node)
+    bounds += before.moved(last, shift)
+    nodes += [None] * (count - last)
     problems = broken_items(source, broken)
-    return Pieces(source, nodes, problems) if nodes and problems is not None else None
+    return Pieces(source, tuple(bounds), nodes, ends, problems) if nodes and problems is not None else None
 
 
 #: With more items that are not YAML, the text is read as a whole.

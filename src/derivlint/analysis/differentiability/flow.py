@@ -47,6 +47,7 @@ from derivlint.formula import (
 )
 from derivlint.model import Model
 from derivlint.model.generated.forward import PRIMAL
+from derivlint.model.model import file_fact
 from derivlint.operators import Book
 from derivlint.operators.special import RAISING
 from derivlint.schema import NativeFunction
@@ -82,11 +83,11 @@ class FormulaFlow:
         self.model = model
         self._natives = model.natives
         self._derivatives = derivatives
-        self._lacking: dict[tuple[str, Again], bool] = {}
 
     def verdict(self, formula: TypedFormula, again: Again) -> Verdict:
         """Whether a formula can be differentiated for its gradients and for every differentiable value in it."""
-        if not any(self._may_lack(node, again) for node in formula.nodes if isinstance(node, Call)):
+        called = filter(None, (callee_name(node) for node in formula.nodes if isinstance(node, Call)))
+        if not any(again.value in self.model.fact(_modes_lacking, name) for name in called):
             return Verdict(Answer.YES)
         run = _FlowRun(self, formula, again)
         try:
@@ -100,30 +101,6 @@ class FormulaFlow:
             if answer in answers:
                 return Verdict(answer, reasons)
         return Verdict(Answer.YES)
-
-    def _may_lack(self, node: Call, again: Again) -> bool:
-        """Whether there is anything of the name that a call calls which cannot be differentiated; quick to tell."""
-        name = callee_name(node)
-        if name is None:
-            return False
-        known = (name, again)
-        found = self._lacking.get(known)
-        if found is None:
-            found = self._lacking[known] = self._name_may_lack(name, again)
-        return found
-
-    def _name_may_lack(self, name: str, again: Again) -> bool:
-        if name in RAISING or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
-            return True
-        for native in (*self._natives.named(name), *self._natives.named(without_symint(name))):
-            if native.schema.is_out:
-                continue
-            known = self._derivatives.of(native)
-            if known.way in (Way.MISSING, Way.UNKNOWN) or known.missing or _is_unfollowed(known):
-                return True
-            if again is Again.FORWARD and known.forward.answer is not Answer.YES:
-                return True
-        return False
 
     def called(self, call: CallFacts) -> tuple[OperatorDerivatives, ...]:
         """The operators that a call may call; none where it calls a helper."""
@@ -140,6 +117,24 @@ class FormulaFlow:
             return candidates
         wanted = [(parameter.name, parameter.type.has_tensors) for parameter in call.function.parameters]
         return [native for native in candidates if _signature(native, call.is_method) == wanted]
+
+
+@file_fact
+def _modes_lacking(model: Model, name: str) -> tuple[str, ...]:
+    """The modes in which something of a name may not be differentiated, by the values of :class:`Again`."""
+    every = tuple(again.value for again in Again)
+    if name in RAISING or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
+        return every
+    found: tuple[str, ...] = ()
+    for native in (*model.natives.named(name), *model.natives.named(without_symint(name))):
+        if native.schema.is_out:
+            continue
+        known = derivatives_of(model).of(native)
+        if known.way in (Way.MISSING, Way.UNKNOWN) or known.missing or _is_unfollowed(known):
+            return every
+        if known.forward.answer is not Answer.YES:
+            found = (Again.FORWARD.value,)
+    return found
 
 
 def _signature(native: NativeFunction, is_method: bool) -> list[tuple[str, bool]]:

@@ -12,6 +12,7 @@ from derivlint.cpp.declarations.definitions import FunctionDefinition, function_
 from derivlint.formula import Call, Name
 from derivlint.model import Derivative, Model
 from derivlint.model.index import BY_BASE
+from derivlint.model.model import file_fact
 from derivlint.operators import Book
 from derivlint.operators.reference.derived import Derived, derived, read_derived
 from derivlint.operators.reference.terms import Polynomial, polynomials
@@ -54,7 +55,6 @@ class OperatorAnswers:
         """
         self._model = model
         self._declared_linear = declared_linear
-        self._known: dict[str, Polynomial | None] = {}
         self._derived: dict[str, Derived | None] = {}
         self._of_body: dict[HelperBody, Derived] = {}
         self._parsed: dict[HelperBody, FunctionDefinition] = {}
@@ -119,12 +119,10 @@ class OperatorAnswers:
 
     def polynomial(self, name: str) -> Polynomial | None:
         """An operator as a polynomial, by its base name; None where nothing is known about it."""
-        if name not in self._known:
-            known = polynomials().get(name)
-            if known is None and name not in NONLINEAR and self.derived(name) is None:
-                known = self._declared_linear(name)
-            self._known[name] = known
-        return self._known[name]
+        known = polynomials().get(name)
+        if known is None and name not in NONLINEAR and self.derived(name) is None:
+            known = self._declared_linear(name)
+        return known
 
     def derived(self, name: str) -> Derived | None:
         """What its definition says of a function; None where it has none, or the tables know it."""
@@ -142,14 +140,7 @@ class OperatorAnswers:
 
     def ignores_value(self, name: str, parameter: str) -> bool:
         """Whether a function looks at the metadata of an argument only: its entry gives it the gradient 0."""
-        if name in SHAPE_HELPERS:
-            return True
-        for entry in self._model.entries_in(BY_BASE, name):
-            for body in entry.bodies:
-                for derivative in body.info.derivatives if body.info is not None else ():
-                    if parameter in derivative.var_names and is_zero(derivative):
-                        return True
-        return False
+        return name in SHAPE_HELPERS or parameter in self._model.fact(_without_gradient, name)
 
     def is_unexplained(self, name: str) -> bool:
         """Whether it is an operator that is not known to read values: some only use sizes."""
@@ -167,6 +158,14 @@ def linear_parameters(body: HelperBody) -> tuple[str, ...]:
     return tuple(
         name for name in derived.parameters if degree_of(derived, {**constant, name: Degree.LINEAR}) is Degree.LINEAR
     )
+
+
+@file_fact
+def _without_gradient(model: Model, name: str) -> tuple[str, ...]:
+    """The arguments to which entries of an operator give the gradient 0."""
+    infos = (body.info for entry in model.entries_in(BY_BASE, name) for body in entry.bodies)
+    zero = (each for info in infos if info is not None for each in info.derivatives if is_zero(each))
+    return tuple(dict.fromkeys(argument for each in zero for argument in each.var_names))
 
 
 def is_zero(derivative: Derivative) -> bool:

@@ -12,42 +12,44 @@ from derivlint.analysis.interpretation.operators import OperatorAnswers, is_zero
 from derivlint.analysis.typed import typed_formulas
 from derivlint.model import AUTO_LINEAR, DispatchBody, Model
 from derivlint.model.index import BY_BASE
+from derivlint.model.model import file_fact
 from derivlint.operators.reference.terms import Polynomial, Term
 
 
-class Premises:
-    """What the entries of a file say of their operators, as far as they agree with themselves."""
+def declared_linear(model: Model, name: str) -> Polynomial | None:
+    """What ``auto_linear`` says of an operator that is linear in one argument, as far as its entry agrees with it."""
+    linear, *parameters = model.fact(_linear, name) or [""]
+    return Polynomial(tuple(parameters), (Term((linear,)),)) if linear else None
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        # what backward formulas read does not depend on what is declared linear
-        self._interpreter = FormulaInterpreter(OperatorAnswers(model))
 
-    def declared_linear(self, name: str) -> Polynomial | None:
-        """What ``auto_linear`` says of an operator that is linear in one argument."""
-        for entry in self._model.entries_in(BY_BASE, name):
-            if entry.function is None:
-                continue
-            for body in entry.bodies:
-                if body.info is not None and any(formula.auto == AUTO_LINEAR for formula in body.formulas):
-                    zero = {name for each in body.info.derivatives if is_zero(each) for name in each.var_names}
-                    names = [binding.name for binding in body.info.args_with_derivatives if binding.name not in zero]
-                    # what an operator is linear in comes first
-                    if tuple(names) == entry.function.tensor_arguments[:1] and self._agrees(body, names[0]):
-                        parameters = tuple(binding.name for binding in entry.function.arguments)
-                        return Polynomial(parameters, (Term((names[0],)),))
-        return None
+@file_fact
+def _linear(model: Model, name: str) -> tuple[str, ...]:
+    """What such an operator is linear in, followed by its parameters; nothing of another one."""
+    for entry in model.entries_in(BY_BASE, name):
+        if entry.function is None:
+            continue
+        for body in entry.bodies:
+            if body.info is not None and any(formula.auto == AUTO_LINEAR for formula in body.formulas):
+                zero = {name for each in body.info.derivatives if is_zero(each) for name in each.var_names}
+                names = [binding.name for binding in body.info.args_with_derivatives if binding.name not in zero]
+                # what an operator is linear in comes first
+                if tuple(names) == entry.function.tensor_arguments[:1] and _agrees(model, body, names[0]):
+                    return (names[0], *(binding.name for binding in entry.function.arguments))
+    return ()
 
-    def _agrees(self, body: DispatchBody, name: str) -> bool:
-        """Whether the backward formula of the one linear argument reads neither that nor an output."""
-        function = body.entry.function
-        assert function is not None
-        formulas = [
-            formula
-            for formula in typed_formulas(self._model, body.entry)
-            if formula.is_backward and formula.written.body is body and name in formula.names
-        ]
-        read = {name, *(output.name for output in function.outputs)}
-        roots = [self._interpreter.interpret(formula).root for formula in formulas]
-        # "not_implemented" reads nothing and says nothing
-        return bool(roots) and all(root.seeds and not any(map(root.may_read, read)) for root in roots)
+
+def _agrees(model: Model, body: DispatchBody, name: str) -> bool:
+    """Whether the backward formula of the one linear argument reads neither that nor an output."""
+    function = body.entry.function
+    assert function is not None
+    # what backward formulas read does not depend on what is declared linear
+    interpreter = FormulaInterpreter(OperatorAnswers(model))
+    formulas = [
+        formula
+        for formula in typed_formulas(model, body.entry)
+        if formula.is_backward and formula.written.body is body and name in formula.names
+    ]
+    read = {name, *(output.name for output in function.outputs)}
+    roots = [interpreter.interpret(formula).root for formula in formulas]
+    # "not_implemented" reads nothing and says nothing
+    return bool(roots) and all(root.seeds and not any(map(root.may_read, read)) for root in roots)

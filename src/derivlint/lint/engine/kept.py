@@ -8,26 +8,26 @@ unless something that it read would be answered otherwise now. The next text may
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Iterable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
-from derivlint.analysis.analyses import work_out
+from derivlint.analysis.analyses import prepare, work_out
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.engine.precedence import Claim
+from derivlint.lint.engine.processes import processes_for, shared_out
 from derivlint.lint.engine.result import Result
 from derivlint.lint.engine.run import Checker, Raw
 from derivlint.lint.rule import Rule
 from derivlint.model import Model, build_models
 from derivlint.model.index import index_named, load_module_of
 from derivlint.model.layout import Layout, marked_layout
-from derivlint.model.model import FACTS, Plain, RecordedFact, Row
+from derivlint.model.model import FACTS, Plain, RecordedFact, Row, Rows
 from derivlint.model.query import Read
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
-from derivlint.yaml_reader.pieces import Pieces, pieces_of, read_pieces
+from derivlint.yaml_reader.pieces import Cut, Pieces, pieces_of, read_pieces
 
 #: For as many entries analyses are worked out one after the other.
 MANY = 200
@@ -61,8 +61,7 @@ class Kept(Struct, frozen=True):
     """What was found in a text: plain data, which can be kept on disk.
 
     Attributes:
-        text: the text.
-        bounds: where the piece of each entry begins, and where the last one ends.
+        cut: the text, in pieces for each entry.
         entries: what was found in each; None where it was not checked, or a check crashed.
         file: what was found in the file as a whole; None where it was not checked.
         indexed: what each index has of each entry, by the name of the index.
@@ -71,8 +70,7 @@ class Kept(Struct, frozen=True):
         flawed: the pieces in which the YAML has problems; -1 stands for what comes before the first.
     """
 
-    text: str
-    bounds: tuple[int, ...]
+    cut: Cut
     entries: tuple[Found | None, ...]
     file: Found | None
     indexed: dict[str, list[Row]]
@@ -80,9 +78,21 @@ class Kept(Struct, frozen=True):
     entry_facts: dict[str, dict[int, RecordedFact]]
     flawed: frozenset[int]
 
-    def piece(self, index: int) -> str:
-        """The text of an entry with what is below it."""
-        return self.text[self.bounds[index] : self.bounds[index + 1]]
+
+class _Share(Struct, frozen=True):
+    """What was found in some of the entries; plain data, which a process hands to another one.
+
+    Attributes:
+        found: what was found in each where no check crashed, by its position.
+        indexed: as of :class:`Kept`.
+        facts: likewise.
+        entry_facts: likewise.
+    """
+
+    found: dict[int, Found]
+    indexed: dict[str, list[Row]]
+    facts: list[tuple[Read, RecordedFact]]
+    entry_facts: dict[str, dict[int, RecordedFact]]
 
 
 class CheckedText(Struct, frozen=True):
@@ -113,8 +123,7 @@ def models_of(
     With what was found in an earlier text, only what is new is read, if the text is a plain list.
     """
     if kept is not None and _is_read_alike(source, kept):
-        known = {kept.piece(index) for index in range(len(kept.entries)) if index not in kept.flawed}
-        pieces = read_pieces(source, known)
+        pieces = read_pieces(source, kept.cut, kept.flawed)
         if pieces is not None:
             return (Model(pieces, natives, layout),)
     return build_models(source, natives, layout, version)
@@ -157,7 +166,7 @@ def check_text(
 
 def _is_read_alike(source: SourceFile, kept: Kept) -> bool:
     """Whether a text is read as the earlier one was: an edit can make a file one of another project."""
-    return marked_layout(source.text) is marked_layout(kept.text)
+    return marked_layout(source.text) is marked_layout(kept.cut.text)
 
 
 class _Recheck:
@@ -173,14 +182,14 @@ class _Recheck:
     ) -> None:
         self.model = model
         self.checker = checker
-        self.bounds = bounds
+        self.cut = Cut(model.source.text, bounds)
         self.kept = kept
         self.stop = stop
         count = len(bounds) - 1
         #: for each entry its position in the earlier text, where its piece was the same
         self.earlier: list[int | None] = [None] * count
-        #: for each entry of the earlier text how far it moved; None where it is gone
-        self.shift: list[int | None] = []
+        #: for each entry of the earlier text its position; None where it is gone
+        self.now: list[int | None] = []
         self.found: list[Found | None] = [None] * count
         self.file: Found | None = None
         self.crashed: list[Raw] = []
@@ -189,18 +198,17 @@ class _Recheck:
         """Check what has to be checked."""
         if self.kept is not None:
             self._take_over(self.kept)
-        checked = 0
         unknown = [index for index, known in enumerate(self.found) if known is None]
+        checked = len(unknown)
         # who may stop a check wants what was found until then, entry by entry
-        if self.stop is None and len(unknown) >= MANY:
-            work_out(self.model, [self.model.entries[index] for index in unknown])
+        if self.stop is None and checked >= MANY:
+            self._check_many(unknown)
         for index, known in enumerate(self.found):
             if known is None:
                 if self.stop is not None and self.stop():
                     raise Stopped(self._kept())
                 entry = self.model.entries[index]
                 self.found[index] = self._found(*self.model.recorded(self.checker.entry, entry))
-                checked += 1
         if self.file is None:
             if self.stop is not None and self.stop():
                 raise Stopped(self._kept())
@@ -208,6 +216,39 @@ class _Recheck:
         every = [found for found in (self.file, *self.found) if found is not None]
         raw = [Raw(found.claims) for found in every if found.claims]
         return CheckedText(self.model, self.checker.settled([*raw, *self.crashed]), self._kept(), checked)
+
+    def _check_many(self, indexes: Sequence[int]) -> None:
+        """Check entries, several at a time where there are processors; those on which a check crashes are left."""
+        number = processes_for(len(indexes))
+        if number == 1:
+            self._take_share(self._checked_share(indexes))
+            return
+        entries = self.model.entries
+        prepare(self.model, [entries[index] for index in indexes])
+        # what follows each other in the file has much in common
+        size = -(-len(indexes) // number)
+        shares = [indexes[first : first + size] for first in range(0, len(indexes), size)]
+        for data in shared_out(lambda share: msgpack.encode(self._checked_share(share)), shares):
+            self._take_share(msgpack.decode(data, type=_Share))
+
+    def _checked_share(self, indexes: Sequence[int]) -> _Share:
+        model = self.model
+        work_out(model, [model.entries[index] for index in indexes])
+        found = {}
+        for index in indexes:
+            raw, reads = model.recorded(self.checker.entry, model.entries[index])
+            if not raw.crashed:
+                found[index] = Found(raw.claims, reads)
+        return _Share(found, model.indexed, list(model.facts.items()), model.entry_facts)
+
+    def _take_share(self, share: _Share) -> None:
+        model = self.model
+        for index, found in share.found.items():
+            self.found[index] = found
+        model.indexed.update(share.indexed)
+        model.facts.update(share.facts)
+        for name, facts in share.entry_facts.items():
+            model.entry_facts.setdefault(name, {}).update(facts)
 
     def _found(self, raw: Raw, reads: frozenset[Read]) -> Found | None:
         if raw.crashed:
@@ -220,33 +261,30 @@ class _Recheck:
         # places in headers do not move with the text
         elsewhere = self.file is not None and any(claim.diagnostic.elsewhere for claim in self.file.claims)
         return Kept(
-            model.source.text,
-            self.bounds,
+            self.cut,
             tuple(self.found),
             None if elsewhere else self.file,
             model.indexed,
             list(model.facts.items()),
             model.entry_facts,
-            frozenset(bisect_right(self.bounds, each.span.start) - 1 for each in model.document.problems),
+            frozenset(bisect_right(self.cut.bounds, each.span.start) - 1 for each in model.document.problems),
         )
 
     def _take_over(self, kept: Kept) -> None:
-        text = self.model.source.text
-        pieces = [text[start:end] for start, end in zip(self.bounds, self.bounds[1:], strict=False)]
-        before = [kept.piece(index) for index in range(len(kept.entries))]
-        self.shift = [None] * len(before)
-        for old, new in _same(before, pieces):
-            self.earlier[new] = old
-            self.shift[old] = self.bounds[new] - kept.bounds[old]
+        self.now = [None] * len(kept.entries)
+        for old, new, size in kept.cut.same_as(self.cut):
+            self.earlier[new : new + size] = range(old, old + size)
+            self.now[old : old + size] = range(new, new + size)
         touched = self._touched(kept)
         for index, same in enumerate(self.earlier):
             found = kept.entries[same] if same is not None else None
             if found is not None and touched.isdisjoint(found.reads):
                 self.found[index] = self._moved(kept, found)
-        now = {same: index for index, same in enumerate(self.earlier) if same is not None}
         for name, facts in kept.entry_facts.items():
             self.model.entry_facts[name] = {
-                now[at]: fact for at, fact in facts.items() if at in now and touched.isdisjoint(fact.reads)
+                there: fact
+                for at, fact in facts.items()
+                if (there := self.now[at]) is not None and touched.isdisjoint(fact.reads)
             }
         sound = not kept.flawed and not self.model.document.problems
         if sound and kept.file is not None and touched.isdisjoint(kept.file.reads):
@@ -255,16 +293,18 @@ class _Recheck:
     def _touched(self, kept: Kept) -> set[Read]:
         """What would be answered otherwise than in the earlier text."""
         touched: set[Read] = set()
-        gone = [old for old, shift in enumerate(self.shift) if shift is None]
+        gone = [old for old, there in enumerate(self.now) if there is None]
         new = [index for index, old in enumerate(self.earlier) if old is None]
         for name, rows in kept.indexed.items():
             index = index_named(name)
             if index is None:
                 continue
             own = {at: tuple(index.find(self.model.entries[at])) for at in new}
-            self.model.indexed[name] = [own[at] if old is None else rows[old] for at, old in enumerate(self.earlier)]
             before = _by_key(rows[old] for old in gone)
-            after = _by_key(own[at] for at in new)
+            after = _by_key(own.values())
+            if self.earlier != self.now or any(rows[at] != own[at] for at in new):
+                rows = Rows(own[at] if old is None else rows[old] for at, old in enumerate(self.earlier))
+            self.model.indexed[name] = rows
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))
                 if before.get(key) != after.get(key):
@@ -321,12 +361,12 @@ class _Recheck:
 
     def _moved_span(self, kept: Kept, span: Span) -> Span | None:
         """The same characters in this text; None where they are gone."""
-        last = len(self.shift) - 1
-        first = max(bisect_right(kept.bounds, span.start) - 1, 0)
-        shift = self.shift[min(first, last)] if self.shift else None
-        if shift is None or span.end > kept.bounds[min(first, last) + 1]:
+        bounds = kept.cut.bounds
+        old = min(max(bisect_right(bounds, span.start) - 1, 0), len(self.now) - 1)
+        new = self.now[old] if self.now else None
+        if new is None or span.end > bounds[old + 1]:
             return None
-        return span.shift(shift)
+        return span.shift(self.cut.bounds[new] - bounds[old])
 
 
 def _by_key(rows: Iterable[Row]) -> dict[str, list[Plain]]:
@@ -335,22 +375,3 @@ def _by_key(rows: Iterable[Row]) -> dict[str, list[Plain]]:
         for key, value in row:
             found.setdefault(key, []).append(value)
     return found
-
-
-def _same(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The positions of equal pieces in two texts, in the same order in both."""
-    first = 0
-    limit = min(len(before), len(after))
-    while first < limit and before[first] == after[first]:
-        yield first, first
-        first += 1
-    last = 0
-    while last < limit - first and before[-1 - last] == after[-1 - last]:
-        last += 1
-    inner, other = before[first : len(before) - last], after[first : len(after) - last]
-    if inner and other:
-        for block in SequenceMatcher(None, inner, other, autojunk=False).get_matching_blocks():
-            for offset in range(block.size):
-                yield first + block.a + offset, first + block.b + offset
-    for offset in range(last, 0, -1):
-        yield len(before) - offset, len(after) - offset

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -308,10 +307,10 @@ def unexplained(
         unresolved: the operators of entries that were not found, as they are written.
     """
     found = {claim.diagnostic: claim for claim in claims}
-    of_rule: dict[tuple[str | None, str], list[Diagnostic]] = {}
+    by_entry: dict[str | None, dict[str, list[Diagnostic]]] = {}
     in_file: dict[str, list[Diagnostic]] = {}
     for diagnostic in found:
-        of_rule.setdefault((diagnostic.entry, diagnostic.rule), []).append(diagnostic)
+        by_entry.setdefault(diagnostic.entry, {}).setdefault(diagnostic.rule, []).append(diagnostic)
         in_file.setdefault(diagnostic.rule, []).append(diagnostic)
     premises = _Premises(found, yields_to, unresolved)
     kept = set(found)
@@ -319,14 +318,14 @@ def unexplained(
     for diagnostic, claim in found.items():
         if any(premises.reject(diagnostic, operator) for operator in claim.rests_on):
             kept.discard(diagnostic)
+        in_entry = by_entry[diagnostic.entry]
         for each in yields_to.get(diagnostic.rule, ()):
-            for other in chain.from_iterable(
-                in_file.get(rule, ()) if each.within is Within.FILE else of_rule.get((diagnostic.entry, rule), ())
-                for rule in each.rules
-            ):
-                if _explains(each, other, diagnostic, claim.about or diagnostic.span):
-                    kept.discard(diagnostic)
-                    joined[other].append(diagnostic)
+            there = in_file if each.within is Within.FILE else in_entry
+            for rule in there.keys() & each.rules:
+                for other in there[rule]:
+                    if _explains(each, other, diagnostic, claim.about or diagnostic.span):
+                        kept.discard(diagnostic)
+                        joined[other].append(diagnostic)
     return {_raised(item, joined[item]) if item in joined else item for item in kept}
 
 

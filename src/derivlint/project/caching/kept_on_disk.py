@@ -57,8 +57,8 @@ def store_kept(file: Path, kept: Kept) -> None:
 
 def _is_possible(kept: Kept, path: str) -> bool:
     """Whether everything fits together, as it does in what a check has kept."""
-    bounds, count = kept.bounds, len(kept.entries)
-    if len(bounds) != count + 1 or bounds[0] < 0 or bounds[-1] != len(kept.text):
+    text, bounds, count = kept.cut.text, kept.cut.bounds, len(kept.entries)
+    if len(bounds) != count + 1 or bounds[0] < 0 or bounds[-1] != len(text):
         return False
     if any(first >= second for first, second in pairwise(bounds)):
         return False
@@ -69,7 +69,7 @@ def _is_possible(kept: Kept, path: str) -> bool:
     found = [*kept.entries, kept.file]
     diagnostics = [claim.diagnostic for each in found if each is not None for claim in each.claims]
     return all(
-        item.path == path and all(0 <= place.start <= place.end <= len(kept.text) for place in _places(item))
+        item.path == path and all(0 <= place.start <= place.end <= len(text) for place in _places(item))
         for item in diagnostics
     )
 

@@ -1,0 +1,76 @@
+"""Entries that are checked by several processes: what they find is what one finds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from derivlint.lint.engine import processes
+
+#: Checks a file by one process, then by three, of which the last one may be killed.
+PROGRAM = """
+import os, sys
+from functools import partial
+from pathlib import Path
+from derivlint.lint.engine import kept, processes
+from derivlint.model import build_model
+from derivlint.project.settings import Settings
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions
+from derivlint.project.operators import load_operators, operators_for
+from derivlint.source import SourceFile
+
+path, is_killed = sys.argv[1], sys.argv[2] == "killed"
+rules = [rule for rule in Settings().selected(load_rules()) if rule.target != "suppressions"]
+natives = load_operators(operators_for(Path("/"), Settings())).natives
+source = SourceFile(path, Path(path).read_text(encoding="utf-8"))
+started = []
+
+def found(number):
+    kept.processes_for = lambda count: number
+    return kept.check_text(build_model(source, natives), rules)
+
+def dies(there, work, share):
+    os._exit(9)
+
+def shared_out(work, shares):
+    started.append(len(shares))
+    return processes.shared_out(work, shares)
+
+kept.shared_out = shared_out
+if is_killed:
+    processes._work = dies
+one, three = found(1), found(3)
+assert started == [3], started
+assert three.result == one.result
+assert three.kept.entries == one.kept.entries
+assert three.kept.file == one.kept.file
+assert three.kept.indexed == one.kept.indexed
+assert sorted(three.kept.facts) == sorted(one.kept.facts)
+assert three.kept.entry_facts == one.kept.entry_facts
+assert three.checked == one.checked == len(one.model.entries)
+print(len(one.result.diagnostics))
+"""
+
+
+@pytest.mark.forks
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
+@pytest.mark.parametrize("fate", ["alive", "killed"])
+def test_several_processes_find_what_one_finds(derivatives_path: Path, fate: str) -> None:
+    """Also where they do not come to their end."""
+    command = [sys.executable, "-c", PROGRAM, str(derivatives_path), fate]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert int(run.stdout) > 50
+
+
+def test_few_entries_are_checked_by_one_process() -> None:
+    assert processes.processes_for(2 * processes.SHARE - 1) == 1
+
+
+def test_a_process_with_threads_is_not_copied() -> None:
+    # the tests run next to a thread that speaks to their runner
+    assert processes.processes_for(10**6) == 1

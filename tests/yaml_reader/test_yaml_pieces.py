@@ -1,0 +1,89 @@
+"""The pieces of a list: what a later text shares with it is found, and what is new is read as in the whole text."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import pairwise
+
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from derivlint.source import SourceFile
+from derivlint.yaml_reader import Sequence
+from derivlint.yaml_reader.pieces import Cut, Pieces, pieces_of, read_pieces
+from tests.yaml_reader.helpers import dump, read
+
+ITEMS = [
+    "- a: b\n",
+    "- a: b\n\n",
+    "- a: c\n  d: [e, f]\n",
+    "# why\n",
+    '- a: "b\n    c"\n',
+    "- a\n",
+    "-\n",
+    "- - a\n",
+]
+TEXTS = st.lists(st.sampled_from(ITEMS), min_size=1, max_size=8).map("".join)
+SNIPPETS = st.sampled_from(["", "x", "\n", "- ", "\n- a: z\n", '"', "---\n", "  b: c\n", "-", " ", "\r"])
+
+
+def cut_of(text: str) -> Cut:
+    """A text in pieces; others are not tried."""
+    document = read(text)
+    bounds = pieces_of(document)
+    assume(bounds is not None and not document.problems)
+    assert bounds is not None
+    return Cut(text, bounds)
+
+
+def items_of(text: str) -> list[object]:
+    """The items of a text that is read as a whole."""
+    root = read(text).root
+    assert isinstance(root, Sequence)
+    return [dump(item) for item in root.items]
+
+
+def items_in(pieces: Pieces) -> list[object]:
+    """The items of a text that is read piece by piece."""
+    return [dump(pieces.node(index)) for index in range(pieces.count)]
+
+
+@given(TEXTS, TEXTS)
+@example("- a: b\n- a: c\n", "- a: b\n- a: b\n- a: c\n")
+@example("- a: b\n", "- a: bc\n")
+def test_runs_of_the_same_pieces_are_found_in_order(before: str, after: str) -> None:
+    one, two = cut_of(before), cut_of(after)
+    places: list[tuple[int, int]] = []
+    for old, new, size in one.same_as(two):
+        assert one.pieces(old, old + size) == two.pieces(new, new + size)
+        places += zip(range(old, old + size), range(new, new + size), strict=True)
+    for (old, new), (next_old, next_new) in pairwise(places):
+        assert old < next_old
+        assert new < next_new
+    if before == after:
+        assert places == [(at, at) for at in range(len(one.bounds) - 1)]
+
+
+@given(TEXTS, st.integers(0, 60), st.integers(0, 12), SNIPPETS)
+@example("- a: b\n- a: c\n", 12, 0, '"')
+@example("- a: b\n- a: c\n", 5, 0, '"')
+@example("- a: b\n- a: c\n- a\n", 7, 7, "")
+@example("- a: b\n", 7, 0, "-")
+def test_what_is_new_is_read_as_in_the_whole_text(before: str, start: int, length: int, new: str) -> None:
+    known = cut_of(before)
+    after = before[:start] + new + before[start + length :]
+    found = read_pieces(SourceFile("test.yaml", after), known, frozenset())
+    assume(found is not None)
+    assert found is not None
+    whole = read(after)
+    assert bool(found.problems) == bool(whole.problems)
+    if found.problems:
+        # what is repaired is as it was, whichever pieces have problems
+        flawed = frozenset(bisect_right(found.bounds, each.span.start) - 1 for each in found.problems)
+        found = read_pieces(SourceFile("test.yaml", before), Cut(after, found.bounds), flawed)
+        assume(found is not None)
+        assert found is not None
+        after, whole = before, read(before)
+    # an empty item at the end of a text belongs to no piece of it
+    assert pieces_of(whole) in (None, found.bounds)
+    assert items_in(found) == items_of(after)
