@@ -19,10 +19,10 @@ from derivlint.model import Entry, Model
 COMMON: tuple[Callable[[Model, Entry], object], ...] = (
     lambda model, entry: entry.function,
     lambda model, entry: [body.info for body in entry.bodies],
-    lambda model, entry: model.functions_of(entry),
 )
 #: then what is asked of few others.
 ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
+    lambda model, entry: model.functions_of(entry),
     lambda model, entry: model.type_problems(entry),
     lambda model, entry: analyses_of(model).interpretations(entry),
     judgement_of,

@@ -221,24 +221,21 @@ class _Recheck:
         """Check entries, several at a time where there are processors; those on which a check crashes are left."""
         number = processes_for(len(indexes))
         if number == 1:
-            self._take_share(self._checked_share(indexes))
+            self._take_share(self._checked_share([indexes]))
             return
-        entries = self.model.entries
-        prepare(self.model, [entries[index] for index in indexes])
-        # what follows each other in the file has much in common
-        size = -(-len(indexes) // number)
-        shares = [indexes[first : first + size] for first in range(0, len(indexes), size)]
-        for data in shared_out(lambda share: msgpack.encode(self._checked_share(share)), shares):
+        prepare(self.model, [self.model.entries[index] for index in indexes])
+        for data in shared_out(lambda parts: msgpack.encode(self._checked_share(parts)), indexes, number):
             self._take_share(msgpack.decode(data, type=_Share))
 
-    def _checked_share(self, indexes: Sequence[int]) -> _Share:
+    def _checked_share(self, parts: Iterable[Sequence[int]]) -> _Share:
         model = self.model
-        work_out(model, [model.entries[index] for index in indexes])
         found = {}
-        for index in indexes:
-            raw, reads = model.recorded(self.checker.entry, model.entries[index])
-            if not raw.crashed:
-                found[index] = Found(raw.claims, reads)
+        for part in parts:
+            work_out(model, [model.entries[index] for index in part])
+            for index in part:
+                raw, reads = model.recorded(self.checker.entry, model.entries[index])
+                if not raw.crashed:
+                    found[index] = Found(raw.claims, reads)
         return _Share(found, model.indexed, list(model.facts.items()), model.entry_facts)
 
     def _take_share(self, share: _Share) -> None:

@@ -9,24 +9,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
-#: What no copy does for less: it takes some milliseconds.
+#: For fewer entries no copy is made: that takes some milliseconds.
 SHARE = 100
 #: With more processes little is gained: reading the file and joining the findings is done by one.
 MOST = 4
+#: Into so many parts work is divided, of which a process takes the next one when it is done with one.
+PARTS = 24
 
 T = TypeVar("T")
 
 
 def processes_for(count: int) -> int:
-    """Into how many processes so many entries are best divided, this one counted."""
+    """How many processes best check so many entries, this one counted."""
     if sys.platform != "linux" or count < 2 * SHARE:
         return 1
-    return max(min(len(os.sched_getaffinity(0)), count // SHARE, MOST), 1) if _is_alone() else 1
+    return min(len(os.sched_getaffinity(0)), count // SHARE, MOST) if _is_alone() else 1
 
 
 def _is_alone() -> bool:
@@ -37,35 +36,50 @@ def _is_alone() -> bool:
         return False
 
 
-def shared_out(work: Callable[[T], bytes], shares: Sequence[T]) -> Iterator[bytes]:
-    """What a function finds in each share: the first one is worked on here, the others in processes of their own.
+def shared_out(work: Callable[[Iterator[Sequence[T]]], bytes], items: Sequence[T], number: int) -> Iterator[bytes]:
+    """What so many processes find, this one and copies of it.
 
-    What a process does not finish, whatever the cause, is worked on here.
+    What a copy does not bring to its end, whatever the cause, is missing.
+
+    Args:
+        work: is given runs of items, which follow each other, and says what it found in them.
+        items: the items.
+        number: the number of processes.
     """
-    from multiprocessing import get_context
+    size = -(-len(items) // PARTS)
+    parts = [items[first : first + size] for first in range(0, len(items), size)]
+    # who is done with a part reads the number of the next one
+    numbers, written = os.pipe()
+    os.write(written, bytes(range(len(parts))))
+    os.close(written)
 
-    context = get_context("fork")
-    started = []
-    for share in shares[1:]:
-        here, there = context.Pipe(duplex=False)
-        process = context.Process(target=_work, args=(there, work, share), daemon=True)
-        process.start()
-        there.close()
-        started.append((process, here, share))
-    yield work(shares[0])
-    for process, here, share in started:
-        try:
-            found: bytes | None = here.recv_bytes()
-        except (EOFError, OSError):
-            found = None
-        here.close()
-        process.join()
-        yield found if found is not None else work(share)
+    def taken() -> Iterator[Sequence[T]]:
+        while part := os.read(numbers, 1):
+            yield parts[part[0]]
+
+    copies = [_copy(lambda: work(taken())) for _ in range(1, number)]
+    yield work(taken())
+    os.close(numbers)
+    for process, answers in copies:
+        with os.fdopen(answers, "rb") as file:
+            data = file.read()
+        _, status = os.waitpid(process, 0)
+        if status == 0:
+            yield data
 
 
-def _work(there: Connection, work: Callable[[T], bytes], share: T) -> None:
+def _copy(work: Callable[[], bytes]) -> tuple[int, int]:
+    """Begin some work in a copy of this process; its number, and the end of a pipe for what it finds."""
+    answers, written = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(written)
+        return process, answers
+    # a copy never returns: what it would go on with is not its business
     try:
-        there.send_bytes(work(share))
-    except BaseException:
-        # an interrupt is for the process that waits for this one, and what crashes here crashes there
+        with os.fdopen(written, "wb") as file:
+            file.write(work())
+        os._exit(0)
+    finally:
+        # an interrupt is for the first process, and what crashes here crashes there
         os._exit(1)
