@@ -13,13 +13,13 @@ from time import perf_counter
 from measuring import installed_files
 
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.completion import completions
+from derivlint.lsp.features.completions.completion import completions
+from derivlint.lsp.features.completions.signature import signature_help
 from derivlint.lsp.features.formatting import format_range
 from derivlint.lsp.features.hover import hover
 from derivlint.lsp.features.inlay import inlay_hints
 from derivlint.lsp.features.navigation import definition, highlights, references
 from derivlint.lsp.features.outline import document_symbols, folds, selections, workspace_symbols
-from derivlint.lsp.features.signature import signature_help
 from derivlint.lsp.features.tokens import semantic_tokens
 from derivlint.model import build_model
 from derivlint.project.settings import Settings

@@ -41,7 +41,7 @@ def main() -> None:
     gc.disable()
     try:
         from derivlint.cli.main import run
-        from derivlint.cli.terminal import watch_streams
+        from derivlint.cli.shared.terminal import watch_streams
 
         watch_streams()
         status = run(sys.argv[1:])

@@ -8,8 +8,8 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from derivlint.cli.help import COMMAND_GROUPS, OPTION_GROUPS, GroupedCommand, group_of
 from derivlint.cli.main import COMMANDS, cli
+from derivlint.cli.shared.help import COMMAND_GROUPS, OPTION_GROUPS, GroupedCommand, group_of
 from derivlint.project.provided import EXAMPLE
 from tests.cli.conftest import SIN, Run
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from derivlint.lsp.features.completion import completions
-from derivlint.lsp.features.context import decoded, writing_at
-from derivlint.lsp.features.formula_completion import resolve
-from derivlint.lsp.features.proposal import MOST
-from derivlint.lsp.features.signature import SignatureHelp, signature_help
+from derivlint.lsp.features.completions.completion import completions
+from derivlint.lsp.features.completions.context import decoded, writing_at
+from derivlint.lsp.features.completions.formula_completion import resolve
+from derivlint.lsp.features.completions.proposal import MOST
+from derivlint.lsp.features.completions.signature import SignatureHelp, signature_help
 from tests.lsp.feature_analysis import MUL, SORT, analysis_of
 
 ADDCMUL = "- name: addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor\n"

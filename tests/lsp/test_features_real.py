@@ -11,7 +11,8 @@ import pytest
 from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formula import Call, Member, Name, walk
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.completion import completions
+from derivlint.lsp.features.completions.completion import completions
+from derivlint.lsp.features.completions.signature import signature_help
 from derivlint.lsp.features.formatting import format_range
 from derivlint.lsp.features.headers import function_places
 from derivlint.lsp.features.hover import hover
@@ -20,7 +21,6 @@ from derivlint.lsp.features.locate import AtFormula, locate
 from derivlint.lsp.features.navigation import definition, highlights, references
 from derivlint.lsp.features.outline import document_symbols, folds, selections, workspace_symbols
 from derivlint.lsp.features.rename import prepare_rename
-from derivlint.lsp.features.signature import signature_help
 from derivlint.lsp.features.tokens import semantic_tokens
 from derivlint.lsp.features.variables import VariableKind, variable
 from derivlint.model import DerivativeFormula

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from derivlint.lsp.wire import MAX_LINE, is_running
+from derivlint.lsp.transport.wire import MAX_LINE, is_running
 
 PATIENCE = 60.0
 #: Codes of the protocol.

@@ -11,7 +11,7 @@ from lsprotocol import types
 from derivlint.lsp.code_actions import edited, smallest_edit, wants
 from derivlint.lsp.documents import OpenDocument, path_of, uri_of
 from derivlint.lsp.entry_actions import yaml_value
-from derivlint.lsp.positions import UTF8, UTF16, UTF32, Positions, characters, preferred_encoding, units
+from derivlint.lsp.transport.positions import UTF8, UTF16, UTF32, Positions, characters, preferred_encoding, units
 from derivlint.lsp.view import View
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Scalar, read_yaml

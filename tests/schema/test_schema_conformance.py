@@ -58,7 +58,7 @@ def test_same_functions_in_the_same_order(natives: NativeFunctions, reference: l
 
 
 def test_every_schema_prints_back_and_is_read_without_the_grammar(natives: NativeFunctions) -> None:
-    from derivlint.schema.parser import _parse_canonical
+    from derivlint.schema.syntax.parser import _parse_canonical
 
     for function in natives.functions:
         schema = _parse_canonical(str(function.schema))
@@ -68,7 +68,7 @@ def test_every_schema_prints_back_and_is_read_without_the_grammar(natives: Nativ
 
 
 def test_the_grammar_reads_every_schema_in_the_same_way(natives: NativeFunctions) -> None:
-    from derivlint.schema.grammar_parser import parse_with_grammar
+    from derivlint.schema.syntax.grammar_parser import parse_with_grammar
 
     for function in natives.functions[::7]:
         text = str(function.schema)

@@ -21,8 +21,8 @@ from derivlint.schema import (
     parse_schema,
     parse_type,
 )
-from derivlint.schema.grammar_parser import parse_with_grammar
-from derivlint.schema.parser import MAX_LENGTH, is_canonical
+from derivlint.schema.syntax.grammar_parser import parse_with_grammar
+from derivlint.schema.syntax.parser import MAX_LENGTH, is_canonical
 from derivlint.source import Span
 
 pytestmark = pytest.mark.long

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from derivlint.cli.terminal import write
+from derivlint.cli.shared.terminal import write
 from derivlint.lint.wording import counted
 from derivlint.project.caching.cleaning import clean as clean_cache
 from derivlint.source import visible

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from derivlint.cli.terminal import write
+from derivlint.cli.shared.terminal import write
 
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "derivlint"

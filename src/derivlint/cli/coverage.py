@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from derivlint.cli import completing
-from derivlint.cli.help import GroupedCommand
-from derivlint.cli.loading import load_models
-from derivlint.cli.options import rule_names, source_options
-from derivlint.cli.terminal import wants_color, write, write_json, write_lines, write_names
+from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.loading import load_models
+from derivlint.cli.shared.options import rule_names, source_options
+from derivlint.cli.shared.terminal import wants_color, write, write_json, write_lines, write_names
 from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.help import GroupedCommand
-from derivlint.cli.loading import load_model
-from derivlint.cli.options import rule_names, source_options
-from derivlint.cli.terminal import write
+from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.loading import load_model
+from derivlint.cli.shared.options import rule_names, source_options
+from derivlint.cli.shared.terminal import write
 from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import click
 
-from derivlint.cli.terminal import take_wire
+from derivlint.cli.shared.terminal import take_wire
 from derivlint.project.errors import InputError
 from derivlint.source import visible_line, visible_page
 

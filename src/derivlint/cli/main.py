@@ -9,8 +9,8 @@ from importlib import import_module
 import click
 
 from derivlint import __version__, version_text
-from derivlint.cli.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, tell
-from derivlint.cli.terminal import tell_traceback, tell_usage, unwritten
+from derivlint.cli.shared.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, tell
+from derivlint.cli.shared.terminal import tell_traceback, tell_usage, unwritten
 from derivlint.project.errors import InputError
 from derivlint.project.untrusted import VARIABLE, asked_for
 
@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in groups."""
-        from derivlint.cli.help import format_commands
+        from derivlint.cli.shared.help import format_commands
 
         format_commands(self, ctx, formatter)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from derivlint.cli.help import GroupedCommand
-from derivlint.cli.loading import load_models
-from derivlint.cli.options import source_options
-from derivlint.cli.terminal import write_json
+from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.loading import load_models
+from derivlint.cli.shared.options import source_options
+from derivlint.cli.shared.terminal import write_json
 
 
 @click.command(cls=GroupedCommand, short_help="Print the model of a derivatives file as JSON.")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from derivlint.cli.configured import Configured, StandIn, configured
-from derivlint.cli.exits import CLEAN, FINDINGS
-from derivlint.cli.help import GroupedCommand
-from derivlint.cli.options import operator_options, settings_options
-from derivlint.cli.terminal import wants_color, write, write_json, write_lines
+from derivlint.cli.shared.configured import Configured, StandIn, configured
+from derivlint.cli.shared.exits import CLEAN, FINDINGS
+from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.options import operator_options, settings_options
+from derivlint.cli.shared.terminal import wants_color, write, write_json, write_lines
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import read_source
 from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for

@@ -9,8 +9,8 @@ import shutil
 import click
 
 from derivlint.cli import completing
-from derivlint.cli.exits import tell
-from derivlint.cli.terminal import is_terminal, wants_color, write, write_json, write_rendered
+from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.terminal import is_terminal, wants_color, write, write_json, write_rendered
 from derivlint.formats.rule_metadata import rule_metadata
 from derivlint.formats.rule_page import rule_document, rule_facts, rule_lines, rule_page
 from derivlint.project.errors import InputError

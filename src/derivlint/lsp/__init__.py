@@ -2,5 +2,5 @@
 
 Begin with :mod:`derivlint.lsp.server` (requests) and :mod:`derivlint.lsp.session` (open files and their checks).
 ``analysis`` is what is known about one text; ``features`` are functions of an analysis and a place, without protocol;
-``edge`` and ``positions`` convert between them.
+``edge`` converts between them, and ``transport`` is the protocol itself.
 """

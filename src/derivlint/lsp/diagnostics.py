@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from derivlint.formats.links import rule_url
 from derivlint.lint import Diagnostic, Related, Severity
 from derivlint.lsp.documents import uri_of
-from derivlint.lsp.positions import Positions
+from derivlint.lsp.transport.positions import Positions
 from derivlint.source import SourceFile, Span
 
 SOURCE = "derivlint"

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
-from derivlint.lsp.positions import Positions
+from derivlint.lsp.transport.positions import Positions
 from derivlint.source import SourceFile
 
 _SURROGATES = re.compile("[\ud800-\udfff]")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from lsprotocol import types
 
 from derivlint.lint import TextEdit
-from derivlint.lsp.capabilities import Client
 from derivlint.lsp.checker import CheckedDocument
 from derivlint.lsp.documents import uri_of
 from derivlint.lsp.features.place import FilePlace
-from derivlint.lsp.positions import Positions
+from derivlint.lsp.transport.capabilities import Client
+from derivlint.lsp.transport.positions import Positions
 from derivlint.lsp.view import View
 from derivlint.source import Span
 

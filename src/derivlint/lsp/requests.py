@@ -10,18 +10,16 @@ from msgspec import Struct
 
 from derivlint.lsp.edge import Edge
 from derivlint.lsp.features import (
-    completion,
     formatting,
-    formula_completion,
     generated,
     hover,
     inlay,
     navigation,
     outline,
     rename,
-    signature,
     tokens,
 )
+from derivlint.lsp.features.completions import completion, formula_completion, signature
 from derivlint.source import Span
 
 #: The command of editors that show what an entry becomes; its arguments are the file and the operator.

@@ -14,12 +14,10 @@ from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInva
 from pygls.lsp.server import LanguageServer
 
 from derivlint import __version__
-from derivlint.lsp.capabilities import Client
 from derivlint.lsp.checker import CheckedDocument
 from derivlint.lsp.code_actions import FIX_ALL, KINDS, Action, actions, fixed
 from derivlint.lsp.diagnostics import SOURCE, Renderer, cannot_check
 from derivlint.lsp.edge import Edge
-from derivlint.lsp.protocol import Protocol
 from derivlint.lsp.requests import (
     GENERATED_CODE,
     REQUESTS,
@@ -30,7 +28,9 @@ from derivlint.lsp.requests import (
     workspace_symbols,
 )
 from derivlint.lsp.session import OpenFile, Outcome, Session
-from derivlint.lsp.wire import watch_process
+from derivlint.lsp.transport.capabilities import Client
+from derivlint.lsp.transport.protocol import Protocol
+from derivlint.lsp.transport.wire import watch_process
 from derivlint.lsp.workspace import WATCHED, Projects
 from derivlint.source import Span
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.schema.names import OperatorName
 from derivlint.schema.native_function import NativeFunction
 from derivlint.schema.natives import NativeFunctions
+from derivlint.schema.syntax.names import OperatorName
 
 
 class FunctionFacts(Struct, frozen=True):

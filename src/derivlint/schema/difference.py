@@ -10,9 +10,9 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.schema.arguments import Argument, Return, annotated
-from derivlint.schema.function_schema import FunctionSchema
 from derivlint.schema.native_function import NativeFunction
+from derivlint.schema.syntax.arguments import Argument, Return, annotated
+from derivlint.schema.syntax.function_schema import FunctionSchema
 from derivlint.source import Span
 
 

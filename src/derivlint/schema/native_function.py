@@ -11,9 +11,9 @@ from derivlint.schema.dispatch import (
     COMPOSITE_IMPLICIT,
     COMPOSITE_IMPLICIT_NESTED,
 )
-from derivlint.schema.function_schema import FunctionSchema
-from derivlint.schema.names import OperatorName
-from derivlint.schema.parser import is_canonical, parse_schema
+from derivlint.schema.syntax.function_schema import FunctionSchema
+from derivlint.schema.syntax.names import OperatorName
+from derivlint.schema.syntax.parser import is_canonical, parse_schema
 from derivlint.source import Span
 from derivlint.source.lazy import cached_property
 

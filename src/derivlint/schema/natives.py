@@ -7,9 +7,9 @@ from copy import copy
 from typing import Any, NamedTuple
 
 from derivlint.schema.families import Family, ViewGroup
-from derivlint.schema.function_schema import view_base
-from derivlint.schema.names import FOREACH_PREFIX, OperatorName
 from derivlint.schema.native_function import NativeFunction
+from derivlint.schema.syntax.function_schema import view_base
+from derivlint.schema.syntax.names import FOREACH_PREFIX, OperatorName
 from derivlint.source import SourceFile, Span
 from derivlint.source.lazy import cached_property
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from derivlint.schema.arguments import Annotation, Argument, Return
-from derivlint.schema.function_schema import FunctionSchema, SchemaKind
-from derivlint.schema.names import OperatorName
 from derivlint.schema.native_function import NativeFunction, from_schema
-from derivlint.schema.types import TENSOR
+from derivlint.schema.syntax.arguments import Annotation, Argument, Return
+from derivlint.schema.syntax.function_schema import FunctionSchema, SchemaKind
+from derivlint.schema.syntax.names import OperatorName
+from derivlint.schema.syntax.types import TENSOR
 
 #: polygamma_ cannot be paired with polygamma, whose ``n`` comes before ``self``.
 UNPAIRED_INPLACE = frozenset({"polygamma_"})

@@ -11,11 +11,11 @@ import click
 from derivlint.cli.checking.fix_options import FixOptions, fix_options
 from derivlint.cli.checking.suppression_options import SuppressionOptions, suppression_options
 from derivlint.cli.checking.watch_option import watch_option
-from derivlint.cli.configured import StandIn, configured, settings_lines
-from derivlint.cli.exits import tell
-from derivlint.cli.options import settings_options, show_options, source_options
-from derivlint.cli.output import CheckCommand, OutputOptions, output_options
-from derivlint.cli.terminal import show_progress, write_names
+from derivlint.cli.shared.configured import StandIn, configured, settings_lines
+from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.options import settings_options, show_options, source_options
+from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
+from derivlint.cli.shared.terminal import show_progress, write_names
 from derivlint.project.arguments import LIST_MARK
 from derivlint.project.errors import InputError
 from derivlint.project.settings import SettingsOfFiles

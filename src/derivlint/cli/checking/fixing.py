@@ -11,8 +11,8 @@ import click
 from msgspec.structs import replace
 
 from derivlint.cli.checking.fix_options import FixOptions
-from derivlint.cli.exits import CLEAN, FINDINGS, tell
-from derivlint.cli.terminal import results_to_stderr, write_exactly
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
 from derivlint.formats import Report
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.engine.kept import Kept

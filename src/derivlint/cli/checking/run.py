@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from derivlint.cli.exits import (
+from derivlint.cli.shared.exits import (
     CLEAN,
     FINDINGS,
     INTERNAL,
@@ -19,7 +19,7 @@ from derivlint.cli.exits import (
     internal_error,
     tell,
 )
-from derivlint.cli.terminal import show_progress
+from derivlint.cli.shared.terminal import show_progress
 from derivlint.formats import Report
 from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Severity
 from derivlint.lint.wording import counted, did_you_mean

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from derivlint.cli.checking.suppression_options import SuppressionOptions
-from derivlint.cli.exits import CLEAN, FINDINGS, tell
-from derivlint.cli.terminal import results_to_stderr, write_exactly
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN

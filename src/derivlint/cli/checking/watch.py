@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 import click
 
-from derivlint.cli.exits import tell
-from derivlint.cli.terminal import clear_terminal
+from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.terminal import clear_terminal
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN

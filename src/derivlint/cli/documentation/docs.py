@@ -9,9 +9,9 @@ import click
 from derivlint.cli.documentation.doc_blocks import fill
 from derivlint.cli.documentation.doc_blocks import pages as handwritten
 from derivlint.cli.documentation.doc_pictures import PICTURE, picture
-from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.maintenance.index import write_atomically
-from derivlint.cli.terminal import write
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.terminal import write
 from derivlint.formats.rule_page import rule_page, rule_tables
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError

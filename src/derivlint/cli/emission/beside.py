@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from derivlint.cli.exits import tell
-from derivlint.cli.loading import Loaded
+from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.loading import Loaded
 from derivlint.emit.selection import ATEN
 from derivlint.lint.wording import quoted_list
 from derivlint.project.files import folder_of

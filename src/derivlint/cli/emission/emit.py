@@ -13,9 +13,9 @@ import click
 
 from derivlint.cli.emission.beside import headers_beside, own_release
 from derivlint.cli.emission.emit_python import python
-from derivlint.cli.exits import CLEAN, FINDINGS, tell
-from derivlint.cli.help import GroupedCommand
-from derivlint.cli.loading import (
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.loading import (
     known_operators,
     load_model,
     print_findings,
@@ -24,8 +24,8 @@ from derivlint.cli.loading import (
     require_destination,
     with_all_declared,
 )
-from derivlint.cli.options import EXISTING, emission_options, source_options
-from derivlint.cli.terminal import show_progress, write
+from derivlint.cli.shared.options import EXISTING, emission_options, source_options
+from derivlint.cli.shared.terminal import show_progress, write
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.errors import InputError
 from derivlint.project.untrusted import VARIABLE, asked_for

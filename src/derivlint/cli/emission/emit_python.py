@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derivlint.cli.emission.beside import modules_beside, own_release
-from derivlint.cli.exits import CLEAN, FINDINGS, tell
-from derivlint.cli.help import GroupedCommand
-from derivlint.cli.loading import known_operators, load_model, refuse_errors, require_all, require_destination
-from derivlint.cli.options import emission_options, source_options
-from derivlint.cli.terminal import write
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.loading import known_operators, load_model, refuse_errors, require_all, require_destination
+from derivlint.cli.shared.options import emission_options, source_options
+from derivlint.cli.shared.terminal import write
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.untrusted import asked_for

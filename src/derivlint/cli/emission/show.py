@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derivlint.cli import completing
-from derivlint.cli.exits import tell
-from derivlint.cli.help import GroupedCommand
-from derivlint.cli.loading import known_operators, load_model
-from derivlint.cli.options import source_options
-from derivlint.cli.terminal import write
+from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.loading import known_operators, load_model
+from derivlint.cli.shared.options import source_options
+from derivlint.cli.shared.terminal import write
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:

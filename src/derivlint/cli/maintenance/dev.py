@@ -14,7 +14,7 @@ from derivlint import __version__
 from derivlint.cli.documentation.docs import docs
 from derivlint.cli.maintenance.index import shipped, write_atomically
 from derivlint.cli.maintenance.release import release
-from derivlint.cli.terminal import write
+from derivlint.cli.shared.terminal import write
 from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
 from derivlint.lint.groups import GROUPS, Group
 from derivlint.lint.wording import quoted

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derivlint.cli.checking.run import toolchain_named
-from derivlint.cli.options import EXISTING
-from derivlint.cli.terminal import show_progress, tell, write, write_names
+from derivlint.cli.shared.options import EXISTING
+from derivlint.cli.shared.terminal import show_progress, tell, write, write_names
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.operators.errors import BundleError, SourceProblem
 from derivlint.project.errors import InputError

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from derivlint.cli.maintenance.index import described, torch_source, write_atomically
-from derivlint.cli.terminal import write, write_names
+from derivlint.cli.shared.terminal import write, write_names
 from derivlint.lint.wording import counted
 from derivlint.model import Model, build_model
 from derivlint.operators.errors import BundleError, SourceProblem

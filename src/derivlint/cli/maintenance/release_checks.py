@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from derivlint.cli.terminal import show_progress
+from derivlint.cli.shared.terminal import show_progress
 from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, find_toolchain, first_error, run
 from derivlint.emit.emission import emission
 from derivlint.emit.release import UnsupportedRelease

@@ -9,12 +9,12 @@ import click
 from msgspec.structs import replace
 
 from derivlint.cli import completing
-from derivlint.cli.configured import StandIn, configured
-from derivlint.cli.exits import INTERRUPTED
-from derivlint.cli.loading import load_model
-from derivlint.cli.options import EXISTING, rule_names, source_options
-from derivlint.cli.output import CheckCommand, OutputOptions, output_options
-from derivlint.cli.terminal import show_progress
+from derivlint.cli.shared.configured import StandIn, configured
+from derivlint.cli.shared.exits import INTERRUPTED
+from derivlint.cli.shared.loading import load_model
+from derivlint.cli.shared.options import EXISTING, rule_names, source_options
+from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
+from derivlint.cli.shared.terminal import show_progress
 from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 from derivlint.project.operators import INSTALLED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from derivlint.cli.loading import Loaded
+from derivlint.cli.shared.loading import Loaded
 from derivlint.emit.emission import Helpers
 from derivlint.emit.files import FilesError
 from derivlint.lint.changes import changed_entries

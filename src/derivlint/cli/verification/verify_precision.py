@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from derivlint.cli.exits import CLEAN, tell
-from derivlint.cli.output import OutputOptions
-from derivlint.cli.terminal import write, write_json
+from derivlint.cli.shared.exits import CLEAN, tell
+from derivlint.cli.shared.output import OutputOptions
+from derivlint.cli.shared.terminal import write, write_json
 from derivlint.lint.wording import counted
 from derivlint.verify.outcome import RunOutcome
 

@@ -20,7 +20,7 @@ from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, KeyName, Model
 from derivlint.model.entry import Expression
 from derivlint.schema import Argument, FunctionSchema, SchemaError, parse_schema
-from derivlint.schema.arguments import Return
+from derivlint.schema.syntax.arguments import Return
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping, Pair, Scalar
 from derivlint.yaml_reader import YamlNode as YamlNode

@@ -26,7 +26,7 @@ from derivlint.lsp.features.variables import Variable, variable
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.generated.gradients import GRAD_INPUT_MASK, GRADS, integer
 from derivlint.schema import Argument, NativeFunction
-from derivlint.schema.arguments import Return
+from derivlint.schema.syntax.arguments import Return
 from derivlint.source import Span
 
 # ---- definitions

@@ -12,7 +12,7 @@ from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NA
 from derivlint.model.resolve import EntryFunction, Output
 from derivlint.model.scope import ORIGINAL_SELF, RETAIN_VARIABLES
 from derivlint.schema import Argument
-from derivlint.schema.arguments import Return
+from derivlint.schema.syntax.arguments import Return
 
 
 class VariableKind(Enum):

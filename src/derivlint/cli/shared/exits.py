@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from derivlint.cli.terminal import tell
+from derivlint.cli.shared.terminal import tell
 
 __all__ = [
     "CLEAN",

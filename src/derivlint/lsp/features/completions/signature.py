@@ -7,9 +7,9 @@ from msgspec import Struct
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.formula import Member, Name
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.context import writing_at
+from derivlint.lsp.features.completions.context import writing_at
+from derivlint.lsp.features.completions.probe import OpenCall, open_call, probe
 from derivlint.lsp.features.facts import functions_named, methods_of
-from derivlint.lsp.features.probe import OpenCall, open_call, probe
 
 
 class CallSignature(Struct, frozen=True):

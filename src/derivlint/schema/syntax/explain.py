@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from derivlint.schema.errors import SchemaError, quoted
-from derivlint.schema.types import KNOWN_BASE_TYPES
+from derivlint.schema.syntax.errors import SchemaError, quoted
+from derivlint.schema.syntax.types import KNOWN_BASE_TYPES
 
 SHAPE = "a schema reads: name.overload(Type argument=default, *, Type keyword) -> ReturnType"
 

@@ -11,7 +11,7 @@ from derivlint.formula import Token, tokens
 from derivlint.formula.parsing.angles import mark_angles
 from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.context import Writing, WrittenPair, decoded
+from derivlint.lsp.features.completions.context import Writing, WrittenPair, decoded
 from derivlint.lsp.features.facts import FormulaFacts
 from derivlint.model import DerivativeFormula, Entry, Model, build_model
 from derivlint.model.read import NAME, OUTPUT_DIFFERENTIABILITY

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.schema.arguments import Argument, Arguments, Return
-from derivlint.schema.names import OperatorName
+from derivlint.schema.syntax.arguments import Argument, Arguments, Return
+from derivlint.schema.syntax.names import OperatorName
 from derivlint.source import Span
 from derivlint.source.choices import Choice
 from derivlint.source.lazy import cached_property

@@ -7,12 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from derivlint.grammar import grammar_text
-from derivlint.schema.arguments import Annotation, Argument, Arguments, Return
-from derivlint.schema.errors import SchemaError, quoted
-from derivlint.schema.explain import explain
-from derivlint.schema.function_schema import FunctionSchema
-from derivlint.schema.names import OperatorName
-from derivlint.schema.types import MAX_SUFFIXES, Type, parse_type
+from derivlint.schema.syntax.arguments import Annotation, Argument, Arguments, Return
+from derivlint.schema.syntax.errors import SchemaError, quoted
+from derivlint.schema.syntax.explain import explain
+from derivlint.schema.syntax.function_schema import FunctionSchema
+from derivlint.schema.syntax.names import OperatorName
+from derivlint.schema.syntax.types import MAX_SUFFIXES, Type, parse_type
 from derivlint.source import Span
 
 if TYPE_CHECKING:

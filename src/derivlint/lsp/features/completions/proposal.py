@@ -22,7 +22,8 @@ class Completion(Struct, frozen=True):
         sort: what proposals are sorted by.
         documentation: still more, as Markdown.
         deprecated: whether it is deprecated.
-        data: what :func:`~derivlint.lsp.features.formula_completion.resolve` makes the documentation of; else empty.
+        data: what :func:`~derivlint.lsp.features.completions.formula_completion.resolve` makes the documentation of;
+            else empty.
     """
 
     label: str

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from derivlint.schema.types import BaseType, OptionalType, Type
+from derivlint.schema.syntax.types import BaseType, OptionalType, Type
 from derivlint.source import Span
 from derivlint.source.comparison import Compared
 from derivlint.source.lazy import cached_property

@@ -11,11 +11,11 @@ import re
 from functools import lru_cache
 from typing import TypeAlias, cast
 
-from derivlint.schema.arguments import Annotation, Argument, Arguments, Return
-from derivlint.schema.errors import SchemaError
-from derivlint.schema.function_schema import FunctionSchema
-from derivlint.schema.names import OperatorName
-from derivlint.schema.types import parse_type
+from derivlint.schema.syntax.arguments import Annotation, Argument, Arguments, Return
+from derivlint.schema.syntax.errors import SchemaError
+from derivlint.schema.syntax.function_schema import FunctionSchema
+from derivlint.schema.syntax.names import OperatorName
+from derivlint.schema.syntax.types import parse_type
 from derivlint.source import Span
 
 _OPERATOR = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?", re.ASCII)
@@ -50,7 +50,7 @@ def parse_schema(text: str) -> FunctionSchema:
     schema = _parse_canonical(text)
     if schema is None:
         # The grammar, and Lark itself, are only loaded when they are needed.
-        from derivlint.schema.grammar_parser import parse_with_grammar
+        from derivlint.schema.syntax.grammar_parser import parse_with_grammar
 
         schema = parse_with_grammar(text)
     return schema

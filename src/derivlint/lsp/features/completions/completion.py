@@ -7,10 +7,10 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.context import Writing, rule_being_written, writing_at
-from derivlint.lsp.features.formula_completion import formula_completions
-from derivlint.lsp.features.probe import function_being_written
-from derivlint.lsp.features.proposal import MOST, Completion, Completions
+from derivlint.lsp.features.completions.context import Writing, rule_being_written, writing_at
+from derivlint.lsp.features.completions.formula_completion import formula_completions
+from derivlint.lsp.features.completions.probe import function_being_written
+from derivlint.lsp.features.completions.proposal import MOST, Completion, Completions
 from derivlint.model.read import DEFAULT, DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.model.resolve import EntryFunction
 from derivlint.schema import NativeFunction, NativeFunctions

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cli.exits import tell
-from derivlint.cli.terminal import automated
+from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.terminal import automated
 from derivlint.project.arguments import with_lists
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import STDIN, derivatives_files, folder_of

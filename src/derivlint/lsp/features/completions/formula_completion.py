@@ -13,11 +13,11 @@ from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import resolve_namespace
 from derivlint.cpp.naming import NAMESPACES
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.context import Writing
+from derivlint.lsp.features.completions.context import Writing
+from derivlint.lsp.features.completions.probe import Fragment, Probe, fragment, probe, type_of
+from derivlint.lsp.features.completions.proposal import MOST, Completion
 from derivlint.lsp.features.describe import signatures_text
 from derivlint.lsp.features.facts import accessed, operator_name
-from derivlint.lsp.features.probe import Fragment, Probe, fragment, probe, type_of
-from derivlint.lsp.features.proposal import MOST, Completion
 from derivlint.lsp.features.variables import VariableKind, variable
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT

@@ -11,8 +11,8 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cli.configured import Configured, configured
-from derivlint.cli.exits import FINDINGS, tell
+from derivlint.cli.shared.configured import Configured, configured
+from derivlint.cli.shared.exits import FINDINGS, tell
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
@@ -183,7 +183,7 @@ def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnosti
 
 def print_findings(model: Model, found: list[Diagnostic], color: str) -> None:
     """Print diagnostics of a file as ``derivlint check`` does."""
-    from derivlint.cli.terminal import terminal_width, wants_color, write_lines
+    from derivlint.cli.shared.terminal import terminal_width, wants_color, write_lines
     from derivlint.formats import Report
     from derivlint.formats.text import render_text
 

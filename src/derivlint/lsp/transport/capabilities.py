@@ -9,7 +9,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from derivlint.lsp.documents import uri_of
-from derivlint.lsp.positions import preferred_encoding
+from derivlint.lsp.transport.positions import preferred_encoding
 
 #: How editors call themselves whose extension of derivlint has the command that shows the C++ of an entry.
 VS_CODE = "Visual Studio Code"

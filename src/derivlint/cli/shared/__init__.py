@@ -1,0 +1,1 @@
+"""What the commands share: options and their settings, what is printed, and exit statuses."""

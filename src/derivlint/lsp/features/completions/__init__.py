@@ -1,0 +1,1 @@
+"""What helps while someone types: completion, and the signature of a call."""

@@ -1,0 +1,1 @@
+"""Operator schemas as text and as objects."""
