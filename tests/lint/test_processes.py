@@ -10,7 +10,7 @@ import pytest
 
 from derivlint.lint.engine import processes
 
-#: Checks a file by one process, then by three, of which two may be killed.
+#: Checks a file by one process, then by three; two of them may be killed.
 PROGRAM = """
 import os, sys
 from functools import partial

@@ -3,8 +3,8 @@
 Begin with :mod:`derivlint.schema.natives`: ``NativeFunctions`` parses schemas on demand. ``index`` is the operator
 index that is shipped; ``difference`` explains how two schemas differ.
 
-    syntax   schemas as text and as objects; ``parser`` reads canonical ones with one pattern per argument and everything
-             else with ``grammar/schema.lark``
+    syntax   schemas as text and as objects; ``parser`` reads canonical ones with one pattern per argument, and
+             everything else with ``grammar/schema.lark``
 """
 
 from derivlint.schema.describe import FunctionFacts, OperatorFacts, describe_operator

@@ -194,7 +194,7 @@ def _common(limit: int, is_same: Callable[[int, int], bool]) -> int:
 
 
 def read_pieces(source: SourceFile, before: Cut, flawed: Collection[int]) -> Pieces | None:
-    """The pieces of a text, of which those that an earlier text had are not read; None where it has to be read whole.
+    """The pieces of a text; those of an earlier text are not read again. None where it has to be read as a whole.
 
     Args:
         source: the text.

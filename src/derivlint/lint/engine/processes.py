@@ -15,7 +15,7 @@ from typing import TypeVar
 SHARE = 100
 #: With more processes little is gained: reading the file and joining the findings is done by one.
 MOST = 4
-#: Into so many parts work is divided, of which a process takes the next one when it is done with one.
+#: Into so many parts work is divided; a process that is done with one takes the next.
 PARTS = 24
 
 T = TypeVar("T")
