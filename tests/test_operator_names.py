@@ -1,13 +1,14 @@
 """What is known of operators and helpers by their names is in the operator book: other code does not name them.
 
 What counts is a string that is the whole name of an operator or helper of a bundled release, or has it among its words
-where it is split into words. Documentation, and the cases that rules are tested with, are aside; and so is the name in
-``builder.call("mul", ...)``, which adds a call of that operator to a graph.
+where it is split into words, or is made of such names for the most part. Documentation, and the cases that rules are
+tested with, are aside; so is the name in ``builder.call("mul", ...)``, which adds a call of that operator to a graph.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -115,6 +116,13 @@ def literals(tree: ast.Module) -> Iterator[str]:
                     yield from each.value.split()
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in aside:
             yield node.value.rpartition("::")[2]
+            yield from table(node.value)
+
+
+def table(text: str) -> list[str]:
+    """The names in a text that is a table of names, with numbers or other words between them; none in a sentence."""
+    found = [word for word in re.split(r"[\s:,;|=()\[\]]+", text) if word and not word.isdigit()]
+    return found if (count := sum(map(named, found))) > 3 and 2 * count > len(found) else []
 
 
 def documentation(tree: ast.Module) -> Iterator[ast.AST]:
@@ -204,6 +212,10 @@ def test_a_name_is_found_however_it_is_written() -> None:
             return builder.call("relu", ["mul_backward", "relu_out"]) if "add.Tensor" else "is relu"
         VALID = (f"- name: {CASE}", "relu")
         CASE = "relu"
+        D = table("sort:1 topk:1,0 argmax:0 mode:1")
+        E = "the sum of what they take"
     """
     tree = ast.parse("\n".join(line[8:] for line in text.splitlines()))
-    assert sorted(filter(named, literals(tree))) == ["add.Tensor", "relu", "relu_", "relu_out"]
+    assert sorted(filter(named, literals(tree))) == [
+        *("add.Tensor", "argmax", "mode", "relu", "relu_", "relu_out", "sort", "topk"),
+    ]

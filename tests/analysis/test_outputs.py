@@ -1,4 +1,4 @@
-"""The dtypes of outputs that the tables state, against the operators themselves; and what follows for entries."""
+"""The dtypes of outputs that the book states, against the operators themselves; and what follows for entries."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ import torch as torch_package
 
 from derivlint.analysis.outputs import (
     BOOLEAN,
-    BOOLEAN_OUTPUTS,
     COMPUTE_IN_DTYPE,
     INTEGRAL,
     INTEGRAL_NAMES,
-    INTEGRAL_OUTPUTS,
     differentiable_discrete_outputs,
     discrete_kind,
     has_unconditional_dtype,
 )
 from derivlint.model import build_model
+from derivlint.operators import Book
 from derivlint.schema import NativeFunctions, SchemaKind
 from derivlint.source import SourceFile
+
+BOOLEAN_OUTPUTS, INTEGRAL_OUTPUTS = Book.by_hand("boolean-output"), Book.by_hand("integral-output")
 
 #: Operators are looked up by their names, and called with whatever they take.
 torch: Any = torch_package
 
-#: One call of each operator in the tables that runs on the CPU, in terms of ``x``, a matrix of floats, ``i``, a tensor
+#: One call of each operator in the book that runs on the CPU, in terms of ``x``, a matrix of floats, ``i``, a tensor
 #: of integers, ``image`` and ``volume``.
 CALLS = """
     all(x) any(x) eq(x,x) ge(x,x) gt(x,x) le(x,x) lt(x,x) ne(x,x) isclose(x,x) isfinite(x) isin(x,x) isinf(x) isnan(x)
@@ -46,7 +47,7 @@ CALLS = """
     linalg_cholesky_ex(x) linalg_inv_ex(x) linalg_ldl_factor_ex(x) linalg_lstsq(x,x) linalg_lu_factor_ex(x)
     _lu_with_info(x)
 """
-#: Operators in the tables that need a GPU, an observer or another build, or take integers only.
+#: Operators in the book that need a GPU, an observer or another build, or take integers only.
 NOT_CALLED = {
     "_batch_norm_with_update",
     "_cudnn_rnn",
@@ -92,15 +93,9 @@ def kinds(outputs: Any) -> list[str | None]:
 
 
 def stated(name: str, count: int) -> list[str | None]:
-    """The same as the tables state it."""
-    return [
-        BOOLEAN
-        if index in BOOLEAN_OUTPUTS.get(name, ())
-        else INTEGRAL
-        if index in INTEGRAL_OUTPUTS.get(name, ())
-        else None
-        for index in range(count)
-    ]
+    """The same as the book states it."""
+    outputs = [f"{name}({index})" for index in range(count)]
+    return [BOOLEAN if each in BOOLEAN_OUTPUTS else INTEGRAL if each in INTEGRAL_OUTPUTS else None for each in outputs]
 
 
 # torch warns of prototypes and of deprecated operators, which are called here like all others
@@ -116,13 +111,13 @@ def test_the_outputs_of_an_operator_are_of_the_stated_kinds(call: str) -> None:
 def test_every_operator_of_the_tables_is_called_or_excused() -> None:
     called = {call.partition("(")[0] for call in CALLS.split()}
     assert called.isdisjoint(NOT_CALLED)
-    assert called | NOT_CALLED == BOOLEAN_OUTPUTS.keys() | INTEGRAL_OUTPUTS.keys()
+    assert called | NOT_CALLED == {each.partition("(")[0] for each in BOOLEAN_OUTPUTS | INTEGRAL_OUTPUTS}
 
 
 # torch warns of prototypes and of deprecated operators, which are called here like all others
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_operators_of_one_tensor_have_no_other_discrete_outputs(installed_natives: NativeFunctions) -> None:
-    """Every operator of the file that takes one tensor and nothing else: what is not in the tables is continuous."""
+    """Every operator of the file that takes one tensor and nothing else: what is not in the book is continuous."""
     x = variables()["x"]
     compared, wrong = [], []
     for function in installed_natives.functions:
@@ -198,7 +193,7 @@ def test_a_return_is_integral_by_its_name(installed_natives: NativeFunctions) ->
             if item.name in INTEGRAL_NAMES:
                 seen.add(item.name)
                 assert discrete_kind(function, index) == INTEGRAL
-                assert index not in BOOLEAN_OUTPUTS.get(function.name.base, ())
+                assert f"{function.name.base}({index})" not in BOOLEAN_OUTPUTS
     assert INTEGRAL_NAMES - seen == set()
 
 
