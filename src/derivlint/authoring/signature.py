@@ -6,14 +6,10 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
+from derivlint.analysis.dependence.arguments import is_discrete
 from derivlint.cpp import argument_type
 from derivlint.project.errors import InputError
 from derivlint.schema import Argument, FunctionSchema, SchemaError, SchemaKind, parse_schema
-
-#: Arguments and outputs that are integers or masks in every operator that has some of this name.
-INTEGRAL_NAMES = frozenset(
-    {"condition", "counts", "index", "indices", "info", "inverse_indices", "mask", "offsets", "pivots"}
-)
 
 
 class OperatorSignature(Struct, frozen=True):
@@ -84,7 +80,7 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Operato
     for name in non_differentiable:
         if name not in known:
             raise InputError(f'"{schema.name}" has no argument or output "{name}"')
-    without = INTEGRAL_NAMES.union(non_differentiable)
+    without = {name for name in known if name in non_differentiable or is_discrete(name)}
     tensors = [argument for argument in arguments if argument.type.is_tensor_like]
     returned = zip(schema.returns, names, strict=True)
     outputs = tuple(item.type.is_tensor_like and name not in without for item, name in returned)

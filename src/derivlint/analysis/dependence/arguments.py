@@ -33,7 +33,7 @@ DISCRETE = words("""
     index indices mask condition offsets offset2bag bag_size maximum_indices pivots LU_pivots lengths input_lengths
     target_lengths targets compressed_indices plain_indices crow_indices col_indices ccol_indices row_indices
     dropout_state rng_state philox_seed philox_offset cum_seq_q cum_seq_k cu_seqlens_q cu_seqlens_k seqused_k seqlen_k
-    block_table batch_sizes sizes dims repeats labels
+    block_table batch_sizes sizes dims repeats labels counts info
 """)
 #: The last words of such names: ``attn_mask``, ``sorted_indices``.
 DISCRETE_SUFFIXES = words("index indices mask map length lengths len lens seqlen qlen kvlen offset offsets idx ids")
