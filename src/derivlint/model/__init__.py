@@ -12,8 +12,9 @@ Begin with :mod:`derivlint.model.read` (``build_model``) and :mod:`derivlint.mod
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from derivlint.source.lazy import loaded_on_demand
 
 if TYPE_CHECKING:
     from derivlint.model.differentiable import Differentiability, DifferentiableValue
@@ -38,31 +39,24 @@ if TYPE_CHECKING:
     from derivlint.model.resolve import EntryFunction, NameKind, Output, ResolvedName, SchemaProblem, SchemaProblemKind
     from derivlint.model.saved_attribute import SavedAttribute
 
-#: The names of each module. What needs a layout only, such as settings, must not wait for all the others.
-_NAMES = {
-    "differentiable": "Differentiability DifferentiableValue",
-    "entry": (
-        "AUTO_ELEMENT_WISE AUTO_LINEAR NON_DIFFERENTIABLE Derivative DifferentiabilityInfo DispatchBody Entry "
-        "ForwardDerivative InfoSource DerivativeFormula Role"
-    ),
-    "entry_syntax": "FormProblem KeyName OutputDifferentiability",
-    "layout": "LAYOUTS PLAIN Layout",
-    "match": "FunctionMatch How Matcher MatchProblem",
-    "model": "Model build_model build_models",
-    "read": "called_functions entry_names read_file",
-    "resolve": "EntryFunction NameKind Output ResolvedName SchemaProblem SchemaProblemKind",
-    "saved_attribute": "SavedAttribute",
-}
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
+# what needs a layout only, such as settings, must not wait for all the others
+__getattr__ = loaded_on_demand(
+    __name__,
+    {
+        "differentiable": "Differentiability DifferentiableValue",
+        "entry": (
+            "AUTO_ELEMENT_WISE AUTO_LINEAR NON_DIFFERENTIABLE Derivative DifferentiabilityInfo DispatchBody Entry "
+            "ForwardDerivative InfoSource DerivativeFormula Role"
+        ),
+        "entry_syntax": "FormProblem KeyName OutputDifferentiability",
+        "layout": "LAYOUTS PLAIN Layout",
+        "match": "FunctionMatch How Matcher MatchProblem",
+        "model": "Model build_model build_models",
+        "read": "called_functions entry_names read_file",
+        "resolve": "EntryFunction NameKind Output ResolvedName SchemaProblem SchemaProblemKind",
+        "saved_attribute": "SavedAttribute",
+    },
+)
 
 __all__ = [
     "AUTO_ELEMENT_WISE",

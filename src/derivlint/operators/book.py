@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 
 from derivlint.operators.records import Release, read_records, releases_in
 from derivlint.operators.topics import DECOMPOSED, ENTRY
-from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source.lazy import cached_property
 
 if TYPE_CHECKING:
@@ -131,6 +130,9 @@ class Book:
 
         PyTorch's lists name its own operators; others are views where their schemas say so.
         """
+        # what is read from the cache needs no schemas
+        from derivlint.schema.native_function import DEFAULT_NAMESPACE
+
         if function.namespace != DEFAULT_NAMESPACE:
             return function.is_view_op
         return function.name.base in self._views

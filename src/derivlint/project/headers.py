@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from derivlint.project.caching.cache import Row, cached
 from derivlint.project.errors import InputError
-from derivlint.schema.natives import HelperBodies, HelperBody, UnreadablePart
 from derivlint.source import SourceError, SourceFile, Span
+
+if TYPE_CHECKING:
+    # what is read from the cache needs no schemas
+    from derivlint.schema.natives import HelperBodies, HelperBody, UnreadablePart
 
 _TEXTS = {"*": str}
 #: A function: what it returns, its parameters, and what only some have.
@@ -62,6 +65,8 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
     Raises:
         InputError: one cannot be read.
     """
+    from derivlint.schema.natives import UnreadablePart
+
     found: list[Header] = []
     for path in paths:
         try:
@@ -92,6 +97,8 @@ def _reading(source: SourceFile) -> tuple[Mapping[str, Any], list[list[Any]]]:
 
 def read_bodies(source: SourceFile, use_cache: bool) -> HelperBodies:
     """The functions that a C++ source defines, with what their bodies say."""
+    from derivlint.schema.natives import HelperBodies, HelperBody
+
     read = partial(_bodies, source)
     listed = cached("bodies", source.text.encode(), read, shape=_BODIES, use_cache=use_cache)
     places = [place for _, *offsets, _, _, _, _, _ in listed for place in _pairs(offsets)]

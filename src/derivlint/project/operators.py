@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.lint.wording import quoted_list
-from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
 from derivlint.project.caching.cache import Row, cached
 from derivlint.project.errors import InputError
 from derivlint.project.globs import expanded
@@ -84,11 +83,11 @@ class Operators(Struct, frozen=True):
 
     def describe(self) -> str:
         """What was found and why, in one line."""
-        from derivlint.schema.index import available_versions
+        parts = [*map(str, self.native_functions)]
+        if self.bundled:
+            from derivlint.schema.index import available_versions
 
-        version = self.version or available_versions()[-1]
-        parts = [f"bundled operator index of PyTorch {version}"] if self.bundled else []
-        parts += map(str, self.native_functions)
+            parts.insert(0, f"bundled operator index of PyTorch {self.version or available_versions()[-1]}")
         return f"{', '.join(parts)} ({self.reason})"
 
     @property
@@ -383,6 +382,8 @@ def _tags_beside(files: tuple[Path, ...]) -> Path | None:
 
 def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings) -> Operators:
     """The files with what stands beside the first one, and in the checkout around it: header, generators, release."""
+    from derivlint.operators.topics import CHECKOUT_FILES
+
     native = files[0].absolute()
     known_tags = settings.tags or _tags_beside(files)
     if native.parts[-len(NATIVE_FUNCTIONS.parts) :] != NATIVE_FUNCTIONS.parts:
@@ -524,6 +525,7 @@ def _release_called(version: str) -> str | None:
 def _generators_of(torch: InstalledTorch) -> tuple[Path, ...]:
     """The files of an installed torch with lists of operators; of a bundled release they are known."""
     from derivlint.operators.book import bundled_releases, release_number
+    from derivlint.operators.topics import INSTALLED_FILES
 
     if release_number(torch.release) in bundled_releases():
         return ()

@@ -7,20 +7,48 @@ index that is shipped; ``difference`` explains how two schemas differ.
              everything else with ``grammar/schema.lark``
 """
 
-from derivlint.schema.describe import FunctionFacts, OperatorFacts, describe_operator
-from derivlint.schema.dispatch import AUTOGRAD_KEYS
-from derivlint.schema.families import ViewGroup
-from derivlint.schema.index import IndexFormatError, available_versions, build_index, load_index, read_index
-from derivlint.schema.installed import InstalledTorch, installed_torch
-from derivlint.schema.native_function import NativeFunction, ViewSchemaKind
-from derivlint.schema.natives import NativeFunctions, NativeProblem
-from derivlint.schema.reader import read_native_functions
-from derivlint.schema.syntax.arguments import Annotation, Argument, Arguments, Return, TensorOptionsArguments
-from derivlint.schema.syntax.errors import SchemaError
-from derivlint.schema.syntax.function_schema import FunctionSchema, SchemaKind
-from derivlint.schema.syntax.names import OperatorName
-from derivlint.schema.syntax.parser import parse_schema
-from derivlint.schema.syntax.types import BaseType, CustomClassType, ListType, OptionalType, Type, parse_type
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from derivlint.source.lazy import loaded_on_demand
+
+if TYPE_CHECKING:
+    from derivlint.schema.describe import FunctionFacts, OperatorFacts, describe_operator
+    from derivlint.schema.dispatch import AUTOGRAD_KEYS
+    from derivlint.schema.families import ViewGroup
+    from derivlint.schema.index import IndexFormatError, available_versions, build_index, load_index, read_index
+    from derivlint.schema.installed import InstalledTorch, installed_torch
+    from derivlint.schema.native_function import NativeFunction, ViewSchemaKind
+    from derivlint.schema.natives import NativeFunctions, NativeProblem
+    from derivlint.schema.reader import read_native_functions
+    from derivlint.schema.syntax.arguments import Annotation, Argument, Arguments, Return, TensorOptionsArguments
+    from derivlint.schema.syntax.errors import SchemaError
+    from derivlint.schema.syntax.function_schema import FunctionSchema, SchemaKind
+    from derivlint.schema.syntax.names import OperatorName
+    from derivlint.schema.syntax.parser import parse_schema
+    from derivlint.schema.syntax.types import BaseType, CustomClassType, ListType, OptionalType, Type, parse_type
+
+# what is read from the cache needs a name or two of all these
+__getattr__ = loaded_on_demand(
+    __name__,
+    {
+        "describe": "FunctionFacts OperatorFacts describe_operator",
+        "dispatch": "AUTOGRAD_KEYS",
+        "families": "ViewGroup",
+        "index": "IndexFormatError available_versions build_index load_index read_index",
+        "installed": "InstalledTorch installed_torch",
+        "native_function": "NativeFunction ViewSchemaKind",
+        "natives": "NativeFunctions NativeProblem",
+        "reader": "read_native_functions",
+        "syntax.arguments": "Annotation Argument Arguments Return TensorOptionsArguments",
+        "syntax.errors": "SchemaError",
+        "syntax.function_schema": "FunctionSchema SchemaKind",
+        "syntax.names": "OperatorName",
+        "syntax.parser": "parse_schema",
+        "syntax.types": "BaseType CustomClassType ListType OptionalType Type parse_type",
+    },
+)
 
 __all__ = [
     "AUTOGRAD_KEYS",

@@ -6,7 +6,6 @@ is generated here: such a file is someone else's error.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -19,6 +18,9 @@ from derivlint.schema.syntax.types import TENSOR
 
 #: polygamma_ cannot be paired with polygamma, whose ``n`` comes before ``self``.
 UNPAIRED_INPLACE = frozenset({"polygamma_"})
+
+#: What aliases are called, in this order; the module "string" takes long to load.
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 INHERITED_TAGS = frozenset({"nondeterministic_seeded", "view_copy"})
 
@@ -110,7 +112,7 @@ def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Return, ...], tuple[Ar
     if any(r.is_write for r in returns) or not any(r.type.is_tensor_like for r in returns):
         return None
     used = {alias for a in schema.arguments.flat_all if a.annotation for alias in a.annotation.alias_set}
-    free = [letter for letter in string.ascii_lowercase if letter not in used]
+    free = [letter for letter in LETTERS if letter not in used]
     if len(free) < len(returns):
         return None
     plain = all(r.type == TENSOR for r in returns)

@@ -1,13 +1,16 @@
 """What is worked out when first asked for: ``cached_property`` as it is from Python 3.12 on, and functions like it.
 
+The names of a package can be loaded like that, too.
+
 The one of earlier releases takes a lock at every first question, which costs more than most of the answers here.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 S = TypeVar("S")
@@ -49,4 +52,23 @@ def asked_once(find: Callable[[S], T]) -> Callable[[S], T]:
     return answer
 
 
-__all__ = ["asked_once", "cached_property"]
+def loaded_on_demand(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
+    """The ``__getattr__`` of a package whose modules are loaded when one of their names is asked for.
+
+    Args:
+        package: its name.
+        names: the names that it has of each module, with blanks between them.
+    """
+    homes = {name: module for module, listed in names.items() for name in listed.split()}
+
+    def load(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value: object = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load
+
+
+__all__ = ["asked_once", "cached_property", "loaded_on_demand"]

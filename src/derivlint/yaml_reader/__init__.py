@@ -5,8 +5,25 @@ Begin with :mod:`derivlint.yaml_reader.reader`. ``lines`` reads items in plain s
 ``pieces`` cuts a file into items for incremental checks.
 """
 
-from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, Sequence, YamlNode
-from derivlint.yaml_reader.problems import YamlProblem
-from derivlint.yaml_reader.reader import Document, read_yaml
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from derivlint.source.lazy import loaded_on_demand
+
+if TYPE_CHECKING:
+    from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, Sequence, YamlNode
+    from derivlint.yaml_reader.problems import YamlProblem
+    from derivlint.yaml_reader.reader import Document, read_yaml
+
+# what is read from the cache needs the nodes at most
+__getattr__ = loaded_on_demand(
+    __name__,
+    {
+        "nodes": "Mapping Pair Scalar Sequence YamlNode",
+        "problems": "YamlProblem",
+        "reader": "Document read_yaml",
+    },
+)
 
 __all__ = ["Document", "Mapping", "Pair", "Scalar", "Sequence", "YamlNode", "YamlProblem", "read_yaml"]
