@@ -22,6 +22,7 @@ from derivlint.project.filtering.findings import Findings
 from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile
+from derivlint.yaml_reader.pieces import Cut
 
 from .conftest import Outcome, Run
 
@@ -187,9 +188,10 @@ def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, he
 @pytest.mark.parametrize(
     "change",
     [
-        {"bounds": (0, 5)},
-        {"bounds": (9, 3, 7)},
-        {"text": ""},
+        {"cut": Cut(TEXT, (0, 5))},
+        {"cut": Cut(TEXT, (9, 3, 7))},
+        {"cut": Cut("", (0, len(TEXT)))},
+        {"flawed": frozenset({-7, 77})},
         {"indexed": {"derivlint.model.index:BY_BASE": []}},
         {"entry_facts": {"derivlint.lint.engine.reading:_read_of": {77: RecordedFact(1, frozenset())}}},
         {"indexed": {"os:system": [()]}},
