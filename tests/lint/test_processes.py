@@ -10,7 +10,8 @@ import pytest
 
 from derivlint.lint.engine import processes
 
-#: Checks a file by one process, then by three; two of them may be killed.
+#: Checks a file by one process, then by three. Of those two may be killed, or fail since what they found in a file of
+#: this name cannot be handed over; or there may be no more processes.
 PROGRAM = """
 import os, sys
 from functools import partial
@@ -23,30 +24,37 @@ from derivlint.schema import NativeFunctions
 from derivlint.project.operators import load_operators, operators_for
 from derivlint.source import SourceFile
 
-path, is_killed = sys.argv[1], sys.argv[2] == "killed"
+path, fate = sys.argv[1:]
 rules = [rule for rule in Settings().selected(load_rules()) if rule.target != "suppressions"]
 natives = load_operators(operators_for(Path("/"), Settings())).natives
-source = SourceFile(path, Path(path).read_text(encoding="utf-8"))
+name = "half a pair \\udcff" if fate == "unnamable" else path
+source = SourceFile(name, Path(path).read_text(encoding="utf-8"))
 started = []
 
 def found(number):
     kept.processes_for = lambda count: number
     return kept.check_text(build_model(source, natives), rules)
 
-def shared_out(work, items, number):
+def shared_out(work, pack, items, number):
     def works(parts):
-        if is_killed and os.getpid() != first:
+        if fate == "killed" and os.getpid() != first:
             next(parts)
             os.kill(os.getpid(), 9)
         return work(parts)
 
-    started.append(number)
-    return processes.shared_out(works, items, number)
+    own, others = processes.shared_out(works, pack, items, number)
+    started.append(len(others))
+    return own, others
+
+def no_fork():
+    raise BlockingIOError("there are too many processes")
 
 kept.shared_out = shared_out
 first = os.getpid()
+if fate == "refused":
+    os.fork = no_fork
 one, three = found(1), found(3)
-assert started == [3], started
+assert started == [2 if fate == "alive" else 0], started
 assert three.result == one.result
 assert three.kept.entries == one.kept.entries
 assert three.kept.file == one.kept.file
@@ -60,7 +68,7 @@ print(len(one.result.diagnostics))
 
 @pytest.mark.forks
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
-@pytest.mark.parametrize("fate", ["alive", "killed"])
+@pytest.mark.parametrize("fate", ["alive", "killed", "unnamable", "refused"])
 def test_several_processes_find_what_one_finds(derivatives_path: Path, fate: str) -> None:
     """Also where they do not come to their end."""
     command = [sys.executable, "-c", PROGRAM, str(derivatives_path), fate]

@@ -224,8 +224,9 @@ class _Recheck:
             self._take_share(self._checked_share([indexes]))
             return
         prepare(self.model, [self.model.entries[index] for index in indexes])
-        for data in shared_out(lambda parts: msgpack.encode(self._checked_share(parts)), indexes, number):
-            self._take_share(msgpack.decode(data, type=_Share))
+        own, others = shared_out(self._checked_share, msgpack.encode, indexes, number)
+        for share in (own, *(msgpack.decode(data, type=_Share) for data in others)):
+            self._take_share(share)
 
     def _checked_share(self, parts: Iterable[Sequence[int]]) -> _Share:
         model = self.model

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 #: For fewer entries no copy is made: that takes some milliseconds.
@@ -19,6 +20,7 @@ MOST = 4
 PARTS = 24
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 def processes_for(count: int) -> int:
@@ -36,13 +38,16 @@ def _is_alone() -> bool:
         return False
 
 
-def shared_out(work: Callable[[Iterator[Sequence[T]]], bytes], items: Sequence[T], number: int) -> Iterator[bytes]:
-    """What so many processes find, this one and copies of it.
+def shared_out(
+    work: Callable[[Iterator[Sequence[T]]], R], pack: Callable[[R], bytes], items: Sequence[T], number: int
+) -> tuple[R, list[bytes]]:
+    """What so many processes find: this one, and copies of it.
 
     What a copy does not bring to its end, whatever the cause, is missing.
 
     Args:
         work: is given runs of items, which follow each other, and says what it found in them.
+        pack: makes bytes of what a copy found.
         items: the items.
         number: the number of processes.
     """
@@ -57,21 +62,28 @@ def shared_out(work: Callable[[Iterator[Sequence[T]]], bytes], items: Sequence[T
         while part := os.read(numbers, 1):
             yield parts[part[0]]
 
-    copies = [_copy(lambda: work(taken())) for _ in range(1, number)]
-    yield work(taken())
+    copies: list[tuple[int, int]] = []
+    # there may be too many processes already
+    with suppress(OSError):
+        copies.extend(_copy(lambda: pack(work(taken()))) for _ in range(1, number))
+    own = work(taken())
     os.close(numbers)
-    for process, answers in copies:
-        with os.fdopen(answers, "rb") as file:
-            data = file.read()
-        _, status = os.waitpid(process, 0)
-        if status == 0:
-            yield data
+    return own, [data for process, answers in copies if (data := _finished(process, answers)) is not None]
 
 
 def _copy(work: Callable[[], bytes]) -> tuple[int, int]:
-    """Begin some work in a copy of this process; its number, and the end of a pipe for what it finds."""
+    """Begin some work in a copy of this process; its number, and the end of a pipe for what it finds.
+
+    Raises:
+        OSError: there cannot be one.
+    """
     answers, written = os.pipe()
-    process = os.fork()
+    try:
+        process = os.fork()
+    except OSError:
+        os.close(answers)
+        os.close(written)
+        raise
     if process:
         os.close(written)
         return process, answers
@@ -83,3 +95,11 @@ def _copy(work: Callable[[], bytes]) -> tuple[int, int]:
     finally:
         # an interrupt is for the first process, and what crashes here crashes there
         os._exit(1)
+
+
+def _finished(process: int, answers: int) -> bytes | None:
+    """What a copy found; None where it did not come to its end."""
+    with os.fdopen(answers, "rb") as file:
+        data = file.read()
+    _, status = os.waitpid(process, 0)
+    return data if status == 0 else None
