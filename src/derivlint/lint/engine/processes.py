@@ -7,6 +7,7 @@ Copies are safe where nothing runs next to what is copied: on Linux, in a proces
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -66,8 +67,15 @@ def shared_out(
     # there may be too many processes already
     with suppress(OSError):
         copies.extend(_copy(lambda: pack(work(taken()))) for _ in range(1, number))
-    own = work(taken())
-    os.close(numbers)
+    try:
+        own = work(taken())
+    except BaseException:
+        for process, _ in copies:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+        raise
+    finally:
+        os.close(numbers)
     return own, [data for process, answers in copies if (data := _finished(process, answers)) is not None]
 
 
