@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
 
 from derivlint.analysis.interpretation.callee import NAMESPACES, CallFacts, callee_name, is_conventional
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.derived_calls import bound, degree_of
-from derivlint.bodies.sizes import body_sizes
-from derivlint.cpp.declarations.definitions import FunctionDefinition, function_definitions
 from derivlint.formula import Call, Name
 from derivlint.model import Derivative, Model
 from derivlint.model.index import BY_BASE
@@ -18,6 +17,9 @@ from derivlint.operators.reference.derived import Derived, derived, read_derived
 from derivlint.operators.reference.terms import Polynomial, polynomials
 from derivlint.operators.shapes.sizes import SizeFunction
 from derivlint.schema.natives import HelperBody
+
+if TYPE_CHECKING:
+    from derivlint.cpp.declarations.definitions import FunctionDefinition
 
 #: Methods and functions that return a view of their first argument, or that very tensor.
 VIEWS = Book.by_hand("returns-view")
@@ -78,6 +80,9 @@ class OperatorAnswers:
         if len(found) != 1:
             return None
         if found[0] not in self._sizes:
+            # few files stand in a checkout, with bodies beside them
+            from derivlint.bodies.sizes import body_sizes
+
             (definition,) = self._definitions(call.spelling, {found[0]})
             self._sizes[found[0]] = body_sizes(definition, self._definition)
         return self._sizes[found[0]]
@@ -92,6 +97,8 @@ class OperatorAnswers:
         listed = () if known is None else known.functions.get(name, ())
         for body in listed:
             if body not in self._parsed:
+                from derivlint.cpp.declarations.definitions import function_definitions
+
                 assert known is not None, "it lists functions"
                 (self._parsed[body],) = function_definitions(known.source.text[body.span.start : body.span.end])
         return [self._parsed[body] for body in listed if among is None or body in among]

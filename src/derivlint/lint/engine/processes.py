@@ -17,8 +17,8 @@ from typing import TypeVar
 SHARE = 100
 #: With more processes little is gained: reading the file and joining the findings is done by one.
 MOST = 4
-#: Into so many parts work is divided; a process that is done with one takes the next.
-PARTS = 24
+#: The smallest part that a process takes.
+PART = 6
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -52,8 +52,7 @@ def shared_out(
         items: the items.
         number: the number of processes.
     """
-    size = -(-len(items) // PARTS)
-    parts = [items[first : first + size] for first in range(0, len(items), size)]
+    parts = _parts(items, number)
     # who is done with a part reads the number of the next one
     numbers, written = os.pipe()
     os.write(written, bytes(range(len(parts))))
@@ -77,6 +76,17 @@ def shared_out(
     finally:
         os.close(numbers)
     return own, [data for process, answers in copies if (data := _finished(process, answers)) is not None]
+
+
+def _parts(items: Sequence[T], number: int) -> list[Sequence[T]]:
+    """Smaller and smaller parts: a process that is done with one takes the next, and all end at the same time."""
+    parts = []
+    start = 0
+    while start < len(items):
+        size = max((len(items) - start) // (2 * number), PART)
+        parts.append(items[start : start + size])
+        start += size
+    return parts
 
 
 def _copy(work: Callable[[], bytes]) -> tuple[int, int]:
