@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event
 from typing import TypeVar
 
@@ -19,6 +20,9 @@ from derivlint.source import SourceFile
 
 #: Seconds without an edit before memory is freed, which takes a moment in which no request is answered.
 REST = 4.0
+
+#: Seconds until the editor has been told of a check.
+SHOWN = 0.02
 
 #: How often a request is tried whose text changes while it is answered.
 ATTEMPTS = 5
@@ -146,7 +150,11 @@ class Session:
         """Check the present text; an edit meanwhile stops that, and what was found until then is kept."""
         source, generation, stop = file.document.source, self._generation, file.stop
         loop = asyncio.get_running_loop()
+        before = file.newest
         outcome = await loop.run_in_executor(self._engine, self._outcome_of, source, file, stop)
+        if before is not None and before is not file.newest:
+            # the editor is told first
+            loop.call_later(SHOWN, self._discard, before)
         if outcome is None:
             return
         file.outcome, file.outcome_of = outcome, (source, generation)
@@ -165,8 +173,6 @@ class Session:
                 file.kept = (project, stopped.kept or kept)
                 return None
             file.kept = (project, found.kept or kept)
-            if file.newest is not None and file.newest is not found.analysis.model:
-                file.newest.discard()
             file.newest = found.analysis.model
             self._memory.checked()
             return found
@@ -176,6 +182,11 @@ class Session:
             message = f"internal error: {type(error).__name__}: {error}"
             self._log(message, error)
             return message
+
+    def _discard(self, model: Model) -> None:
+        with suppress(RuntimeError):
+            # there is no thread any more when the server ends
+            self._engine.submit(model.discard)
 
     def _rest_later(self, file: OpenFile) -> None:
         if file.resting is not None:
