@@ -336,7 +336,7 @@ def test_every_part_is_used() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("f(x)\n    = x\n", '"f(x)" does not begin a definition'),
+        ("f(x)\n    = x\n", '"f(x)" does not begin with "helper", "operator", "composite" or "part"'),
         ("helper f(x)\n    y = x\n", '"helper f(x)" needs one value, in its last line'),
         ("helper f(x)\n    = x\n    = x\n", '"helper f(x)" needs one value, in its last line'),
         ("helper f(x)\n", '"helper f(x)" needs one value, in its last line'),

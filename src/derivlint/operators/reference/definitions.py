@@ -136,7 +136,7 @@ def read_definitions(text: str) -> Iterator[Definition]:
 def _read(head: str, lines: list[str]) -> Iterator[Definition]:
     match = _HEAD.fullmatch(head)
     if match is None:
-        raise DefinitionError(f'"{head}" does not begin a definition')
+        raise DefinitionError(f'"{head}" does not begin with "helper", "operator", "composite" or "part"')
     names: list[str] = []
     defaults: dict[str, str] = {}
     for parameter in filter(None, match[3].split(", ")):
