@@ -21,7 +21,7 @@ from derivlint.source import SourceFile
 #: Seconds without an edit before memory is freed, which takes a moment in which no request is answered.
 REST = 4.0
 
-#: Seconds until the editor has been told of a check.
+#: Seconds until the editor knows of a check.
 SHOWN = 0.02
 
 #: How often a request is tried whose text changes while it is answered.
@@ -153,7 +153,7 @@ class Session:
         before = file.newest
         outcome = await loop.run_in_executor(self._engine, self._outcome_of, source, file, stop)
         if before is not None and before is not file.newest:
-            # the editor is told first
+            # the editor comes first
             loop.call_later(SHOWN, self._discard, before)
         if outcome is None:
             return
