@@ -313,7 +313,7 @@ def test_usage_errors_look_as_those_of_click(here: Path, capsys: pytest.CaptureF
 # The structure: nothing is printed beside the sink
 
 #: The module through which everything is printed.
-SINK = "cli/terminal.py"
+SINK = "cli/shared/terminal.py"
 #: What else may name the streams, each with its reason.
 EXCEPTIONS = {
     "__main__.py": "the version, which is ours, is printed without importing the commands",
