@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _leave(status: int) -> NoReturn:
-    """End the process, at once where nothing is left to do: to take a model apart takes as long as to build some."""
+    """End the process, at once where nothing is left to do: to take all objects apart takes time."""
     import atexit
 
     threading = sys.modules.get("threading")

@@ -67,7 +67,7 @@ print(len(one.result.diagnostics))
 
 
 @pytest.mark.forks
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="one process checks all elsewhere")
 @pytest.mark.parametrize("fate", ["alive", "killed", "unnamable", "refused"])
 def test_several_processes_find_what_one_finds(derivatives_path: Path, fate: str) -> None:
     """Also where they do not come to their end."""

@@ -185,7 +185,7 @@ class Session:
 
     def _discard(self, model: Model) -> None:
         with suppress(RuntimeError):
-            # there is no thread any more when the server ends
+            # the thread has ended with the server
             self._engine.submit(model.discard)
 
     def _rest_later(self, file: OpenFile) -> None:

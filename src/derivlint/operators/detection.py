@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from derivlint.operators.book import DEFAULT_RELEASE, entries_at, release_number
+from derivlint.operators.book import DEFAULT_RELEASE, bundled_releases, entries_at, release_number
 from derivlint.operators.history import bundled_versions, helper_arities, versions_with_schemas
 
 #: A file with as many entries is PyTorch's own as a whole, which has more than 650.
@@ -83,3 +83,15 @@ def _best_called(versions: Sequence[str], calls: Iterable[tuple[str, int]]) -> s
         return sum(count in arities[version].get(name, ()) for name, count in called) if called else 0
 
     return max(reversed(versions), key=declared)
+
+
+def is_older(version: str) -> bool:
+    """Whether a back end's version (``v1.11``) is for a PyTorch before the oldest bundled release."""
+    number = release_number(version.removeprefix("v"))
+    return number is not None and number < min(bundled_releases())
+
+
+def release_called(version: str) -> str | None:
+    """The bundled release that a back end's version is for (``v2.7``), None where there is none."""
+    wanted = version.removeprefix("v").split(".")[:2]
+    return next((each for each in bundled_versions() if each.split(".")[:2] == wanted), None)

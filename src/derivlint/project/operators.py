@@ -448,10 +448,12 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
 
     @cache
     def of_version(name: str) -> NativeFunctions:
+        from derivlint.operators.detection import is_older, release_called
+
         written = [each for each in read.written if each.versions is None or name in each.versions]
-        own = _release_called(name) if operators.lone else None
+        own = release_called(name) if operators.lone else None
         found = natives(written, own or operators.version)
-        found.is_older = _is_older(name)
+        found.is_older = is_older(name)
         return found
 
     every = natives(read.written, operators.version)
@@ -504,22 +506,6 @@ def _combined(
         known_tags=known_tags,
         origin=read.origin if index is None else f"{index.origin} and {read.origin}",
     )
-
-
-def _is_older(version: str) -> bool:
-    """Whether a back end's version (``v1.11``) is for a PyTorch before the oldest bundled release."""
-    from derivlint.operators.book import bundled_releases, release_number
-
-    number = release_number(version.removeprefix("v"))
-    return number is not None and number < min(bundled_releases())
-
-
-def _release_called(version: str) -> str | None:
-    """The bundled release that a back end's version is for (``v2.7``), None where there is none."""
-    from derivlint.operators.history import bundled_versions
-
-    wanted = version.removeprefix("v").split(".")[:2]
-    return next((each for each in bundled_versions() if each.split(".")[:2] == wanted), None)
 
 
 def _generators_of(torch: InstalledTorch) -> tuple[Path, ...]:
