@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from derivlint.lint.wording import quoted_list
 from derivlint.project.caching.cache import Row, cached
+from derivlint.project.caching.functions_on_disk import read_functions
 from derivlint.project.errors import InputError
 from derivlint.project.globs import expanded
 from derivlint.project.headers import Header, merged, read_bodies, read_headers
@@ -406,13 +407,11 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
 
     Args:
         operators: where they come from.
-        use_cache: whether declarations of headers may come from the cache.
+        use_cache: whether what files and headers declare may come from the cache.
 
     Raises:
         InputError: a file cannot be read or holds no operators, or there is no bundled index of that version.
     """
-    from derivlint.schema import read_native_functions
-
     own = [
         replace(header, problems=()) if path in operators.foreign else header
         for path, header in zip(operators.headers, read_headers(operators.headers, use_cache), strict=True)
@@ -434,7 +433,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
         raise InputError(str(error)) from error
     names = {path: namespace_of(Path(path).name) for path in (source.path for source in sources)}
     namespaces = {path: name for path, name in names.items() if name is not None}
-    read = read_native_functions(sources, tags=tags, namespaces=namespaces)
+    read = read_functions(sources, tags, namespaces, use_cache)
     if not read.written:
         # going on would report every operator of the derivatives file as unknown
         files = quoted_list([source.path for source in sources])

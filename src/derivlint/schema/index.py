@@ -62,12 +62,6 @@ def build_index(
     autograd_keys: Iterable[str] = AUTOGRAD_KEYS,
 ) -> bytes:
     """The index of the written functions; equal input gives equal bytes."""
-    profiles: dict[str, int] = {}
-    rows = []
-    for function in natives.written:
-        profile = profiles.setdefault(_json(_facts(function, _SHARED)), len(profiles))
-        own = _facts(function, _OWN)
-        rows.append(_json([function.func_text, profile, own] if own else [function.func_text, profile]))
     head = {
         "format": FORMAT,
         "version": version,
@@ -77,7 +71,8 @@ def build_index(
         "derivatives": natives.derivatives,
         "generator_lists": natives.generator_lists,
     }
-    return _rendered(head, profiles, rows)
+    table = table_of(natives.written)
+    return _rendered(head, map(_json, table["profiles"]), map(_json, table["functions"]))
 
 
 def render_index(content: Mapping[str, Any]) -> bytes:
@@ -95,6 +90,37 @@ def _rendered(head: Mapping[str, Any], profiles: Iterable[str], rows: Iterable[s
 
 def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+def table_of(functions: Iterable[NativeFunction]) -> dict[str, list[Any]]:
+    """Functions as JSON: "profiles", and "functions" with their schemas, the numbers of profiles and what is own."""
+    numbers: dict[str, int] = {}
+    profiles: list[dict[str, Any]] = []
+    rows: list[list[Any]] = []
+    for function in functions:
+        shared = _facts(function, _SHARED)
+        number = numbers.setdefault(_json(shared), len(profiles))
+        if number == len(profiles):
+            profiles.append(shared)
+        own = _facts(function, _OWN)
+        rows.append([function.func_text, number, own] if own else [function.func_text, number])
+    return {"profiles": profiles, "functions": rows}
+
+
+def functions_of(table: Mapping[str, Any]) -> list[NativeFunction]:
+    """The functions that :func:`table_of` wrote.
+
+    Raises:
+        IndexFormatError: it is something else.
+    """
+    try:
+        profiles = [_decoded(profile) for profile in table["profiles"]]
+        return [
+            NativeFunction(text, **profiles[profile], **(_decoded(own[0]) if own else {}))
+            for text, profile, *own in table["functions"]
+        ]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise IndexFormatError("not an operator index") from error
 
 
 def _facts(function: NativeFunction, defaults: dict[str, Any]) -> dict[str, Any]:
@@ -145,13 +171,8 @@ def natives_of(content: Mapping[str, Any], origin: str) -> NativeFunctions:
         IndexFormatError: it is something else.
     """
     try:
-        profiles = [_decoded(profile) for profile in content["profiles"]]
-        written = [
-            NativeFunction(text, **profiles[profile], **(_decoded(own[0]) if own else {}))
-            for text, profile, *own in content["functions"]
-        ]
         return NativeFunctions(
-            written,
+            functions_of(content),
             version=content["version"],
             declarations=content["declarations"],
             autograd_keys=content["autograd_keys"],
@@ -160,7 +181,7 @@ def natives_of(content: Mapping[str, Any], origin: str) -> NativeFunctions:
             generator_lists=content["generator_lists"],
             origin=origin,
         )
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise IndexFormatError("not an operator index") from error
 
 

@@ -1,0 +1,73 @@
+"""What a file of native functions declares, kept on disk: PyTorch's has 2,600 entries, which seldom change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from derivlint.project.caching.cache import Row, cached
+from derivlint.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from derivlint.schema import NativeFunctions
+
+#: What ``schema.index`` makes of functions, where their schemas begin and end in the file, and the tags of tags.yaml.
+_FORM = {"profiles": [{"*": object}], "functions": [list], "places": [Row(int, int)], "tags": ([str], None)}
+
+
+def read_functions(
+    sources: Sequence[SourceFile], tags: SourceFile | None, namespaces: Mapping[str, str], use_cache: bool
+) -> NativeFunctions:
+    """The native functions of files, as :func:`~derivlint.schema.read_native_functions` reads them.
+
+    A single file that is a list without problems, as PyTorch's own, comes from the cache.
+    """
+    from derivlint.schema import read_native_functions
+
+    read: NativeFunctions | None = None
+
+    def table() -> dict[str, Any] | None:
+        nonlocal read
+        read = read_native_functions(sources, tags=tags, namespaces=namespaces)
+        return _table_of(read)
+
+    if use_cache and len(sources) == 1:
+        texts = (sources[0].text, "-" if tags is None else f"+{tags.text}")
+        material = "\0".join(texts).encode("utf-8", "surrogatepass")
+        found = cached("functions", material, table, shape=(_FORM, None))
+        if read is None and found is not None:
+            read = _from_table(found, sources[0])
+    return read if read is not None else read_native_functions(sources, tags=tags, namespaces=namespaces)
+
+
+def _table_of(natives: NativeFunctions) -> dict[str, Any] | None:
+    """All that such a file says; None where it says more than a table has, or has problems."""
+    from derivlint.schema.index import table_of
+
+    places = [function.source[1] for function in natives.written if function.source is not None]
+    is_plain = all(
+        each.in_cpp_api and each.versions is None and not each.has_backend_kernel for each in natives.written
+    )
+    if natives.problems or not is_plain:
+        return None
+    tags = None if natives.known_tags is None else sorted(natives.known_tags)
+    return {**table_of(natives.written), "places": places, "tags": tags}
+
+
+def _from_table(table: Mapping[str, Any], source: SourceFile) -> NativeFunctions | None:
+    """The functions of a file; None where the table is not one of it."""
+    from derivlint.schema import IndexFormatError, NativeFunctions
+    from derivlint.schema.dispatch import AUTOGRAD_KEYS
+    from derivlint.schema.index import functions_of
+
+    text = source.text
+    try:
+        functions = functions_of(table)
+        for function, (start, end) in zip(functions, table["places"], strict=True):
+            # what someone else has put into the cache
+            if not (0 <= start <= end and text[start:end].endswith(function.func_text)):
+                return None
+            function.source = (source.path, Span(start, end))
+    except (IndexFormatError, ValueError):
+        return None
+    return NativeFunctions(functions, autograd_keys=AUTOGRAD_KEYS, known_tags=table["tags"], origin=source.path)
