@@ -264,7 +264,7 @@ def test_results_that_nobody_asks_for_go_first(here: Path, cache: Path) -> None:
     assert place is not None
     assert stored_findings(place, "derivatives.yaml") is None
     findings = Findings((), frozenset(), frozenset({"a-rule"}), 0, 0, 0)
-    store_findings(place, "derivatives.yaml", findings)
+    store_findings(place, findings)
     kept = [f"findings-{number:064x}" for number in range(6, MAX_RESULTS + 5)]
     assert {path.name for path in cache.iterdir()} == {*kept, *others, place.file.name}
     assert stored_findings(place, "derivatives.yaml") == findings

@@ -216,7 +216,7 @@ class Run:
             if checked.kept is not None:
                 store_kept(place.kept, checked.kept)
             if may_reuse:
-                store_findings(place, source.path, checked.findings)
+                store_findings(place, checked.findings)
         return checked
 
     def _may_reuse(self, finding_filter: FindingFilter | None) -> bool:

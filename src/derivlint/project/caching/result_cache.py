@@ -158,23 +158,21 @@ def stored_findings(place: CachePlace, path: str) -> Findings | None:
     return findings
 
 
-def store_findings(place: CachePlace, path: str, findings: Findings) -> None:
+def store_findings(place: CachePlace, findings: Findings) -> None:
     """Keep findings, where that is possible; a check that crashed is never kept, nor findings in headers.
 
     Args:
         place: where to.
-        path: the path of the file that they are about.
         findings: the findings.
     """
     if findings.crashes or any(item.elsewhere for item in findings.diagnostics):
         return
-    data = encoded(findings, path)
-    if len(data) > MAX_BYTES:
-        return
     try:
-        replace_file(place.file, data, mode=0o600, durable=False)
-        _sweep(place.file.parent)
-    except OSError:
+        data = encoded(findings)
+        if len(data) <= MAX_BYTES:
+            replace_file(place.file, data, mode=0o600, durable=False)
+            _sweep(place.file.parent)
+    except (OSError, UnicodeEncodeError):
         return
 
 
