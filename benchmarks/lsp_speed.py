@@ -34,12 +34,12 @@ Json = dict[str, Any]
 Change = Json
 
 
-def real_file() -> str:
-    """The text of the file that the installed torch ships."""
+def shipped(name: str) -> str:
+    """The text of a file that the installed torch ships with its generators."""
     spec = find_spec("torchgen")
     if spec is None or spec.origin is None:
         raise SystemExit("no torch is installed in this Python")
-    return (Path(spec.origin).parent / "packaged/autograd/derivatives.yaml").read_text(encoding="utf-8")
+    return (Path(spec.origin).parent / "packaged" / name).read_text(encoding="utf-8")
 
 
 def python_file(lines: int) -> str:
@@ -189,9 +189,9 @@ class Typist:
         return {"range": _range(first, 0, last, 0), "text": ""}, back
 
 
-def copied(text: str, copies: int) -> str:
-    """A file with every entry so many times, under other names."""
-    return text + "".join(text.replace("\n- name: ", f"\n- name: c{copy}_") for copy in range(1, copies))
+def copied(text: str, key: str, copies: int) -> str:
+    """A file with every item so many times, under other names, which this key gives."""
+    return text + "".join(text.replace(f"\n- {key}: ", f"\n- {key}: c{copy}_") for copy in range(1, copies))
 
 
 def spread(times: list[float]) -> dict[str, float]:
@@ -209,13 +209,17 @@ def shown(name: str, edits: int, found: dict[str, float]) -> str:
 
 async def measure(given: argparse.Namespace) -> None:
     """Print what is measured."""
-    text = copied(real_file(), given.copies)
+    text = copied(shipped("autograd/derivatives.yaml"), "name", given.copies)
     if given.ignore_file:
         text = f"# derivlint: ignore-file[undefined-name] to measure it\n{text}"
     kinds = given.kinds.split(",")
     pauses = [float(pause) for pause in given.pauses.split(",")]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder).resolve()
+        if given.copies > 1:
+            functions = copied(shipped("ATen/native/native_functions.yaml"), "func", given.copies)
+            (path / "functions.yaml").write_text(functions, encoding="utf-8")
+            (path / "derivlint.toml").write_text('native-functions = ["functions.yaml"]\n', encoding="utf-8")
         ours = Server([sys.executable, "-m", "derivlint", "lsp"], "yaml", path / "derivatives.yaml", text)
         servers = {"derivlint": (ours, Typist(text, kinds))}
         ruff = shutil.which("ruff", path=str(Path(sys.executable).parent)) or shutil.which("ruff")
@@ -255,7 +259,7 @@ def main() -> None:
     parser.add_argument("--pauses", default="0.05,0.2,1", help="seconds before edits, in turn")
     parser.add_argument("--kinds", default="formula,entry,quote,name", help="the kinds of edits")
     parser.add_argument("--no-ruff", action="store_true", help="leave out ruff server")
-    parser.add_argument("--copies", type=int, default=1, help="the file so many times, under other names")
+    parser.add_argument("--copies", type=int, default=1, help="all entries and operators so often, by other names")
     parser.add_argument("--ignore-file", action="store_true", help="with a comment for the whole file")
     parser.add_argument("--memory", type=int, default=0, help="so many edits more, with the memory on the way")
     asyncio.run(measure(parser.parse_args()))

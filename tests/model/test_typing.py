@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.cpp.declarations.header import read_declarations
+from derivlint.cpp.load import library_of
 from derivlint.model import Model, build_model
 from derivlint.model.generated.evaluation import Mode, Origin
 from derivlint.model.generated.typing import FormulaProblem
@@ -136,6 +137,10 @@ def test_a_file_of_another_release_is_judged_without_the_helpers_of_this_one(bun
     text = "- name: neg(Tensor self) -> Tensor\n  self: maybe_multiply(grad, 1, 2, 3)\n"
     assert reported(text, bundled_natives) == [("argument-count", "maybe_multiply(grad, 1, 2, 3)", YAML, BACKWARD)]
     assert reported(unknown + text, bundled_natives) == []
+    # the C++ is not put together again with each edit
+    made = library_of.cache_info().misses
+    assert reported(unknown + text + "\n", bundled_natives) == []
+    assert library_of.cache_info().misses == made
 
 
 def test_the_released_file_has_no_problems(derivatives_path: Path, bundled_natives: NativeFunctions) -> None:

@@ -86,4 +86,5 @@ def test_a_defined_operator_computes_what_pytorch_computes(name: str, installed_
         wanted = getattr(torch.ops.aten, name).default(*positional, **{key: given[key] for key in keywords})
         found = compiled.call({key: given[key] for key in compiled.parameters})
         pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
-        assert all(close(ours, theirs, 1e-7 if name in SINGLE else 1e-10) for ours, theirs in pairs), given
+        same = all(close(ours, theirs, 1e-7 if name in SINGLE else 1e-10) for ours, theirs in pairs)
+        assert same, f"{found} instead of {wanted} for {given}"

@@ -267,6 +267,19 @@ def test_every_helper_is_declared_or_is_one_of_another_release() -> None:
     assert undeclared - named <= {"mse_loss_double_backward_grad_output"}
 
 
+@pytest.mark.parametrize("name", HELPER_NAMES)
+def test_a_helper_has_its_parameters_in_the_order_of_the_declaration(name: str) -> None:
+    """They may have other names, but not those of each other."""
+    parameters = definitions()[name].parameters
+
+    def fits(names: list[str]) -> bool:
+        return len(parameters) <= len(names) and all(
+            own == theirs or own not in names for own, theirs in zip(parameters, names, strict=False)
+        )
+
+    assert any(fits([each.name for each in function.parameters]) for function in declared(name))
+
+
 def in_interpreter(interpreter: str, definition: Definition, x: torch.Tensor) -> Any:
     """What an expression gives."""
     if interpreter == GRAPHS:

@@ -38,6 +38,15 @@ def test_position_and_line_starts_agree(text: str) -> None:
         assert 1 <= line <= len(source.line_starts)
 
 
+@given(st.text(alphabet="a\n\ré"), st.text(alphabet="a\n\ré"), st.data())
+def test_a_file_after_an_edit_has_the_lines_of_its_text(text: str, new: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    after = SourceFile("x", text).replaced(Span(start, end), new)
+    assert after.text == text[:start] + new + text[end:]
+    assert after.line_starts == SourceFile("x", after.text).line_starts
+
+
 def test_byte_order_mark_and_line_ends_stay_in_the_text() -> None:
     source = SourceFile.from_bytes("x", b"\xef\xbb\xbfa: 1\r\n")
     assert source.text == "\ufeffa: 1\r\n"

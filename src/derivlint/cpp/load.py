@@ -14,8 +14,13 @@ from derivlint.schema import NativeFunctions
 
 
 @lru_cache(maxsize=8)
-def library_of(natives: NativeFunctions) -> Library:
-    """What formulas can name beside these operators: our stubs, and the headers that come with the operators."""
-    written = natives.declarations
+def library_of(natives: NativeFunctions, has_headers: bool = True) -> Library:
+    """What formulas can name beside these operators: our stubs, and the headers that come with the operators.
+
+    Args:
+        natives: the operators.
+        has_headers: whether those headers count; helpers change from release to release.
+    """
+    written = natives.declarations if has_headers else None
     headers = declarations_from_json(written) if written is not None else None
     return Library(OperatorSignatures(natives), load_stubs(), headers, load_names(), load_relations())

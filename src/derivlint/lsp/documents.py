@@ -50,11 +50,8 @@ class OpenDocument:
     def change(self, version: int, changes: Sequence[types.TextDocumentContentChangeEvent], encoding: str) -> None:
         """Apply changes, each to the text that the one before made."""
         for change in changes:
-            text = self.source.text
             if isinstance(change, types.TextDocumentContentChangePartial):
-                start, end = Positions(self.source, encoding).span(change.range)
-                text = text[:start] + change.text + text[end:]
+                self.source = self.source.replaced(Positions(self.source, encoding).span(change.range), change.text)
             else:
-                text = change.text
-            self.source = SourceFile(self.source.path, text)
+                self.source = SourceFile(self.source.path, change.text)
         self.version = version

@@ -501,10 +501,7 @@ def _evaluations(model: Model, entry: Entry) -> tuple[Evaluation, ...]:
 
 def _type_checker(model: Model) -> TypeChecker:
     natives = model.natives
-    if not natives.declarations_complete and model.is_of_another_release:
-        # helpers change from release to release
-        natives = natives.with_declarations(None, complete=False)
-    library = library_of(natives)
+    library = library_of(natives, natives.declarations_complete or not model.is_of_another_release)
     complete = natives.declarations_complete or (model.is_pytorchs_own and not model.layout.declares)
     # what a bracket hides is declared nevertheless
     complete = complete and not any(problem.hides for problem in natives.header_problems)

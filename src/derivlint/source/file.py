@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from bisect import bisect_right
+from itertools import accumulate
 from pathlib import Path
 
 from derivlint.source.lazy import cached_property
@@ -14,6 +16,8 @@ from derivlint.source.span import Position, Span
 MAX_BYTES = 64 * 1024 * 1024
 
 BOM = "\ufeff"
+
+_LINE_END = re.compile(r"\r\n?|\n")
 
 #: Where names of pipes and devices begin.
 _SPECIAL = ("/dev/", "/proc/")
@@ -94,17 +98,22 @@ class SourceFile:
     def line_starts(self) -> list[int]:
         r"""The offset at which each line begins; lines end with ``\n``, ``\r\n`` or a lone ``\r``."""
         text = self.text
-        starts = [0]
         if "\r" not in text:
-            offset = text.find("\n")
-            while offset >= 0:
-                starts.append(offset + 1)
-                offset = text.find("\n", offset + 1)
-            return starts
-        for offset, char in enumerate(text):
-            if char == "\n" or (char == "\r" and text[offset + 1 : offset + 2] != "\n"):
-                starts.append(offset + 1)
-        return starts
+            # the last one is where a line would begin after the end
+            return [*accumulate([len(line) + 1 for line in text.split("\n")], initial=0)][:-1]
+        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+    def replaced(self, span: Span, new: str) -> SourceFile:
+        """The file after an edit: with another text at a range; its line index is made of this one's."""
+        text = self.text
+        after = SourceFile(self.path, text[: span.start] + new + text[span.end :])
+        if "\r" not in text and "\r" not in new:
+            starts = self.line_starts
+            first, last = bisect_right(starts, span.start), bisect_right(starts, span.end)
+            inserted = [span.start + match.end() for match in _LINE_END.finditer(new)]
+            shift = len(new) - (span.end - span.start)
+            after.line_starts = [*starts[:first], *inserted, *[start + shift for start in starts[last:]]]
+        return after
 
     def position(self, offset: int) -> Position:
         """Line and column of an offset, which may be the end of the text."""

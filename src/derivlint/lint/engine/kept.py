@@ -277,7 +277,7 @@ class _Recheck:
         for index, same in enumerate(self.earlier):
             found = kept.entries[same] if same is not None else None
             if found is not None and touched.isdisjoint(found.reads):
-                self.found[index] = self._moved(kept, found)
+                self.found[index] = self._moved(kept, found) if found.claims else found
         for name, facts in kept.entry_facts.items():
             self.model.entry_facts[name] = {
                 there: fact
@@ -325,28 +325,29 @@ class _Recheck:
 
     def _moved(self, kept: Kept, found: Found) -> Found | None:
         """Findings of the earlier text at their places in this one; None where one points at what is gone."""
-        if not found.claims:
-            return found
         moved = []
         for claim in found.claims:
             there = self._moved_diagnostic(kept, claim.diagnostic)
             about = self._moved_span(kept, claim.about) if claim.about is not None else None
             if there is None or (about is None and claim.about is not None):
                 return None
-            moved.append(replace(claim, diagnostic=there, about=about))
+            is_here = there is claim.diagnostic and about == claim.about
+            moved.append(claim if is_here else replace(claim, diagnostic=there, about=about))
         return Found(tuple(moved), found.reads)
 
     def _moved_diagnostic(self, kept: Kept, item: Diagnostic) -> Diagnostic | None:
         span = self._moved_span(kept, item.span)
         if span is None:
             return None
+        fix = item.fix
+        if not item.related and fix is None:
+            return item if span == item.span else replace(item, span=span)
         related = []
         for part in item.related:
             place = part.span if part.path not in (None, item.path) else self._moved_span(kept, part.span)
             if place is None:
                 return None
             related.append(replace(part, span=place))
-        fix = item.fix
         if fix is not None:
             edits = []
             for edit in fix.edits:

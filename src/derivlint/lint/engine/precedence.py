@@ -312,6 +312,11 @@ def unexplained(
     for diagnostic in found:
         by_entry.setdefault(diagnostic.entry, {}).setdefault(diagnostic.rule, []).append(diagnostic)
         in_file.setdefault(diagnostic.rule, []).append(diagnostic)
+    #: for each rule those of the rules that it yields to which found something
+    reasons = {
+        name: [(rule, each) for each in yields_to.get(name, ()) for rule in each.rules if rule in in_file]
+        for name in in_file
+    }
     premises = _Premises(found, yields_to, unresolved)
     kept = set(found)
     joined: dict[Diagnostic, list[Diagnostic]] = defaultdict(list)
@@ -319,13 +324,11 @@ def unexplained(
         if any(premises.reject(diagnostic, operator) for operator in claim.rests_on):
             kept.discard(diagnostic)
         in_entry = by_entry[diagnostic.entry]
-        for each in yields_to.get(diagnostic.rule, ()):
-            there = in_file if each.within is Within.FILE else in_entry
-            for rule in there.keys() & each.rules:
-                for other in there[rule]:
-                    if _explains(each, other, diagnostic, claim.about or diagnostic.span):
-                        kept.discard(diagnostic)
-                        joined[other].append(diagnostic)
+        for rule, each in reasons[diagnostic.rule]:
+            for other in (in_file if each.within is Within.FILE else in_entry).get(rule, ()):
+                if _explains(each, other, diagnostic, claim.about or diagnostic.span):
+                    kept.discard(diagnostic)
+                    joined[other].append(diagnostic)
     return {_raised(item, joined[item]) if item in joined else item for item in kept}
 
 

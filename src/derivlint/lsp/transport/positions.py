@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from lsprotocol import types
 
 from derivlint.source import SourceFile, Span
@@ -55,6 +57,7 @@ class Positions:
     def __init__(self, source: SourceFile, encoding: str) -> None:
         self.source = source
         self.encoding = encoding
+        self._counts_characters = encoding == UTF32 or source.text.isascii()
 
     def offset(self, position: types.Position) -> int:
         """The offset of a position; after the end of a line it means the line's end, after the text the text's."""
@@ -71,10 +74,13 @@ class Positions:
 
     def position(self, offset: int) -> types.Position:
         """The position of an offset."""
-        offset = min(offset, len(self.source.text))
-        line = self.source.position(offset).line
-        start = self.source.line_starts[line - 1]
-        return types.Position(line - 1, units(self.source.text[start:offset], self.encoding))
+        text, starts = self.source.text, self.source.line_starts
+        offset = min(offset, len(text))
+        line = bisect_right(starts, offset) - 1
+        start = starts[line]
+        return types.Position(
+            line, offset - start if self._counts_characters else units(text[start:offset], self.encoding)
+        )
 
     def range(self, span: Span) -> types.Range:
         """The range of a span."""

@@ -91,9 +91,14 @@ class FindingFilter(Struct, frozen=True):
         if self.changes is not None:
             assert model is not None
             kept = self.changes.about_changes(model, unknown, Path(source.path), self.native_functions)
-        # what no one would see in any case is not counted
-        shown = [sum(map(settings.shows, items)) for items in (found, uncommented, unknown, kept)]
-        return Narrowed(kept, shown[0] - shown[1], shown[1] - shown[2], shown[2] - shown[3])
+
+        def dropped(before: tuple[Diagnostic, ...], after: tuple[Diagnostic, ...]) -> int:
+            # what no one would see in any case is not counted
+            if after is before:
+                return 0
+            return sum(map(settings.shows, before)) - sum(map(settings.shows, after))
+
+        return Narrowed(kept, dropped(found, uncommented), dropped(uncommented, unknown), dropped(unknown, kept))
 
 
 def rule_names(ran: Collection[str] = ()) -> RuleNames:
