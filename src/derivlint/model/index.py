@@ -58,9 +58,21 @@ def load_module_of(name: str) -> None:
             import_module(module)
 
 
-def _by_base(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+def _by_base(entry: Entry) -> Iterator[tuple[str, tuple[str, str, bool]]]:
+    function = entry.function
+    if function is not None:
+        canonical = function.canonical
+        yield canonical.name.base, (str(function.schema), str(canonical.schema), bool(entry.bodies))
+
+
+def _by_schema(entry: Entry) -> Iterator[tuple[str, Nothing]]:
     if entry.function is not None:
-        yield entry.function.canonical.name.base, ()
+        yield str(entry.function.schema), ()
+
+
+def _by_function(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+    if entry.function is not None:
+        yield str(entry.function.canonical.schema), ()
 
 
 def _by_operator(entry: Entry) -> Iterator[tuple[str, bool]]:
@@ -89,8 +101,13 @@ def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
 
 #: All entries, with the number of their formulas, under one key.
 FORMULAS: EntryIndex[int] = EntryIndex(f"{__name__}:FORMULAS", _formulas)
-#: The entries of all overloads of an operator, by its base name.
-BY_BASE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_BASE", _by_base)
+#: The entries of all overloads of an operator, by its base name, with the schema that each has, that of the function
+#: which it is for, and whether it has any formulas.
+BY_BASE: EntryIndex[tuple[str, str, bool]] = EntryIndex(f"{__name__}:BY_BASE", _by_base)
+#: The entries by their schemas.
+BY_SCHEMA: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_SCHEMA", _by_schema)
+#: The entries by the schemas of the functions that they are for.
+BY_FUNCTION: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_FUNCTION", _by_function)
 #: By the operator as written, with whether it is known.
 BY_OPERATOR: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_OPERATOR", _by_operator)
 #: The entries whose schemas belong to no function, with the operator as written, under one key.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Seq
 from functools import cached_property
 from itertools import count, islice
@@ -17,10 +17,10 @@ from derivlint.model.entry import DifferentiabilityInfo, DispatchBody, Entry
 from derivlint.model.generated.evaluation import Evaluation, evaluations
 from derivlint.model.generated.foreach import is_reference
 from derivlint.model.generated.typing import FormulaProblem, TypeChecker
-from derivlint.model.index import BY_BASE, BY_NODE, FOREACH, FORMULAS, UNRESOLVED, EntryIndex
+from derivlint.model.index import BY_BASE, BY_FUNCTION, BY_NODE, FOREACH, FORMULAS, UNRESOLVED, EntryIndex
 from derivlint.model.info import build_info
 from derivlint.model.layout import PLAIN, Layout
-from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
+from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
 from derivlint.model.query import Answers, Read
 from derivlint.model.read import DEFAULT, document_of, read_syntax
 from derivlint.operators import book_of
@@ -35,8 +35,6 @@ V = TypeVar("V")
 Plain = bool | int | str | None | tuple[Any, ...]
 #: What an index has of one entry.
 Row = tuple[tuple[str, Plain], ...]
-#: What the names of the ``_copy`` twins of views end with.
-COPY = "_copy"
 #: So many entries are read one by one.
 FEW = 20
 #: As many schemas are not misspelt at once: the file is of another release.
@@ -283,9 +281,8 @@ class Model(Answers):
         """Every info, those of entries first, in torchgen's order."""
         found: dict[str, InfoByKey] = {}
         for entry in self.entries:
-            found.update(_infos_of(entry))
-        found.update(view_copy_infos(found, self.natives))
-        for by_key in found.values():
+            found.update(infos_of(entry))
+        for by_key in (*found.values(), *twins_of(found, self.natives).values()):
             yield from by_key.values()
 
     def info_of(self, body: DispatchBody) -> DifferentiabilityInfo | None:
@@ -293,12 +290,12 @@ class Model(Answers):
         function = body.entry.function
         return build_info(body, function) if function is not None else None
 
-    def infos_of(self, base: str) -> Mapping[str, InfoByKey]:
-        """The infos of all functions with a base name, by schema, in the order of the file.
-
-        Of several entries for one function the last counts, as for torchgen; ``_copy`` twins of views come last.
-        """
-        return self.ask(_infos_with_base, self, base)
+    def functions_in(self, index: EntryIndex[Any], key: str) -> tuple[NativeFunction, ...]:
+        """The functions of the entries under a key, in file order, where the values tell these."""
+        self.note(Read(index.name, key))
+        places = (at for at, _ in self._rows(index).get(key, ()))
+        functions = (self.entries[at].function for at in places)
+        return tuple(function.canonical for function in functions if function is not None)
 
     def node_name(self, info: DifferentiabilityInfo) -> str | None:
         """The name of the generated autograd node, with its number; None where nothing is differentiable."""
@@ -442,27 +439,9 @@ class Model(Answers):
         ]
 
 
-def _infos_of(entry: Entry) -> dict[str, InfoByKey]:
-    """The infos of an entry by the schema of its function."""
-    if entry.function is None:
-        return {}
-    return {str(entry.function.schema): {body.key: body.info for body in entry.bodies if body.info is not None}}
-
-
 def _entries_for(model: Model, function: NativeFunction) -> tuple[Entry, ...]:
-    found = model.entries_in(BY_BASE, function.name.base)
+    found = model.entries_in(BY_FUNCTION, str(function.schema))
     return tuple(entry for entry in found if entry.function is not None and entry.function.canonical is function)
-
-
-def _infos_with_base(model: Model, base: str) -> Mapping[str, InfoByKey]:
-    infos: dict[str, InfoByKey] = {}
-    for entry in model.entries_in(BY_BASE, base):
-        infos.update(_infos_of(entry))
-    view = base.removesuffix(COPY)
-    if view != base:
-        for schema, by_key in view_copy_infos(model.infos_of(view), model.natives).items():
-            infos.setdefault(schema, by_key)
-    return infos
 
 
 def _functions_of(model: Model, entry: Entry) -> tuple[FunctionMatch, ...]:
@@ -474,8 +453,12 @@ def _functions_of(model: Model, entry: Entry) -> tuple[FunctionMatch, ...]:
     natives = model.natives
     for function in (*natives.with_base(base), *natives.with_base(f"{base}{COPY}"), *natives.foreach_of(base)):
         candidates.setdefault(str(function.schema), function)
+    own = str(entry.function.schema)
     found = []
     for function in candidates.values():
+        # other overloads are not looked at
+        if model.matcher.source(function) != own:
+            continue
         match = model.match(function)
         sources = [info.source for info in match.infos.values()]
         sources.extend(problem.info.source for problem in match.problems)
