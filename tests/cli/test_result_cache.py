@@ -13,6 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from derivlint.formats.registry import FORMATS
+from derivlint.lint.engine.kept import Found
+from derivlint.lint.engine.run import Asked
+from derivlint.model.index import FORMULAS
 from derivlint.model.model import RecordedFact
 from derivlint.model.query import Read
 from derivlint.project.caching.cache import sealed
@@ -196,6 +199,8 @@ def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, he
         {"entry_facts": {"derivlint.lint.engine.reading:_read_of": {77: RecordedFact(1, frozenset())}}},
         {"indexed": {"os:system": [()]}},
         {"facts": [(Read("os:system", "true"), RecordedFact(1, frozenset()))]},
+        {"entries": 4 * (Found((), (Asked(frozenset({7777}), frozenset({Read(FORMULAS.name, "", True)})),)),)},
+        {"entries": 4 * (Found((), (Asked(frozenset({-1}), frozenset({Read(FORMULAS.name, "", True)})),)),)},
     ],
 )
 def test_what_cannot_have_been_kept_is_not_used(change: dict[str, Any], run: Run, here: Path, cache: Path) -> None:

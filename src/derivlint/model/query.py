@@ -74,13 +74,24 @@ class Answers:
         finally:
             own, used = self._own, self._used
             self._own, self._used = outer
+        return answer, self._joined(own, used)
+
+    def looked_up(self) -> frozenset[Read]:
+        """What was looked up since this was asked last; not while an answer is worked out."""
+        own, used = self._own, self._used
+        if own is None and used is None:
+            return _NOTHING
+        self._own = self._used = None
+        return self._joined(own, used)
+
+    def _joined(self, own: set[Read] | None, used: dict[int, frozenset[Read]] | None) -> frozenset[Read]:
         if own is None:
             if used is None:
-                return answer, _NOTHING
+                return _NOTHING
             if len(used) == 1:
-                return answer, next(iter(used.values()))
+                return next(iter(used.values()))
         reads = frozenset((own or _NOTHING).union(*(used or {}).values()))
-        return answer, self._sets.setdefault(reads, reads)
+        return self._sets.setdefault(reads, reads)
 
     def note(self, read: Read) -> None:
         """Something is looked up."""

@@ -18,7 +18,7 @@ from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.engine.precedence import Claim
 from derivlint.lint.engine.processes import processes_for, shared_out
 from derivlint.lint.engine.result import Result
-from derivlint.lint.engine.run import Checker, Raw
+from derivlint.lint.engine.run import Asked, Checker, Raw
 from derivlint.lint.rule import Rule
 from derivlint.model import Model, build_models
 from derivlint.model.index import index_named, load_module_of
@@ -50,11 +50,19 @@ class Found(Struct, frozen=True):
 
     Attributes:
         claims: what rules say, at its places in the text, before findings yield to others.
-        reads: what was looked up meanwhile.
+        asked: what was looked up meanwhile.
     """
 
     claims: tuple[Claim, ...]
-    reads: frozenset[Read]
+    asked: tuple[Asked, ...]
+
+    def to_ask(self, touched: set[Read]) -> frozenset[int]:
+        """The positions of the rules that looked up something of this."""
+        found: frozenset[int] = frozenset()
+        for each in self.asked:
+            if not touched.isdisjoint(each.reads):
+                found |= each.rules
+        return found
 
 
 class Kept(Struct, frozen=True):
@@ -102,7 +110,7 @@ class CheckedText(Struct, frozen=True):
         model: its model.
         result: the findings of all rules but those about suppressions.
         kept: what the check of a later text can use; None where texts of its kind are checked as a whole.
-        checked: how many entries were checked, the others being as they were.
+        checked: how many entries were checked, by some rules at least, the others being as they were.
     """
 
     model: Model
@@ -191,6 +199,8 @@ class _Recheck:
         #: for each entry of the earlier text its position; None where it is gone
         self.now: list[int | None] = []
         self.found: list[Found | None] = [None] * count
+        #: entries that some rules have to be asked about again, with the positions of these
+        self.again: dict[int, frozenset[int]] = {}
         self.file: Found | None = None
         self.crashed: list[Raw] = []
 
@@ -198,27 +208,45 @@ class _Recheck:
         """Check what has to be checked."""
         if self.kept is not None:
             self._take_over(self.kept)
-        unknown = [index for index, known in enumerate(self.found) if known is None]
+        unknown = [index for index, known in enumerate(self.found) if known is None or index in self.again]
         checked = len(unknown)
         # who may stop a check wants what was found until then, entry by entry
         if self.stop is None and checked >= MANY:
             self._check_many(unknown)
-        for index, known in enumerate(self.found):
-            if known is None:
-                if self.stop is not None and self.stop():
-                    raise Stopped(self._kept())
-                entry = self.model.entries[index]
-                self.found[index] = self._found(*self.model.recorded(self.checker.entry, entry))
+            unknown = [index for index in unknown if self.found[index] is None]
+        for index in unknown:
+            self._go_on()
+            self.found[index] = self._check(index)
         if self.file is None:
-            if self.stop is not None and self.stop():
-                raise Stopped(self._kept())
-            self.file = self._found(*self.model.recorded(self.checker.file))
+            self._go_on()
+            self.file = self._found(self.checker.file())
         every = [found for found in (self.file, *self.found) if found is not None]
         raw = [Raw(found.claims) for found in every if found.claims]
         return CheckedText(self.model, self.checker.settled([*raw, *self.crashed]), self._kept(), checked)
 
+    def _go_on(self) -> None:
+        """Raise where no one waits any more."""
+        if self.stop is not None and self.stop():
+            raise Stopped(self._kept())
+
+    def _check(self, index: int) -> Found | None:
+        """What is found in an entry; where something is known of it, only the rules are asked that have to be."""
+        entry, known, only = self.model.entries[index], self.found[index], self.again.pop(index, None)
+        if known is None or only is None:
+            return self._found(self.checker.entry(entry))
+        raw = self.checker.narrowed(only).entry(entry)
+        if raw.crashed:
+            return self._found(self.checker.entry(entry))
+        names = self.checker.names_of(only)
+        kept = (Asked(each.rules - only, each.reads) for each in known.asked if not each.rules <= only)
+        claims = (claim for claim in known.claims if claim.diagnostic.rule not in names)
+        return Found((*claims, *raw.claims), (*kept, *raw.asked))
+
     def _check_many(self, indexes: Sequence[int]) -> None:
         """Check entries, several at a time where there are processors; those on which a check crashes are left."""
+        for index in self.again:
+            self.found[index] = None
+        self.again.clear()
         number = processes_for(len(indexes))
         if number == 1:
             self._take_share(self._checked_share([indexes]))
@@ -234,9 +262,9 @@ class _Recheck:
         for part in parts:
             work_out(model, [model.entries[index] for index in part])
             for index in part:
-                raw, reads = model.recorded(self.checker.entry, model.entries[index])
+                raw = self.checker.entry(model.entries[index])
                 if not raw.crashed:
-                    found[index] = Found(raw.claims, reads)
+                    found[index] = Found(raw.claims, raw.asked)
         return _Share(found, model.indexed, list(model.facts.items()), model.entry_facts)
 
     def _take_share(self, share: _Share) -> None:
@@ -248,11 +276,11 @@ class _Recheck:
         for name, facts in share.entry_facts.items():
             model.entry_facts.setdefault(name, {}).update(facts)
 
-    def _found(self, raw: Raw, reads: frozenset[Read]) -> Found | None:
+    def _found(self, raw: Raw) -> Found | None:
         if raw.crashed:
             self.crashed.append(raw)
             return None
-        return Found(raw.claims, reads)
+        return Found(raw.claims, raw.asked)
 
     def _kept(self) -> Kept:
         model = self.model
@@ -260,7 +288,7 @@ class _Recheck:
         elsewhere = self.file is not None and any(claim.diagnostic.elsewhere for claim in self.file.claims)
         return Kept(
             self.cut,
-            tuple(self.found),
+            tuple(None if index in self.again else found for index, found in enumerate(self.found)),
             None if elsewhere else self.file,
             model.indexed,
             list(model.facts.items()),
@@ -276,8 +304,13 @@ class _Recheck:
         touched = self._touched(kept)
         for index, same in enumerate(self.earlier):
             found = kept.entries[same] if same is not None else None
-            if found is not None and touched.isdisjoint(found.reads):
+            if found is not None:
                 self.found[index] = self._moved(kept, found) if found.claims else found
+                only = found.to_ask(touched)
+                if only and self.checker.has(only):
+                    self.again[index] = only
+                elif only:
+                    self.found[index] = None
         for name, facts in kept.entry_facts.items():
             self.model.entry_facts[name] = {
                 there: fact
@@ -285,7 +318,7 @@ class _Recheck:
                 if (there := self.now[at]) is not None and touched.isdisjoint(fact.reads)
             }
         sound = not kept.flawed and not self.model.document.problems
-        if sound and kept.file is not None and touched.isdisjoint(kept.file.reads):
+        if sound and kept.file is not None and not kept.file.to_ask(touched):
             self.file = self._moved(kept, kept.file)
 
     def _touched(self, kept: Kept) -> set[Read]:
@@ -333,7 +366,7 @@ class _Recheck:
                 return None
             is_here = there is claim.diagnostic and about == claim.about
             moved.append(claim if is_here else replace(claim, diagnostic=there, about=about))
-        return Found(tuple(moved), found.reads)
+        return Found(tuple(moved), found.asked)
 
     def _moved_diagnostic(self, kept: Kept, item: Diagnostic) -> Diagnostic | None:
         span = self._moved_span(kept, item.span)

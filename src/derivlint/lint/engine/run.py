@@ -6,7 +6,7 @@ meanwhile. A check that crashes is a finding at the entry on which it crashed, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from derivlint.lint.engine.precedence import Claim, unexplained
 from derivlint.lint.engine.result import Result, Unjudged
 from derivlint.lint.engine.watched import Watched
 from derivlint.lint.rule import Rule, Target
+from derivlint.model.query import Read
 from derivlint.source import Span
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ SUPPRESSIONS = "suppressions"
 MAX_CRASHES = 100
 
 
-#: A rule, its check, and what the check takes next to its target.
-_Bound = tuple[Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
+#: A rule with its position, its check, and what the check takes next to its target.
+_Bound = tuple[int, Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
 #: The rules that judge nodes or problems of each kind; under None those that judge all.
 _ByKind = Mapping["TypeProblemKind | type | None", Sequence[_Bound]]
 
@@ -43,9 +44,21 @@ def by_kind(rules: Iterable[_Bound]) -> _ByKind:
     """Rules by the kinds of nodes, or of what C++ refuses, that they are asked about."""
     found: dict[TypeProblemKind | type | None, list[_Bound]] = {}
     for bound in rules:
-        for kind in bound[0].kinds or (None,):
+        for kind in bound[1].kinds or (None,):
             found.setdefault(kind, []).append(bound)
     return found
+
+
+class Asked(Struct, frozen=True):
+    """What some rules looked up in the file as a whole while they judged an entry.
+
+    Attributes:
+        rules: the positions of the rules among those that ran.
+        reads: what was looked up.
+    """
+
+    rules: frozenset[int]
+    reads: frozenset[Read]
 
 
 class Raw(Struct, frozen=True):
@@ -53,11 +66,13 @@ class Raw(Struct, frozen=True):
 
     Attributes:
         claims: what they say.
+        asked: what they looked up; rules that are not among them looked nothing up.
         crashes: the diagnostics that say that checks crashed.
         crashed: the checks that did.
     """
 
     claims: tuple[Claim, ...] = ()
+    asked: tuple[Asked, ...] = ()
     crashes: tuple[Diagnostic, ...] = ()
     crashed: frozenset[Crashed] = frozenset()
 
@@ -65,19 +80,42 @@ class Raw(Struct, frozen=True):
 class Checker:
     """Asks rules about a file and its entries."""
 
-    def __init__(self, model: Model, rules: Iterable[Rule]) -> None:
-        rules = tuple(rules)
+    def __init__(self, model: Model, rules: Iterable[Rule], only: Collection[int] | None = None) -> None:
+        """Ask rules about a model.
+
+        Args:
+            model: the file.
+            rules: the rules of the run.
+            only: the positions of those that are asked; by default all.
+        """
+        self._rules = tuple(rules)
         self._model = model
-        self._yields_to = {rule.name: rule.meta.yields_to for rule in rules}
         by_target: dict[Target, list[_Bound]] = {}
-        for rule in rules:
-            by_target.setdefault(rule.target, []).append((rule, *rule.bound(model)))
+        for position in range(len(self._rules)) if only is None else sorted(only):
+            rule = self._rules[position]
+            by_target.setdefault(rule.target, []).append((position, rule, *rule.bound(model)))
+        self._narrowed: dict[frozenset[int], Checker] = {}
         self._of_file = by_target.get("model", [])
         self._of_entries = by_target.get("entry", [])
         self._of_bodies = by_target.get("body", [])
         self._of_formulas = by_target.get("formula", [])
         self._of_nodes = by_kind(by_target.get("node", []))
         self._of_problems = by_kind(by_target.get("problem", []))
+
+    def has(self, positions: frozenset[int]) -> bool:
+        """Whether there are rules with all these positions."""
+        return min(positions) >= 0 and max(positions) < len(self._rules)
+
+    def narrowed(self, only: frozenset[int]) -> Checker:
+        """What asks only the rules with these positions."""
+        found = self._narrowed.get(only)
+        if found is None:
+            found = self._narrowed[only] = Checker(self._model, self._rules, only)
+        return found
+
+    def names_of(self, positions: Iterable[int]) -> frozenset[str]:
+        """The names of the rules with these positions."""
+        return frozenset(self._rules[position].name for position in positions)
 
     def file(self) -> Raw:
         """What rules find that look at the file as a whole."""
@@ -112,7 +150,8 @@ class Checker:
         raw = tuple(raw)
         unresolved = filter(None, self._model.values_in(UNRESOLVED, ""))
         claims = [claim for each in raw for claim in each.claims]
-        kept = unexplained(claims, self._yields_to, unresolved) if claims else set()
+        yields_to = {rule.name: rule.meta.yields_to for rule in self._rules}
+        kept = unexplained(claims, yields_to, unresolved) if claims else set()
         crashes = {item for each in raw for item in each.crashes}
         crashed = frozenset[Crashed]().union(*(each.crashed for each in raw))
         return Result(tuple(sorted(kept | crashes, key=Diagnostic.identity)), len(crashes), crashed)
@@ -193,14 +232,27 @@ class _Run:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._claims: dict[Diagnostic, Claim] = {}
+        self._reads: dict[int, set[frozenset[Read]]] = {}
         self._crashes: list[Crash] = []
+        # what was looked up before is no one's
+        model.looked_up()
 
     def result(self) -> Raw:
-        """What was found, with the crashes."""
+        """What was found and looked up, with the crashes."""
+        claims = tuple(self._claims.values())
         if not self._crashes:
-            return Raw(tuple(self._claims.values())) if self._claims else _NOTHING
+            return Raw(claims, self._asked())
         crashes = tuple(diagnostics_of(self._crashes, self._model.source.path))
-        return Raw(tuple(self._claims.values()), crashes, frozenset(crash.crashed for crash in self._crashes))
+        return Raw(claims, self._asked(), crashes, frozenset(crash.crashed for crash in self._crashes))
+
+    def _asked(self) -> tuple[Asked, ...]:
+        by_sets: dict[frozenset[frozenset[Read]], list[int]] = {}
+        for position, sets in self._reads.items():
+            by_sets.setdefault(frozenset(sets), []).append(position)
+        return tuple(
+            Asked(frozenset(positions), next(iter(sets)) if len(sets) == 1 else frozenset().union(*sets))
+            for sets, positions in by_sets.items()
+        )
 
     def _add(self, rule: Rule, target: object, finding: Finding) -> None:
         diagnostic = _diagnostic(self._model, rule, target, finding)
@@ -208,21 +260,27 @@ class _Run:
 
     def ask(self, rules: Iterable[_Bound], target: object, *parts: object) -> None:
         """Add what rules find in the file, an entry, a body or a formula, or in a part of it."""
-        for rule, check, more in rules:
+        looked_up = self._model.looked_up
+        for position, rule, check, more in rules:
             try:
                 for finding in check(*parts, target, *more):
                     self._add(rule, target, finding)
             except Exception as error:
                 self._crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
+            if reads := looked_up():
+                self._reads.setdefault(position, set()).add(reads)
 
     def ask_of_problems(self, rules: _ByKind, entry: Entry) -> None:
         """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind."""
+        asked = {position: rule.name for members in rules.values() for position, rule, *_ in members}
         try:
             problems = self._model.type_problems(entry)
         except Exception as error:
-            asked = {rule.name for members in rules.values() for rule, *_ in members}
-            self._crashes += [Crash(name, entry, entry, error, place_of(entry)) for name in sorted(asked)]
+            self._crashes += [Crash(name, entry, entry, error, place_of(entry)) for name in sorted(asked.values())]
             return
+        if reads := self._model.looked_up():
+            for position in asked:
+                self._reads.setdefault(position, set()).add(reads)
         for problem in problems:
             self.ask(rules.get(None, ()), problem)
             if problem.is_written:
@@ -249,9 +307,6 @@ class _Run:
             else:
                 break
         in_use.placed = every
-
-
-_NOTHING = Raw()
 
 
 def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> Diagnostic:
