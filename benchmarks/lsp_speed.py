@@ -1,13 +1,17 @@
 """How fast the language server is, and how much memory it takes: edits of the derivatives.yaml of the installed torch.
 
     python benchmarks/lsp_speed.py [--edits 200] [--pauses 0.05,0.2,1,3] [--kinds formula,entry,quote,name]
-                                   [--no-ruff] [--copies 1] [--ignore-file] [--memory 3000]
+                                   [--python FILE,...] [--no-ruff] [--copies 1] [--ignore-file] [--memory 3000]
 
 Each edit is one of someone who works in the file: a letter in a formula, an entry that goes and comes back, an opening
 quote, a letter in an operator's name; what is measured is the time from sending it (the last byte written) to the
-diagnostics of that version. ``ruff server`` gets edits of a Python file with as many lines in turn, so that the ratio
-is one of one run on one machine. With --memory, so many edits are sent as fast as they are answered, and the memory of
-the server is printed on the way. Servers are processes of their own, so the time includes both ends of the connection.
+diagnostics of that version. ``ruff server`` gets the same kinds of edits in turn, each after the same pause, in Python
+files with as many lines, so that the ratios are those of one run on one machine: a letter in an expression, a function
+that goes and comes back, the opening quotes of a string over several lines, a letter in a function's name. How long it
+takes depends most of all on how much it finds; the files are one in which it finds nothing, of the standard library,
+and those of the installed torch whose authors have derivatives.yaml open as well. With --memory, so many edits are sent
+as fast as they are answered, and the memory of the server is printed on the way. Servers are processes of their own, so
+the time includes both ends of the connection.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import inspect
 import json
 import json.decoder
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -27,7 +32,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 Json = dict[str, Any]
 #: A change of a text, as the protocol has it.
@@ -42,10 +47,20 @@ def shipped(name: str) -> str:
     return (Path(spec.origin).parent / "packaged" / name).read_text(encoding="utf-8")
 
 
-def python_file(lines: int) -> str:
-    """Python with as many lines, of the standard library."""
+#: Files of the installed torch that say more of the operators of derivatives.yaml: how they are composed, which sizes
+#: they give, and the samples that test them.
+OF_TORCH = "_decomp/decompositions.py,_meta_registrations.py,testing/_internal/common_methods_invocations.py"
+
+
+def python_files(lines: int, names: Sequence[str]) -> dict[str, str]:
+    """Python with as many lines, of the standard library and of files of the installed torch, by name."""
     modules = (argparse, asyncio.base_events, random, shutil, tempfile, json.decoder, inspect)
-    return "\n".join("\n".join(map(inspect.getsource, modules)).split("\n")[:lines]) + "\n"
+    found = {"the standard library": "\n".join(map(inspect.getsource, modules))}
+    spec = find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    found |= {name: (Path(spec.origin).parent / name).read_text(encoding="utf-8") for name in names}
+    return {name: "\n".join(text.split("\n")[:lines]) + "\n" for name, text in found.items()}
 
 
 class Server:
@@ -140,13 +155,32 @@ def _insertion(line: int, column: int, text: str) -> tuple[Change, Change]:
     return there, {"range": _range(line, column, line, column + len(text)), "text": ""}
 
 
-class Typist:
-    """Someone who works in a derivatives file and takes everything back again."""
+class Language(NamedTuple):
+    """Where people edit a file.
 
-    def __init__(self, text: str, kinds: Sequence[str]) -> None:
+    Attributes:
+        formula: what lines with formulas begin with.
+        item: what the first line of each item begins with, up to its name.
+        quote: what opens a string that goes on in the next line.
+    """
+
+    formula: str
+    item: str
+    quote: str
+
+
+YAML = Language("  self: ", "- name: ", '"')
+PYTHON = Language("        return ", "    def ", '"""')
+
+
+class Typist:
+    """Someone who works in a file and takes everything back again."""
+
+    def __init__(self, text: str, kinds: Sequence[str], language: Language) -> None:
         self._lines = text.split("\n")
         self._random = random.Random(0)
         self._kinds = kinds
+        self._language = language
         self._back: Change | None = None
 
     def next(self) -> Change:
@@ -159,7 +193,6 @@ class Typist:
             "name": self._name,
             "quote": self._quote,
             "entry": self._entry,
-            "python": self._python,
         }
         change, self._back = make[self._random.choice(self._kinds)]()
         return change
@@ -168,22 +201,22 @@ class Typist:
         return self._random.choice([at for at, line in enumerate(self._lines) if line.startswith(beginning)])
 
     def _formula(self) -> tuple[Change, Change]:
-        return _insertion(self._line("  self: grad"), len("  self: grad"), "x")
+        line = self._line(self._language.formula)
+        name = re.match(r"\W*\w*", self._lines[line][len(self._language.formula) :])
+        assert name is not None
+        return _insertion(line, len(self._language.formula) + name.end(), "x")
 
     def _name(self) -> tuple[Change, Change]:
-        line = self._line("- name: ")
+        line = self._line(self._language.item)
         return _insertion(line, self._lines[line].index("("), "x")
 
     def _quote(self) -> tuple[Change, Change]:
-        return _insertion(self._line("  self: grad"), len("  self: "), '"')
-
-    def _python(self) -> tuple[Change, Change]:
-        line = self._line("        return ")
-        return _insertion(line, len(self._lines[line]), "x")
+        return _insertion(self._line(self._language.formula), len(self._language.formula), self._language.quote)
 
     def _entry(self) -> tuple[Change, Change]:
-        first = self._line("- name: ")
-        last = next((at for at in range(first + 1, len(self._lines)) if self._lines[at].startswith("- name: ")), first)
+        item = self._language.item
+        first = self._line(item)
+        last = next((at for at in range(first + 1, len(self._lines)) if self._lines[at].startswith(item)), first)
         text = "".join(f"{line}\n" for line in self._lines[first:last])
         back = {"range": _range(first, 0, first, 0), "text": text}
         return {"range": _range(first, 0, last, 0), "text": ""}, back
@@ -221,27 +254,29 @@ async def measure(given: argparse.Namespace) -> None:
             (path / "functions.yaml").write_text(functions, encoding="utf-8")
             (path / "derivlint.toml").write_text('native-functions = ["functions.yaml"]\n', encoding="utf-8")
         ours = Server([sys.executable, "-m", "derivlint", "lsp"], "yaml", path / "derivatives.yaml", text)
-        servers = {"derivlint": (ours, Typist(text, kinds))}
+        servers = {"derivlint": (ours, Typist(text, kinds, YAML))}
         ruff = shutil.which("ruff", path=str(Path(sys.executable).parent)) or shutil.which("ruff")
         if ruff is not None and not given.no_ruff:
-            python = python_file(text.count("\n"))
-            (path / "module.py").write_text(python, encoding="utf-8")
-            server = Server([ruff, "server"], "python", path / "module.py", python)
-            servers["ruff server"] = (server, Typist(python, ["python"]))
+            names = [name for name in given.python.split(",") if name]
+            for name, python in python_files(text.count("\n"), names).items():
+                module = path / f"module{len(servers)}" / "module.py"
+                module.parent.mkdir()
+                module.write_text(python, encoding="utf-8")
+                server = Server([ruff, "server"], "python", module, python)
+                servers[f"ruff server, {name}"] = (server, Typist(python, kinds, PYTHON))
         times: dict[str, list[float]] = {name: [] for name in servers}
         for name, (server, _) in servers.items():
             print(f"{name}: open: {await server.start():.2f} s")
         for number in range(given.edits):
-            await asyncio.sleep(pauses[number % len(pauses)])
             for name, (server, typist) in servers.items():
+                await asyncio.sleep(pauses[number % len(pauses)])
                 times[name].append(await server.edit(typist.next()))
         found = {name: spread(each) for name, each in times.items()}
         for name, each in found.items():
             print(shown(name, given.edits, each))
-        if len(found) == 2:
-            ours_at, theirs_at = found.values()
-            ratios = ", ".join(f"{key} {ours_at[key] / theirs_at[key]:.2f}" for key in ours_at)
-            print(f"derivlint / ruff server: {ratios}")
+        at = found.pop("derivlint")
+        for name, each in found.items():
+            print(f"derivlint / {name}: " + ", ".join(f"{key} {at[key] / each[key]:.2f}" for key in at))
         typist = servers["derivlint"][1]
         for number in range(given.memory + 1):
             if number % max(given.memory // 10, 1) == 0:
@@ -258,6 +293,7 @@ def main() -> None:
     parser.add_argument("--edits", type=int, default=200)
     parser.add_argument("--pauses", default="0.05,0.2,1", help="seconds before edits, in turn")
     parser.add_argument("--kinds", default="formula,entry,quote,name", help="the kinds of edits")
+    parser.add_argument("--python", default=OF_TORCH, help="files of torch for ruff server, beside one of Python's own")
     parser.add_argument("--no-ruff", action="store_true", help="leave out ruff server")
     parser.add_argument("--copies", type=int, default=1, help="all entries and operators so often, by other names")
     parser.add_argument("--ignore-file", action="store_true", help="with a comment for the whole file")

@@ -8,7 +8,9 @@ unless something that it read would be answered otherwise now. The next text may
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice
 
 from msgspec import Struct, msgpack
 from msgspec.structs import replace
@@ -17,6 +19,7 @@ from derivlint.analysis.analyses import prepare, work_out
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.engine.precedence import Claim
 from derivlint.lint.engine.processes import processes_for, shared_out
+from derivlint.lint.engine.readers import Readers
 from derivlint.lint.engine.result import Result
 from derivlint.lint.engine.run import Asked, Checker, Raw
 from derivlint.lint.rule import Rule
@@ -56,6 +59,11 @@ class Found(Struct, frozen=True):
     claims: tuple[Claim, ...]
     asked: tuple[Asked, ...]
 
+    @property
+    def reads(self) -> Iterator[Read]:
+        """All that was looked up; some of it more than once."""
+        return chain.from_iterable(each.reads for each in self.asked)
+
     def to_ask(self, touched: set[Read]) -> frozenset[int]:
         """The positions of the rules that looked up something of this."""
         found: frozenset[int] = frozenset()
@@ -65,12 +73,13 @@ class Found(Struct, frozen=True):
         return found
 
 
-class Kept(Struct, frozen=True):
+class Kept(Struct, frozen=True, dict=True):
     """What was found in a text: plain data, which can be kept on disk.
 
     Attributes:
         cut: the text, in pieces for each entry.
         entries: what was found in each; None where it was not checked, or a check crashed.
+        claimed: the positions of those in which something was found.
         file: what was found in the file as a whole; None where it was not checked.
         indexed: what each index has of each entry, by the name of the index.
         facts: the facts of the file as a whole that were asked for.
@@ -80,11 +89,23 @@ class Kept(Struct, frozen=True):
 
     cut: Cut
     entries: tuple[Found | None, ...]
+    claimed: tuple[int, ...]
     file: Found | None
     indexed: dict[str, list[Row]]
-    facts: list[tuple[Read, RecordedFact]]
+    facts: dict[Read, RecordedFact]
     entry_facts: dict[str, dict[int, RecordedFact]]
     flawed: frozenset[int]
+
+    @cached_property
+    def readers(self) -> Readers:
+        """Who looked up what; worked out for the first text, and handed on from there."""
+        entries = (found.reads if found is not None else () for found in self.entries)
+        return Readers.of(entries, ((read, fact.reads) for read, fact in self.facts.items()))
+
+    def with_readers(self, readers: Readers) -> Kept:
+        """The same, where it is known who looked up what."""
+        self.__dict__["readers"] = readers
+        return self
 
 
 class _Share(Struct, frozen=True):
@@ -99,7 +120,7 @@ class _Share(Struct, frozen=True):
 
     found: dict[int, Found]
     indexed: dict[str, list[Row]]
-    facts: list[tuple[Read, RecordedFact]]
+    facts: dict[Read, RecordedFact]
     entry_facts: dict[str, dict[int, RecordedFact]]
 
 
@@ -193,14 +214,19 @@ class _Recheck:
         self.cut = Cut(model.source.text, bounds)
         self.kept = kept
         self.stop = stop
-        count = len(bounds) - 1
-        #: for each entry its position in the earlier text, where its piece was the same
-        self.earlier: list[int | None] = [None] * count
+        self.count = len(bounds) - 1
+        #: the runs of entries whose pieces are the same as in the earlier text
+        self.same: tuple[tuple[int, int, int], ...] = ()
         #: for each entry of the earlier text its position; None where it is gone
         self.now: list[int | None] = []
-        self.found: list[Found | None] = [None] * count
-        #: entries that some rules have to be asked about again, with the positions of these
+        self.found: list[Found | None] = [None] * self.count
+        #: the positions of entries in which something was found
+        self.claimed: set[int] = set()
+        #: entries that only some rules have to be asked about again, with the positions of these
         self.again: dict[int, frozenset[int]] = {}
+        self.readers: Readers | None = None
+        #: how many facts were taken over; those after them are new
+        self.taken = 0
         self.file: Found | None = None
         self.crashed: list[Raw] = []
 
@@ -208,21 +234,23 @@ class _Recheck:
         """Check what has to be checked."""
         if self.kept is not None:
             self._take_over(self.kept)
-        unknown = [index for index, known in enumerate(self.found) if known is None or index in self.again]
-        checked = len(unknown)
+        unknown = sorted({*self._unknown(), *self.again})
         # who may stop a check wants what was found until then, entry by entry
-        if self.stop is None and checked >= MANY:
+        if self.stop is None and len(unknown) >= MANY:
             self._check_many(unknown)
-            unknown = [index for index in unknown if self.found[index] is None]
         for index in unknown:
-            self._go_on()
-            self.found[index] = self._check(index)
+            if self.found[index] is None or index in self.again:
+                self._go_on()
+                self._add(index, self._check(index))
         if self.file is None:
             self._go_on()
-            self.file = self._found(self.checker.file())
-        every = [found for found in (self.file, *self.found) if found is not None]
-        raw = [Raw(found.claims) for found in every if found.claims]
-        return CheckedText(self.model, self.checker.settled([*raw, *self.crashed]), self._kept(), checked)
+            self.file = self._sound(self.checker.file())
+        every = (self.file, *(self.found[index] for index in sorted(self.claimed)))
+        raw = [Raw(found.claims) for found in every if found is not None]
+        return CheckedText(self.model, self.checker.settled([*raw, *self.crashed]), self._kept(), len(unknown))
+
+    def _unknown(self) -> list[int]:
+        return [index for index, known in enumerate(self.found) if known is None]
 
     def _go_on(self) -> None:
         """Raise where no one waits any more."""
@@ -233,19 +261,36 @@ class _Recheck:
         """What is found in an entry; where something is known of it, only the rules are asked that have to be."""
         entry, known, only = self.model.entries[index], self.found[index], self.again.pop(index, None)
         if known is None or only is None:
-            return self._found(self.checker.entry(entry))
+            return self._sound(self.checker.entry(entry))
         raw = self.checker.narrowed(only).entry(entry)
         if raw.crashed:
-            return self._found(self.checker.entry(entry))
+            return self._sound(self.checker.entry(entry))
         names = self.checker.names_of(only)
         kept = (Asked(each.rules - only, each.reads) for each in known.asked if not each.rules <= only)
         claims = (claim for claim in known.claims if claim.diagnostic.rule not in names)
         return Found((*claims, *raw.claims), (*kept, *raw.asked))
 
+    def _sound(self, raw: Raw) -> Found | None:
+        """What was found, if no check crashed."""
+        if raw.crashed:
+            self.crashed.append(raw)
+            return None
+        return Found(raw.claims, raw.asked)
+
+    def _add(self, index: int, found: Found | None) -> None:
+        """Take what was found in an entry."""
+        self.found[index] = found
+        self.claimed.discard(index)
+        if found is not None:
+            if found.claims:
+                self.claimed.add(index)
+            if self.readers is not None:
+                self.readers.add_entry(index, found.reads)
+
     def _check_many(self, indexes: Sequence[int]) -> None:
         """Check entries, several at a time where there are processors; those on which a check crashes are left."""
-        for index in self.again:
-            self.found[index] = None
+        for index in indexes:
+            self._add(index, None)
         self.again.clear()
         number = processes_for(len(indexes))
         if number == 1:
@@ -265,52 +310,61 @@ class _Recheck:
                 raw = self.checker.entry(model.entries[index])
                 if not raw.crashed:
                     found[index] = Found(raw.claims, raw.asked)
-        return _Share(found, model.indexed, list(model.facts.items()), model.entry_facts)
+        return _Share(found, model.indexed, model.facts, model.entry_facts)
 
     def _take_share(self, share: _Share) -> None:
         model = self.model
         for index, found in share.found.items():
-            self.found[index] = found
+            self._add(index, found)
         model.indexed.update(share.indexed)
         model.facts.update(share.facts)
         for name, facts in share.entry_facts.items():
             model.entry_facts.setdefault(name, {}).update(facts)
 
-    def _found(self, raw: Raw) -> Found | None:
-        if raw.crashed:
-            self.crashed.append(raw)
-            return None
-        return Found(raw.claims, raw.asked)
-
     def _kept(self) -> Kept:
         model = self.model
         # places in headers do not move with the text
         elsewhere = self.file is not None and any(claim.diagnostic.elsewhere for claim in self.file.claims)
-        return Kept(
+        # who was not asked again is asked about the whole entry next time
+        for index in self.again:
+            self._add(index, None)
+        kept = Kept(
             self.cut,
-            tuple(None if index in self.again else found for index, found in enumerate(self.found)),
+            tuple(self.found),
+            tuple(sorted(self.claimed)),
             None if elsewhere else self.file,
             model.indexed,
-            list(model.facts.items()),
+            model.facts,
             model.entry_facts,
             frozenset(bisect_right(self.cut.bounds, each.span.start) - 1 for each in model.document.problems),
         )
+        if self.readers is None or self.readers.is_worn:
+            return kept
+        # facts are noted in the order in which they were worked out
+        for read, fact in islice(reversed(model.facts.items()), len(model.facts) - self.taken):
+            self.readers.add_fact(read, fact.reads)
+        return kept.with_readers(self.readers)
 
     def _take_over(self, kept: Kept) -> None:
+        self.same = tuple(kept.cut.same_as(self.cut))
         self.now = [None] * len(kept.entries)
-        for old, new, size in kept.cut.same_as(self.cut):
-            self.earlier[new : new + size] = range(old, old + size)
+        for old, new, size in self.same:
             self.now[old : old + size] = range(new, new + size)
+            self.found[new : new + size] = kept.entries[old : old + size]
         touched = self._touched(kept)
-        for index, same in enumerate(self.earlier):
-            found = kept.entries[same] if same is not None else None
-            if found is not None:
-                self.found[index] = self._moved(kept, found) if found.claims else found
-                only = found.to_ask(touched)
-                if only and self.checker.has(only):
-                    self.again[index] = only
-                elif only:
-                    self.found[index] = None
+        for old in kept.claimed:
+            there = self.now[old]
+            found = self.found[there] if there is not None else None
+            if there is not None and found is not None:
+                self._add(there, self._moved(kept, found))
+        self.readers = kept.readers.after(self.same, self.count)
+        for index in self.readers.entries_that_read(touched):
+            found = self.found[index]
+            only = found.to_ask(touched) if found is not None else None
+            if only and self.checker.has(only):
+                self.again[index] = only
+            elif only:
+                self._add(index, None)
         for name, facts in kept.entry_facts.items():
             self.model.entry_facts[name] = {
                 there: fact
@@ -325,7 +379,7 @@ class _Recheck:
         """What would be answered otherwise than in the earlier text."""
         touched: set[Read] = set()
         gone = [old for old, there in enumerate(self.now) if there is None]
-        new = [index for index, old in enumerate(self.earlier) if old is None]
+        new = _others(self.same, self.count)
         for name, rows in kept.indexed.items():
             index = index_named(name)
             if index is None:
@@ -333,28 +387,57 @@ class _Recheck:
             own = {at: tuple(index.find(self.model.entries[at])) for at in new}
             before = _by_key(rows[old] for old in gone)
             after = _by_key(own.values())
-            if self.earlier != self.now or any(rows[at] != own[at] for at in new):
-                rows = Rows(own[at] if old is None else rows[old] for at, old in enumerate(self.earlier))
+            if gone != new or any(rows[at] != own[at] for at in new):
+                rows = self._moved_rows(rows, own)
             self.model.indexed[name] = rows
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))
                 if before.get(key) != after.get(key):
                     touched.add(Read(name, key))
-        # facts rest on each other, so that those which changed touch more
-        waiting = dict(kept.facts)
-        changed = True
-        while changed:
-            changed = False
-            for read, fact in list(waiting.items()):
-                if not touched.isdisjoint(fact.reads):
-                    del waiting[read]
-                    load_module_of(read.source)
-                    find = FACTS.get(read.source)
-                    if find is None or self.model.fact(find, read.key) != fact.value:
-                        touched.add(read)
-                        changed = True
-        self.model.facts.update(waiting)
+        self._take_over_facts(kept, touched)
         return touched
+
+    def _moved_rows(self, rows: list[Row], own: dict[int, Row]) -> Rows:
+        """What an index has of each entry, given what it has of the new ones."""
+        found = Rows([()] * self.count)
+        for old, there, size in self.same:
+            found[there : there + size] = rows[old : old + size]
+        for at, row in own.items():
+            found[at] = row
+        return found
+
+    def _take_over_facts(self, kept: Kept, touched: set[Read]) -> None:
+        """Take over the facts that still hold, and add to what is touched those that have changed."""
+        facts = self.model.facts = kept.facts.copy()
+        uncertain = kept.readers.facts_that_rest_on(touched) & facts.keys()
+        for read in uncertain:
+            del facts[read]
+        self.taken = len(facts)
+        seen: set[Read] = set()
+
+        def settle(read: Read) -> None:
+            """Find out whether a fact has changed, after those that it rests on."""
+            if read in seen:
+                return
+            seen.add(read)
+            before = kept.facts[read]
+            for each in before.reads & uncertain:
+                settle(each)
+            if read not in facts:
+                if touched.isdisjoint(before.reads):
+                    facts[read] = before
+                    return
+                load_module_of(read.source)
+                find = FACTS.get(read.source)
+                if find is None:
+                    touched.add(read)
+                    return
+                self.model.fact(find, read.key)
+            if facts[read].value != before.value:
+                touched.add(read)
+
+        for read in uncertain:
+            settle(read)
 
     def _moved(self, kept: Kept, found: Found) -> Found | None:
         """Findings of the earlier text at their places in this one; None where one points at what is gone."""
@@ -399,6 +482,16 @@ class _Recheck:
         if new is None or span.end > bounds[old + 1]:
             return None
         return span.shift(self.cut.bounds[new] - bounds[old])
+
+
+def _others(same: Iterable[tuple[int, int, int]], count: int) -> list[int]:
+    """The positions of entries of a text that are in none of the runs."""
+    found: list[int] = []
+    after = 0
+    for _, new, size in (*same, (0, count, 0)):
+        found += range(after, new)
+        after = new + size
+    return found
 
 
 def _by_key(rows: Iterable[Row]) -> dict[str, list[Plain]]:

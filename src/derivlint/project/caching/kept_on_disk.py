@@ -66,6 +66,8 @@ def _is_possible(kept: Kept, path: str) -> bool:
         return False
     if any(not 0 <= at < count for facts in kept.entry_facts.values() for at in facts):
         return False
+    if kept.claimed != tuple(at for at, each in enumerate(kept.entries) if each is not None and each.claims):
+        return False
     found = [*kept.entries, kept.file]
     diagnostics = [claim.diagnostic for each in found if each is not None for claim in each.claims]
     return all(
