@@ -26,7 +26,7 @@ from inspect import getsource
 from pathlib import Path
 from types import ModuleType
 
-from measuring import Files, Run, describe, installed_files, ratios, run_process
+from measuring import Files, Run, describe, installed_files, multiplied, ratios, run_process
 
 from derivlint.rules import NAMES
 
@@ -59,46 +59,6 @@ def rule_module(name: str) -> ModuleType:
 def torchgen(files: Files) -> list[str]:
     paths = [str(files.derivatives), str(files.native_functions), str(files.tags)]
     return [sys.executable, "-c", LOAD_DERIVATIVES, *paths]
-
-
-def renamed(operator: str, copy: int) -> str:
-    """The name of an operator's copy; the prefixes and suffixes that mean something stay where they are."""
-    for prefix in ("_foreach_", "_"):
-        if operator.startswith(prefix):
-            return f"{prefix}c{copy}_{operator[len(prefix) :]}"
-    return f"c{copy}_{operator}"
-
-
-def multiplied(files: Files, factor: int, folder: Path) -> Files:
-    """Files that hold every operator and every entry ``factor`` times, under other names."""
-
-    def is_item(line: str, key: str) -> bool:
-        return line.startswith(f"- {key}: ") and not line.startswith(f"- {key}: __")
-
-    def copied(text: str, key: str, references: tuple[str, ...]) -> str:
-        items: list[list[str]] = []
-        for line in text.splitlines():
-            if line.startswith("- "):
-                items.append([])
-            if items:
-                items[-1].append(line)
-        lines = [line for item in items if is_item(item[0], key) for line in item]
-        out = lines.copy()
-        for copy in range(1, factor):
-            for line in lines:
-                head, colon, value = line.partition(": ")
-                if line.startswith("- "):
-                    value = renamed(value, copy)
-                elif head.strip() in references:
-                    value = ", ".join(renamed(name, copy) for name in value.split(", "))
-                out.append(head + colon + value)
-        return "\n".join(out) + "\n"
-
-    derivatives = folder / f"derivatives-{factor}.yaml"
-    natives = folder / f"native_functions-{factor}.yaml"
-    derivatives.write_text(copied(files.derivatives.read_text(), "name", ()))
-    natives.write_text(copied(files.native_functions.read_text(), "func", ("structured_delegate", "autogen")))
-    return Files(derivatives, natives, files.tags)
 
 
 def with_parentheses(text: str, chosen: random.Random) -> str:

@@ -34,17 +34,11 @@ from subprocess import DEVNULL, PIPE
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from measuring import installed_files, multiplied
+
 Json = dict[str, Any]
 #: A change of a text, as the protocol has it.
 Change = Json
-
-
-def shipped(name: str) -> str:
-    """The text of a file that the installed torch ships with its generators."""
-    spec = find_spec("torchgen")
-    if spec is None or spec.origin is None:
-        raise SystemExit("no torch is installed in this Python")
-    return (Path(spec.origin).parent / "packaged" / name).read_text(encoding="utf-8")
 
 
 #: Files of the installed torch that say more of the operators of derivatives.yaml: how they are composed, which sizes
@@ -222,11 +216,6 @@ class Typist:
         return {"range": _range(first, 0, last, 0), "text": ""}, back
 
 
-def copied(text: str, key: str, copies: int) -> str:
-    """A file with every item so many times, under other names, which this key gives."""
-    return text + "".join(text.replace(f"\n- {key}: ", f"\n- {key}: c{copy}_") for copy in range(1, copies))
-
-
 def spread(times: list[float]) -> dict[str, float]:
     """Percentiles of times, in seconds."""
     times = sorted(times)
@@ -242,17 +231,18 @@ def shown(name: str, edits: int, found: dict[str, float]) -> str:
 
 async def measure(given: argparse.Namespace) -> None:
     """Print what is measured."""
-    text = copied(shipped("autograd/derivatives.yaml"), "name", given.copies)
-    if given.ignore_file:
-        text = f"# derivlint: ignore-file[undefined-name] to measure it\n{text}"
     kinds = given.kinds.split(",")
     pauses = [float(pause) for pause in given.pauses.split(",")]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder).resolve()
+        files = installed_files()
         if given.copies > 1:
-            functions = copied(shipped("ATen/native/native_functions.yaml"), "func", given.copies)
-            (path / "functions.yaml").write_text(functions, encoding="utf-8")
-            (path / "derivlint.toml").write_text('native-functions = ["functions.yaml"]\n', encoding="utf-8")
+            files = multiplied(files, given.copies, path)
+            settings = f'native-functions = ["{files.native_functions.name}"]\n'
+            (path / "derivlint.toml").write_text(settings, encoding="utf-8")
+        text = files.derivatives.read_text(encoding="utf-8")
+        if given.ignore_file:
+            text = f"# derivlint: ignore-file[undefined-name] to measure it\n{text}"
         ours = Server([sys.executable, "-m", "derivlint", "lsp"], "yaml", path / "derivatives.yaml", text)
         servers = {"derivlint": (ours, Typist(text, kinds, YAML))}
         ruff = shutil.which("ruff", path=str(Path(sys.executable).parent)) or shutil.which("ruff")

@@ -1,4 +1,4 @@
-"""What the benchmarks share: processes measured as the operating system accounts them, and torchgen's files."""
+"""What the benchmarks share: processes as the operating system accounts them, torchgen's files, and larger ones."""
 
 from __future__ import annotations
 
@@ -70,3 +70,43 @@ def ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> str:
         found = [getattr(a, field) / getattr(b, field) for a, b in zip(ours, theirs, strict=True)]
         lines.append(f"ratio of {field}: {min(found):.2f} {statistics.median(found):.2f} {max(found):.2f}")
     return "\n".join(lines)
+
+
+def renamed(operator: str, copy: int) -> str:
+    """The name of an operator's copy; the prefixes and suffixes that mean something stay where they are."""
+    for prefix in ("_foreach_", "_"):
+        if operator.startswith(prefix):
+            return f"{prefix}c{copy}_{operator[len(prefix) :]}"
+    return f"c{copy}_{operator}"
+
+
+def multiplied(files: Files, factor: int, folder: Path) -> Files:
+    """Files that hold every operator and every entry so many times, under other names."""
+
+    def is_item(line: str, key: str) -> bool:
+        return line.startswith(f"- {key}: ") and not line.startswith(f"- {key}: __")
+
+    def copied(text: str, key: str, references: tuple[str, ...]) -> str:
+        items: list[list[str]] = []
+        for line in text.splitlines():
+            if line.startswith("- "):
+                items.append([])
+            if items:
+                items[-1].append(line)
+        lines = [line for item in items if is_item(item[0], key) for line in item]
+        out = lines.copy()
+        for copy in range(1, factor):
+            for line in lines:
+                head, colon, value = line.partition(": ")
+                if line.startswith("- "):
+                    value = renamed(value, copy)
+                elif head.strip() in references:
+                    value = ", ".join(renamed(name, copy) for name in value.split(", "))
+                out.append(head + colon + value)
+        return "\n".join(out) + "\n"
+
+    derivatives = folder / f"derivatives-{factor}.yaml"
+    natives = folder / f"native_functions-{factor}.yaml"
+    derivatives.write_text(copied(files.derivatives.read_text(), "name", ()))
+    natives.write_text(copied(files.native_functions.read_text(), "func", ("structured_delegate", "autogen")))
+    return Files(derivatives, natives, files.tags)
