@@ -14,6 +14,7 @@ from derivlint.model.generated.evaluation import INDEX
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX, gradients_of
 from derivlint.operators.reference.evaluators import Evaluator
+from derivlint.source.lazy import asked_once
 
 #: The name of the output of an in-place function in formulas.
 RESULT = "result"
@@ -87,6 +88,7 @@ class EvaluationSignature(Struct, frozen=True):
         return variables
 
 
+@asked_once
 def signature_of(differentiability: Differentiability) -> EvaluationSignature:
     """The signature of a function."""
     info = differentiability.info
