@@ -16,7 +16,7 @@ from msgspec import Struct
 from derivlint.formula import Call, Expr, Member, Name, Number
 from derivlint.operators.constants import constant_named
 from derivlint.operators.reference.definitions import Definition, DefinitionKind, definitions, tree_of
-from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
+from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler, applied, nothing
 
 #: Definitions that call each other deeper than that call themselves.
 MAX_DEPTH = 40
@@ -238,19 +238,11 @@ class _Body(ExpressionCompiler):
         callee = self._interpreter.callee(name)
         if isinstance(callee, Compiled):
             return self._defined(name, callee, arguments)
-        function = callee.function
         evaluators = [
-            _nothing if index in callee.ignored else self.of(argument)
+            nothing if index in callee.ignored else self.of(argument)
             for index, argument in enumerate(arguments[: callee.takes])
         ]
-        # most functions take one or two
-        if len(evaluators) == 1:
-            (only,) = evaluators
-            return lambda values: function(only(values))
-        if len(evaluators) == 2:
-            first, second = evaluators
-            return lambda values: function(first(values), second(values))
-        return lambda values: function(*[each(values) for each in evaluators])
+        return applied(callee.function, evaluators)
 
     def _defined(self, name: str, callee: Compiled, arguments: tuple[Expr, ...]) -> Evaluator:
         if len(arguments) > len(callee.parameters):
@@ -270,7 +262,3 @@ class _Body(ExpressionCompiler):
             return run(own)
 
         return called
-
-
-def _nothing(_: Mapping[str, Any]) -> None:
-    return None
