@@ -7,6 +7,7 @@ understood raises :class:`UnknownValueError` where it is evaluated: a branch tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 
 from derivlint.analysis.formula_compiler import FormulaCompiler
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
@@ -132,13 +133,11 @@ class ElementCompiler(FormulaCompiler):
             return self.unknown if type is None else _constant(type)
         name = node.simple
         owner, read = self.saved_property(name)
+        if read is None:
+            return itemgetter(name)
 
         def variable(environment: Environment) -> Value:
-            if name in environment:
-                return environment[name]
-            if read is None or owner not in environment:
-                raise UnknownValueError
-            return read(environment[owner])
+            return environment[name] if name in environment else read(environment[owner])
 
         return variable
 
