@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from derivlint.analysis.interpretation.callee import NAMESPACES, CallFacts
@@ -12,11 +11,12 @@ from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.expressions.inference import number_value
 from derivlint.formula import Call, Expr, Name, Number
 from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
+from derivlint.source.lazy import asked_once
 
 
-@lru_cache(64)
+@asked_once
 def called_names(formula: TypedFormula) -> frozenset[str]:
-    """The names of the functions and methods that a formula calls; the formulas of an entry are asked for in turn."""
+    """The names of the functions and methods that a formula calls."""
     calls = (formula.call(node) for node in formula.nodes if isinstance(node, Call))
     return frozenset("" if call is None else call.name for call in calls)
 

@@ -106,11 +106,9 @@ def passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWrongly]:
 def _seeds(interpretation: Interpretation, call: CallFacts, names: frozenset[str]) -> PassedWrongly | None:
     formula = interpretation.formula
     bare = [(argument, _bare_seed(argument.node, names)) for argument in call.arguments]
-    for argument, seed in bare:
+    for argument, seed in () if formula.is_backward else bare:
         parameter = argument.parameter
         if parameter is None or not parameter.type.has_tensors:
-            continue
-        if formula.is_backward:
             continue
         variable = variable_of(argument.node)
         if parameter.name.endswith(PRIMAL) and interpretation.facts[argument.node].degree.has_seed:
@@ -132,6 +130,9 @@ def _gradients(
     interpretation: Interpretation, call: CallFacts, bare: list[tuple[CallArgument, str | None]]
 ) -> PassedWrongly | None:
     formula = interpretation.formula
+    directed = [(argument, seed) for argument, seed in bare if seed is not None]
+    if not directed:
+        return None
     roles = {argument: role_of(argument.parameter) for argument, _ in bare if argument.parameter is not None}
     elsewhere = [argument for argument, seed in bare if seed and _is_plain_tensor(argument, roles)]
     instead = [
@@ -139,7 +140,6 @@ def _gradients(
         for argument, seed in bare
         if seed is None and roles.get(argument) is ParameterRole.GRADIENT and _is_no_gradient(argument.node)
     ]
-    directed = [(argument, seed) for argument, seed in bare if seed is not None]
     has_one = any(roles.get(argument) is ParameterRole.GRADIENT for argument, _ in directed)
     if elsewhere and instead and not has_one and JVP not in call.name:
         names = (str(variable_of(instead[0].node)),)
@@ -212,7 +212,6 @@ def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
     if function is None or not call.name.endswith((BACKWARD, JVP)):
         return None
     tensors = [binding.name for binding in function.arguments if binding.is_tensor_like]
-    optional = {item.name for item in function.arguments if item.argument and str(item.argument.type).endswith("?")}
     outputs = {output.name for output in function.outputs}
     inplace = function.canonical.schema.kind is SchemaKind.inplace
     if not tensors or inplace or (formula.is_backward and tensors[0] not in formula.names):
@@ -241,8 +240,12 @@ def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
                 return PassedWrongly(Passed.SWAPPED, formula, call, (argument, other), (name, wanted))
         elif name in tensors:
             return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (name, wanted))
-        elif name in outputs and wanted not in optional and call.name == function.canonical.name.base + BACKWARD:
-            return PassedWrongly(Passed.RESULT_FOR_ARGUMENT, formula, call, (argument,), (name, wanted))
+        elif name in outputs and call.name == function.canonical.name.base + BACKWARD:
+            optional = {
+                each.name for each in function.arguments if each.argument and str(each.argument.type)[-1] == "?"
+            }
+            if wanted not in optional:
+                return PassedWrongly(Passed.RESULT_FOR_ARGUMENT, formula, call, (argument,), (name, wanted))
     return None
 
 

@@ -82,14 +82,17 @@ class Culprit(Struct, frozen=True):
 
 def merged(dependences: Iterable[Mapping[str, Dependence]]) -> Mapping[str, Dependence]:
     """The dependence on everything that some operand depends on, the strongest of each variable."""
-    found: dict[str, Dependence] = {}
+    found: Mapping[str, Dependence] = {}
+    own: dict[str, Dependence] | None = None
     for dependence in dependences:
         if not found:
-            found = dict(dependence)
+            found = dependence
             continue
         for name, strength in dependence.items():
             if strength > found.get(name, 0):
-                found[name] = strength
+                if own is None:
+                    found = own = dict(found)
+                own[name] = strength
     return found
 
 

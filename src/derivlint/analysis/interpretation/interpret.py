@@ -6,7 +6,7 @@ of non-linearity is noted once, where it arises.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -63,6 +63,7 @@ JVP = "_jvp"
 
 ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/="})
 CONSTANT = Fact(Degree.CONSTANT)
+_NO_SEEDS: frozenset[str] = frozenset()
 ZERO = Fact(Degree.ZERO)
 
 
@@ -156,10 +157,9 @@ class _InterpretationRun(Analysis[Fact]):
         name = node.simple
         if name is None:
             return ZERO if node.parts[-1].identifier == "nullopt" else CONSTANT
-        seed = seed_of(node, self._seeds)
-        if seed is not None:
-            value = frozenset({seed})
-            return Fact(Degree.LINEAR, value, {seed: Dependence.VALUE}, value)
+        if name in self._seeds:
+            value = frozenset({name})
+            return Fact(Degree.LINEAR, value, {name: Dependence.VALUE}, value)
         if name in self._duals:
             return Fact(Degree.UNKNOWN, frozenset(), {name: Dependence.VALUE}, frozenset({name}))
         owner = self._owners.get(name)
@@ -195,7 +195,7 @@ class _InterpretationRun(Analysis[Fact]):
             return self._product(node, ((node.left, left), (node.right, right)), ())
         if node.op == "/":
             return self._product(node, ((node.left, left),), ((node.right, right),))
-        both = _joined((left, right))
+        both = _beside((left, right))
         if node.op in ASSIGNMENTS or node.op == ",":
             # slips that other rules report
             return Fact(Degree.UNKNOWN, both.seeds, both.dependence)
@@ -207,8 +207,8 @@ class _InterpretationRun(Analysis[Fact]):
     def _sum(self, node: Expr, operands: Iterable[tuple[Expr, Fact]], cause: Cause = Cause.CONSTANT_TERM) -> Fact:
         operands = tuple(operands)
         facts = [fact for _, fact in operands]
-        degree = sum_of(fact.degree for fact in facts)
-        joined = _joined(facts)
+        degree = sum_of([fact.degree for fact in facts])
+        joined = _beside(facts)
         if degree is Degree.AFFINE and all(fact.degree is not Degree.AFFINE for fact in facts):
             constants = tuple(each for each, fact in operands if fact.degree is Degree.CONSTANT)
             self.culprits.append(Culprit(cause, node, constants, joined.seeds))
@@ -216,12 +216,13 @@ class _InterpretationRun(Analysis[Fact]):
 
     def _product(self, node: Expr, factors: Iterable[tuple[Expr, Fact]], divisors: Iterable[tuple[Expr, Fact]]) -> Fact:
         factors, divisors = tuple(factors), tuple(divisors)
-        joined = _joined(fact for _, fact in (*factors, *divisors))
+        facts = [fact for _, fact in (*factors, *divisors)]
+        joined = _beside(facts)
         bad = tuple(each for each, fact in divisors if fact.degree.has_seed)
-        degree = product_of(fact.degree for _, fact in factors)
+        degree = product_of([fact.degree for _, fact in factors])
         if any(fact.degree is Degree.UNKNOWN for _, fact in divisors):
             degree = sum_of((degree, Degree.UNKNOWN)) if degree is not Degree.ZERO else degree
-        known = all(fact.degree is not Degree.NONLINEAR for _, fact in (*factors, *divisors))
+        known = all(fact.degree is not Degree.NONLINEAR for fact in facts)
         if bad:
             if known:
                 self.culprits.append(Culprit(Cause.DIVISOR, node, bad, joined.seeds))
@@ -339,14 +340,14 @@ class _InterpretationRun(Analysis[Fact]):
             # what is not linear in parts may cancel, as the book or the name says; else it is reported in the body
             return None
         if degree not in (Degree.NONLINEAR, Degree.AFFINE):
-            return Fact(degree, _joined(facts).seeds)
+            return Fact(degree, _seeds_of(facts))
         if (derived.is_by_position and not is_body) or is_conventional(call.name):
             conventional = self._helper(call, facts)
             if conventional.degree is not Degree.LINEAR or self._is_passed_elsewhere(call, facts):
                 return conventional
         for output in derived.outputs:
             self._note_culprits(call, facts, output, positions)
-        return Fact(degree, _joined(facts).seeds)
+        return Fact(degree, _seeds_of(facts))
 
     def _is_passed_elsewhere(self, call: CallFacts, facts: list[Fact]) -> bool:
         """Whether gradients or tangents are passed for something else, which other rules report."""
@@ -411,7 +412,7 @@ class _InterpretationRun(Analysis[Fact]):
         total = self._sum(call.node, terms)
         if any(fact.degree not in (Degree.CONSTANT, Degree.ZERO) for fact in others):
             # a direction among masks, indices and the like
-            return Fact(Degree.UNKNOWN, _joined(facts).seeds)
+            return Fact(Degree.UNKNOWN, _seeds_of(facts))
         return total
 
     def _parameter(self, argument: CallArgument, position: int, polynomial: Polynomial) -> str:
@@ -426,25 +427,25 @@ class _InterpretationRun(Analysis[Fact]):
             parts = tuple(
                 argument.node for argument, fact in zip(call.arguments, facts, strict=True) if fact.degree.has_seed
             )
-            self.culprits.append(Culprit(Cause.FUNCTION, call.node, parts, _joined(facts).seeds))
-        return Fact(degree, _joined(facts).seeds)
+            self.culprits.append(Culprit(Cause.FUNCTION, call.node, parts, _seeds_of(facts)))
+        return Fact(degree, _seeds_of(facts))
 
     def _helper(self, call: CallFacts, facts: list[Fact]) -> Fact:
         """A function known by convention only: it is linear in its gradients or tangents."""
-        joined = _joined(facts)
+        seeds = _seeds_of(facts)
         degrees = {fact.degree for fact in facts}
         if degrees <= {Degree.CONSTANT, Degree.ZERO}:
             return Fact(Degree.CONSTANT)
         for strong in (Degree.NONLINEAR, Degree.UNKNOWN):
             if strong in degrees:
-                return Fact(strong, joined.seeds)
+                return Fact(strong, seeds)
         roles = [role_of(argument.parameter) if argument.parameter else None for argument in call.arguments]
         if not any(role is not None and role.is_seed for role in roles):
-            return Fact(Degree.LINEAR if is_conventional(call.name) else Degree.UNKNOWN, joined.seeds)
+            return Fact(Degree.LINEAR if is_conventional(call.name) else Degree.UNKNOWN, seeds)
         for role, fact in zip(roles, facts, strict=True):
             if role is ParameterRole.PRIMAL and fact.degree.has_seed:
                 # a tangent in the place of a primal: arguments are swapped, which another rule reports
-                return Fact(Degree.UNKNOWN, joined.seeds)
+                return Fact(Degree.UNKNOWN, seeds)
         directed = []
         others = []
         seen: set[str] = set()
@@ -461,16 +462,16 @@ class _InterpretationRun(Analysis[Fact]):
                 others.append((argument.node, fact))
             seen.update({bare} if bare is not None else ())
         if not any(fact.degree.has_seed for _, fact in directed):
-            return Fact(Degree.UNKNOWN, joined.seeds)
+            return Fact(Degree.UNKNOWN, seeds)
         total = self._sum(call.node, directed)
         if others:
             return self._product(call.node, ((directed[0][0], total), *others), ())
         return total
 
-    def _dependence(self, call: CallFacts, facts: list[Fact]) -> dict[str, Dependence]:
+    def _dependence(self, call: CallFacts, facts: list[Fact]) -> Mapping[str, Dependence]:
         name = call.name
         if asks_metadata(call):
-            return dict(weakened(merged(fact.dependence for fact in facts), Dependence.METADATA))
+            return weakened(merged([fact.dependence for fact in facts]), Dependence.METADATA)
         known = (
             (self.operators.is_known(name) and not is_conventional(name))
             or name in TRANSPARENT
@@ -490,7 +491,7 @@ class _InterpretationRun(Analysis[Fact]):
             if (position == 0 and name in LIKE_FIRST) or (position == 1 and name in LIKE_SECOND):
                 most = Dependence.METADATA
             parts.append(weakened(fact.dependence, most))
-        return dict(merged(parts))
+        return merged(parts)
 
     def _aliases(self, call: CallFacts, facts: list[Fact]) -> frozenset[str]:
         """The variables whose memory the value of a call may share."""
@@ -517,13 +518,16 @@ def _owners(formula: TypedFormula) -> dict[str, str]:
     derivative, function = formula.written.derivative, formula.written.entry.function
     if derivative is None or function is None or not formula.is_backward:
         return {}
+    every = (*derivative.saved_inputs, *derivative.saved_outputs)
+    properties = [saved.name for saved in every if saved.expr != saved.name]
+    if not properties:
+        return {}
     names = [binding.name for binding in function.arguments] + [output.name for output in function.outputs]
     found = {}
-    for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
-        if saved.expr != saved.name:
-            owners = [name for name in names if saved.name.startswith(f"{name}_")]
-            if owners:
-                found[saved.name] = max(owners, key=len)
+    for saved in properties:
+        owners = [name for name in names if saved.startswith(f"{name}_")]
+        if owners:
+            found[saved] = max(owners, key=len)
     return found
 
 
@@ -531,28 +535,32 @@ def _metadata(fact: Fact) -> Fact:
     return Fact(Degree.CONSTANT, frozenset(), weakened(fact.dependence, Dependence.METADATA))
 
 
+def _seeds_of(facts: Iterable[Fact]) -> frozenset[str]:
+    return _NO_SEEDS.union(*[fact.seeds for fact in facts])
+
+
+def _beside(facts: Collection[Fact], degree: Degree = Degree.UNKNOWN) -> Fact:
+    """The directions and the dependence of several operands."""
+    return Fact(degree, _seeds_of(facts), merged([fact.dependence for fact in facts]))
+
+
 def _joined(facts: Iterable[Fact]) -> Fact:
     """The directions and the dependence of several operands, and the degree of a list of them."""
     facts = tuple(facts)
     degrees = {fact.degree for fact in facts} - {Degree.ZERO, Degree.CONSTANT}
     degree = Degree.CONSTANT if not degrees else degrees.pop() if len(degrees) == 1 else Degree.UNKNOWN
-    return Fact(
-        degree,
-        frozenset().union(*(fact.seeds for fact in facts)),
-        merged(fact.dependence for fact in facts),
-    )
+    return _beside(facts, degree)
 
 
 def _collected(facts: Iterable[Fact]) -> Fact:
     """Several values side by side: a list or a tuple. A constant beside a seed is not a sum."""
     facts = tuple(facts)
-    joined = _joined(facts)
     degrees = {fact.degree for fact in facts} - {Degree.ZERO}
     if len(degrees) > 1:
         degrees.discard(Degree.CONSTANT)
     degree = Degree.ZERO if not degrees else sum_of(degrees)
     aliases = frozenset().union(*(fact.aliases for fact in facts))
-    return Fact(degree, joined.seeds, joined.dependence, aliases)
+    return Fact(degree, _seeds_of(facts), merged([fact.dependence for fact in facts]), aliases)
 
 
 def _opaque(facts: Iterable[Fact]) -> Fact:

@@ -14,7 +14,7 @@ from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
 from derivlint.analysis.scalar_evaluation.functions.structure import PLAIN
-from derivlint.analysis.scalar_evaluation.points import POINTS, RANGES, NumberKind, PointArguments, direction
+from derivlint.analysis.scalar_evaluation.points import POINTS, RANGES, NumberKind, direction, point_arguments
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, components, signature_of
 from derivlint.analysis.scalar_evaluation.truth import FOREACH, Truth
 from derivlint.analysis.scalar_evaluation.values import NotFiniteError, UnknownValueError, Value, conj, is_finite
@@ -26,6 +26,7 @@ from derivlint.operators import Book, holds_for
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes.sizes import is_broadcasting
 from derivlint.schema import NativeFunction
+from derivlint.source.lazy import cached_property
 
 #: Relative difference of two numbers that are not equal.
 DIFFERENT = 1e-3
@@ -125,15 +126,60 @@ def trials_of(formulas: Iterable[TypedFormula]) -> list[Trial]:
     return trials
 
 
-class Point(Struct, frozen=True):
-    """An operator at a point."""
+class Point(Struct, frozen=True, dict=True):
+    """An operator at a point, with the outputs whose gradients are used."""
 
     truth: Truth
     signature: EvaluationSignature
     arguments: Values
     outputs: Values
     number: int
+    used: frozenset[str] = frozenset()
     slopes: dict[tuple[str, Value, bool], dict[str, Value]] = field(default_factory=dict)
+
+    @cached_property
+    def gradients(self) -> Values:
+        """Gradients of the outputs whose gradients are used.
+
+        Raises:
+            UnknownValueError: one of these is not known.
+        """
+        return self.directions(self.number, is_backward=True)
+
+    @cached_property
+    def tangents(self) -> Values:
+        """Tangents of the given arguments."""
+        return self.directions(self.number, is_backward=False)
+
+    def directions(self, number: int, *, is_backward: bool) -> Values:
+        """The gradients or tangents that a point of some number has."""
+        if is_backward:
+            values, names = self.outputs, [name for name in self.signature.differentiable if name in self.used]
+            if not all(name in values for name in names):
+                raise UnknownValueError
+        else:
+            values = self.arguments
+            names = [name for name in self.signature.inputs if values.get(name) is not None]
+        return {
+            name: direction(number, position, is_complex=type(values[name]) is complex)
+            for position, name in enumerate(names)
+        }
+
+    def along(self, formula: TypedFormula) -> Values:
+        """The gradients or tangents for a formula."""
+        return self.gradients if formula.is_backward else self.tangents
+
+    @cached_property
+    def _with_gradients(self) -> Values:
+        return self.signature.backward(self.arguments, self.outputs, self.gradients)
+
+    def variables(self, formula: TypedFormula, directions: Values) -> Values:
+        """The variables of a formula."""
+        if not formula.is_backward:
+            return self.signature.forward(self.arguments, self.outputs, directions)
+        if directions is self.gradients:
+            return self._with_gradients
+        return self.signature.backward(self.arguments, self.outputs, directions)
 
     def slope(self, name: str, along: Value, certain: bool) -> dict[str, Value]:
         """The derivatives of the outputs where one argument moves."""
@@ -146,11 +192,11 @@ class Point(Struct, frozen=True):
     def gradient(self, name: str, gradients: Values, *, certain: bool) -> Value:
         """The gradient of an argument."""
         slope = self.slope(name, 1.0, certain)
-        real = sum((conj(value) * slope[output]).real for output, value in gradients.items())
+        real = sum([(conj(value) * slope[output]).real for output, value in gradients.items()])
         if type(self.arguments[name]) is not complex:
             return real
         slope = self.slope(name, 1j, certain)
-        return complex(real, sum((conj(value) * slope[output]).real for output, value in gradients.items()))
+        return complex(real, sum([(conj(value) * slope[output]).real for output, value in gradients.items()]))
 
     def tangent(self, name: str, tangents: Values, *, certain: bool) -> Value:
         """The tangent of an output."""
@@ -194,7 +240,7 @@ def compared(
     if not signature.inputs or not trials:
         return ()
     used = used_outputs(signature, trials)
-    arguments_of = PointArguments(function, signature.inputs)
+    arguments_of = point_arguments(differentiability)
     most = len(RANGES)
     if function.name.base in PLAIN:
         most = ENOUGH_OF_IDENTITY
@@ -213,12 +259,13 @@ def compared(
                 outputs = truth.outputs(arguments)
             except UnknownValueError:
                 continue
-            if not _is_usable(outputs):
+            if not all(map(is_finite, outputs)):
                 continue
-            point = Point(truth, signature, arguments, dict(zip(signature.outputs, outputs, strict=False)), number)
+            named = dict(zip(signature.outputs, outputs, strict=False))
+            point = Point(truth, signature, arguments, named, number, used)
             for trial in active:
                 known = trial.known
-                _judge(trial, point, used)
+                _judge(trial, point)
                 if trial.known > known:
                     trial.compared.add(kind)
     return trials
@@ -227,10 +274,6 @@ def compared(
 def used_outputs(signature: EvaluationSignature, trials: Iterable[Trial]) -> frozenset[str]:
     """The outputs whose gradients the backward formulas use."""
     return frozenset().union(*(signature.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
-
-
-def _is_usable(outputs: tuple[Value, ...]) -> bool:
-    return all(is_finite(output) for output in outputs)
 
 
 def _kinds(analyses: FormulaAnalyses, function: NativeFunction) -> tuple[NumberKind, ...]:
@@ -247,12 +290,12 @@ def _kinds(analyses: FormulaAnalyses, function: NativeFunction) -> tuple[NumberK
     return (NumberKind.REAL, NumberKind.COMPLEX)
 
 
-def _judge(trial: Trial, point: Point, used: frozenset[str]) -> None:
+def _judge(trial: Trial, point: Point) -> None:
     try:
-        found = _wrong_gradient(trial, point, used) if trial.formula.is_backward else _wrong_tangent(trial, point)
+        found = _wrong(trial, point)
     except NotFiniteError:
         trial.unknown += 1
-        at = _not_finite_at(trial, point, used)
+        at = _not_finite_at(trial, point)
         if at is not None:
             trial.infinite.append(NotFinite(trial.formula, at))
         return
@@ -265,9 +308,10 @@ def _judge(trial: Trial, point: Point, used: frozenset[str]) -> None:
         trial.witnesses = [*(trial.witnesses or ()), found]
 
 
-def _not_finite_at(trial: Trial, point: Point, used: frozenset[str]) -> tuple[tuple[str, Value], ...] | None:
+def _not_finite_at(trial: Trial, point: Point) -> tuple[tuple[str, Value], ...] | None:
     """Where a formula is not finite; None where the operator has no derivative there, either."""
-    directions = directions_of(trial.formula, point, used)
+    # the same at all points
+    directions = point.directions(0, is_backward=trial.formula.is_backward)
     judged = point.signature.inputs if trial.formula.is_backward else point.signature.differentiable
     right_value = point.gradient if trial.formula.is_backward else point.tangent
     try:
@@ -277,21 +321,6 @@ def _not_finite_at(trial: Trial, point: Point, used: frozenset[str]) -> tuple[tu
     except UnknownValueError:
         return None
     return shown(trial.formula, point, directions)
-
-
-def directions_of(formula: TypedFormula, point: Point, used: frozenset[str]) -> dict[str, Value]:
-    """Gradients of the outputs whose gradients are used, or tangents of the given arguments, the same at all points."""
-    if formula.is_backward:
-        return _directions(point.outputs, tuple(name for name in point.signature.differentiable if name in used), 0)
-    given = tuple(name for name in point.signature.inputs if point.arguments.get(name) is not None)
-    return _directions(point.arguments, given, 0)
-
-
-def _directions(values: Values, names: tuple[str, ...], number: int) -> dict[str, Value]:
-    return {
-        name: direction(number, position, is_complex=type(values[name]) is complex)
-        for position, name in enumerate(names)
-    }
 
 
 def linear_value(trial: Trial, environment: Values, opposite: Values) -> tuple[Value, ...]:
@@ -312,24 +341,13 @@ def _times(values: Values, factor: float) -> dict[str, Value]:
     return {name: factor * value for name, value in values.items()}
 
 
-def _wrong_gradient(trial: Trial, point: Point, used: frozenset[str]) -> Disagreement | None:
-    names = tuple(name for name in point.signature.differentiable if name in used)
-    if any(name not in point.outputs for name in names):
-        raise UnknownValueError
-    return _simplest(trial, point, _directions(point.outputs, names, point.number))
-
-
-def _wrong_tangent(trial: Trial, point: Point) -> Disagreement | None:
-    names = tuple(name for name in point.signature.inputs if point.arguments.get(name) is not None)
-    used = trial.formula.variables
-    if not any(name.endswith(TANGENT) or name in point.signature.joined for name in used):
+def _wrong(trial: Trial, point: Point) -> Disagreement | None:
+    """What is wrong with a formula, in one direction if that is enough."""
+    formula, joined = trial.formula, point.signature.joined
+    if not formula.is_backward and not any(name.endswith(TANGENT) or name in joined for name in formula.variables):
         # that it has no tangent says another rule
         raise UnknownValueError
-    return _simplest(trial, point, _directions(point.arguments, names, point.number))
-
-
-def _simplest(trial: Trial, point: Point, directions: Values) -> Disagreement | None:
-    """What is wrong with a formula, in one direction if that is enough."""
+    directions = point.along(formula)
     found = _differs(trial, point, directions)
     if found is None:
         return None
@@ -344,10 +362,9 @@ def _differs(trial: Trial, point: Point, directions: Values) -> Disagreement | N
     """The first gradient, or the first tangent, that is not the operator's."""
     signature = point.signature
     is_backward = trial.formula.is_backward
-    variables_with = signature.backward if is_backward else signature.forward
     right_value = point.gradient if is_backward else point.tangent
     known, judged = (point.arguments, signature.inputs) if is_backward else (point.outputs, signature.differentiable)
-    environment = variables_with(point.arguments, point.outputs, directions)
+    environment = point.variables(trial.formula, directions)
     found = components(trial.evaluate, environment, len(trial.names))
     for name, value in zip(trial.names, found, strict=True):
         if (
@@ -358,7 +375,7 @@ def _differs(trial: Trial, point: Point, directions: Values) -> Disagreement | N
         ):
             continue
         expected = right_value(name, directions, certain=True)
-        opposite = variables_with(point.arguments, point.outputs, _times(directions, -2))
+        opposite = point.variables(trial.formula, _times(directions, -2))
         linear_value(trial, environment, opposite)
         if differ(expected, value):
             return Disagreement(trial.formula, name, shown(trial.formula, point, directions), expected, value)

@@ -150,7 +150,7 @@ def defined(interpreter: Interpreter, name: str) -> Implementation:
     """
     compiled = interpreter.function(name)
     assert compiled is not None, "it is defined"
-    names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
+    names = tuple(each if each in compiled.absent else f"_{each}" for each in compiled.parameters)
     declared = compiled.parameters if definitions()[name].kind is DefinitionKind.HELPER else None
     by_position = declared is not None or name.endswith(BACKWARD)
     return Implementation(compiled.primitive.function, compiled.call, names, compiled.required, by_position, declared)

@@ -7,6 +7,7 @@ understood raises :class:`UnknownValueError` where it is evaluated: a branch tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 
 from derivlint.analysis.formula_compiler import FormulaCompiler
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
@@ -39,7 +40,7 @@ from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Expr, Name
 from derivlint.operators.constants import constant_named, plain_spelling
-from derivlint.operators.reference.evaluators import Evaluator
+from derivlint.operators.reference.evaluators import Evaluator, applied, nothing
 
 Environment = Mapping[str, Value]
 
@@ -132,13 +133,11 @@ class ElementCompiler(FormulaCompiler):
             return self.unknown if type is None else _constant(type)
         name = node.simple
         owner, read = self.saved_property(name)
+        if read is None:
+            return itemgetter(name)
 
         def variable(environment: Environment) -> Value:
-            if name in environment:
-                return environment[name]
-            if read is None or owner not in environment:
-                raise UnknownValueError
-            return read(environment[owner])
+            return environment[name] if name in environment else read(environment[owner])
 
         return variable
 
@@ -201,21 +200,17 @@ class ElementCompiler(FormulaCompiler):
 
     def _table(self, call: CallFacts, implementation: Implementation) -> Evaluator:
         if implementation.by_position:
-            bound = _by_position(call.arguments, implementation)
-        else:
-            bound = _by_name(call.arguments, implementation)
+            if len(call.arguments) < implementation.required:
+                return self.unknown
+            pairs = zip(implementation.parameters, call.arguments, strict=False)
+            looked_at = [nothing if name[0] == "_" else self.of(argument.node) for name, argument in pairs]
+            return applied(implementation.function, looked_at)
+        bound = _by_name(call.arguments, implementation)
         if bound is None:
             return self.unknown
         run = implementation.run
         given = [(name, self.of(node)) for name, node in bound.items()]
         return lambda environment: run({name: evaluator(environment) for name, evaluator in given})
-
-
-def _by_position(arguments: tuple[CallArgument, ...], implementation: Implementation) -> dict[str, Expr] | None:
-    if len(arguments) < implementation.required:
-        return None
-    pairs = zip(implementation.parameters, arguments, strict=False)
-    return {name: argument.node for name, argument in pairs if name[0] != "_"}
 
 
 def _by_name(arguments: tuple[CallArgument, ...], implementation: Implementation) -> dict[str, Expr] | None:

@@ -10,11 +10,14 @@ import math
 from collections.abc import Collection
 from functools import cache
 
+from derivlint.analysis.scalar_evaluation.signature import signature_of
 from derivlint.analysis.scalar_evaluation.values import COMPLEX, OPAQUE, REAL, Value
 from derivlint.analysis.scalar_evaluation.vocabulary import GRAD_MODE
 from derivlint.formula.vocabulary import words
+from derivlint.model import Differentiability
 from derivlint.schema import Argument, ListType, NativeFunction
 from derivlint.source.choices import Choice
+from derivlint.source.lazy import asked_once
 
 #: How many points of each kind there are.
 POINTS = 8
@@ -115,6 +118,12 @@ class PointArguments:
             if name in values and source in values:
                 values[name] = values[source]
         return values
+
+
+@asked_once
+def point_arguments(differentiability: Differentiability) -> PointArguments:
+    """The arguments of a function that is differentiated."""
+    return PointArguments(differentiability.function, signature_of(differentiability).inputs)
 
 
 def arguments_at(

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from derivlint.analysis.scalar_evaluation.compare import Point, Trial, directions_of, shown, used_outputs
-from derivlint.analysis.scalar_evaluation.points import NumberKind, PointArguments
+from derivlint.analysis.scalar_evaluation.compare import Point, Trial, shown, used_outputs
+from derivlint.analysis.scalar_evaluation.points import NumberKind, point_arguments
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, signature_of
 from derivlint.analysis.scalar_evaluation.truth import Truth
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, is_finite
@@ -51,16 +51,16 @@ def poles(differentiability: Differentiability, truth: Truth, trials: Sequence[T
     active = list(trials)
     schema = differentiability.function.schema
     numbers = [each.name for each in schema.arguments.flat_non_out if not each.type.is_tensor_like]
-    arguments_of = PointArguments(differentiability.function, signature.inputs)
-    for arguments in _with_zeros(arguments_of.at(NumberKind.REAL, 0), signature, numbers):
+    plain = point_arguments(differentiability).at(NumberKind.REAL, 0)
+    for arguments in _with_zeros(plain, signature, numbers):
         try:
             outputs = truth.outputs(arguments)
         except UnknownValueError:
             continue
         if not all(map(is_finite, outputs)):
             continue
-        point = Point(truth, signature, arguments, dict(zip(signature.outputs, outputs, strict=False)), 0)
-        found = {trial.formula: pole for trial in active if (pole := _pole(trial, point, used)) is not None}
+        point = Point(truth, signature, arguments, dict(zip(signature.outputs, outputs, strict=False)), 0, used)
+        found = {trial.formula: pole for trial in active if (pole := _pole(trial, point)) is not None}
         yield from found.values()
         active = [trial for trial in active if trial.formula not in found]
 
@@ -79,11 +79,10 @@ def _with_zeros(
         yield {**arguments, **dict.fromkeys(names, 0.0)}
 
 
-def _pole(trial: Trial, point: Point, used: frozenset[str]) -> Pole | None:
-    directions = directions_of(trial.formula, point, used)
-    variables_with = point.signature.backward if trial.formula.is_backward else point.signature.forward
+def _pole(trial: Trial, point: Point) -> Pole | None:
     try:
-        found = trial.evaluate(variables_with(point.arguments, point.outputs, directions))
+        directions = point.along(trial.formula)
+        found = trial.evaluate(point.variables(trial.formula, directions))
     except UnknownValueError:
         return None
     values = found if isinstance(found, tuple) else (found,)

@@ -14,6 +14,7 @@ from derivlint.model.generated.evaluation import INDEX
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX, gradients_of
 from derivlint.operators.reference.evaluators import Evaluator
+from derivlint.source.lazy import asked_once
 
 #: The name of the output of an in-place function in formulas.
 RESULT = "result"
@@ -59,10 +60,14 @@ class EvaluationSignature(Struct, frozen=True):
 
     def backward(self, arguments: Values, outputs: Values, gradients: Values) -> dict[str, Value]:
         """The variables of a backward formula, by the gradients of the outputs."""
-        named = {NAMED_PREFIX + name: value for name, value in gradients.items()}
-        grads = tuple(gradients.get(name, 0.0) for name in self.differentiable)
-        own = {GRADS: grads, GRAD: grads[0] if grads else None, GRAD_INPUT_MASK: (True,) * self.mask_size}
-        return self._listed({**named, **own, **outputs, **arguments})
+        variables = {NAMED_PREFIX + name: value for name, value in gradients.items()}
+        grads = tuple([gradients.get(name, 0.0) for name in self.differentiable])
+        variables[GRADS] = grads
+        variables[GRAD] = grads[0] if grads else None
+        variables[GRAD_INPUT_MASK] = (True,) * self.mask_size
+        variables.update(outputs)
+        variables.update(arguments)
+        return self._listed(variables)
 
     def forward(self, arguments: Values, outputs: Values, tangents: Values) -> dict[str, Value]:
         """The variables of a forward formula, by the tangents of the inputs."""
@@ -87,6 +92,7 @@ class EvaluationSignature(Struct, frozen=True):
         return variables
 
 
+@asked_once
 def signature_of(differentiability: Differentiability) -> EvaluationSignature:
     """The signature of a function."""
     info = differentiability.info

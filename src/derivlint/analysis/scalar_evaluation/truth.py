@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from derivlint.analysis.scalar_evaluation.domain import implementation_named
 from derivlint.analysis.scalar_evaluation.evaluate import FAILURES
@@ -35,6 +35,9 @@ class Truth:
     def __init__(self, run: Callable[[Mapping[str, Value]], Value], parameters: Mapping[str, str]) -> None:
         self._run = run
         self._pairs = tuple(parameters.items())
+        self._parameters: dict[str, list[str]] = {}
+        for parameter, source in self._pairs:
+            self._parameters.setdefault(source, []).append(parameter)
 
     def outputs(self, arguments: Values) -> tuple[Value, ...]:
         """The outputs of the operator.
@@ -81,13 +84,14 @@ class Truth:
             UnknownValueError: the operator has no value there.
         """
         values = self._bound(arguments)
-        moved = [parameter for parameter, source in self._pairs if source == name]
+        moved = self._parameters.get(name, ())
         below, here, above = (self._moved(values, moved, arguments[name] + step) for step in (-SIDE, 0.0, SIDE))
         rises = [(value - left, right - value) for left, value, right in zip(below, here, above, strict=True)]
         return all(abs(left - right) <= ALIKE * (abs(left) + SIDE) for left, right in rises)
 
-    def _moved(self, values: dict[str, Value], names: list[str], value: Value) -> tuple[Value, ...]:
-        values.update(dict.fromkeys(names, value))
+    def _moved(self, values: dict[str, Value], names: Iterable[str], value: Value) -> tuple[Value, ...]:
+        for name in names:
+            values[name] = value
         return self._called(values)
 
     def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
@@ -95,7 +99,7 @@ class Truth:
         here = arguments[name]
         if not is_finite(here):
             raise UnknownValueError
-        moved = [parameter for parameter, source in self._pairs if source == name]
+        moved = self._parameters.get(name, ())
         above = self._moved(values, moved, here + direction * step)
         below = self._moved(values, moved, here - direction * step)
         try:

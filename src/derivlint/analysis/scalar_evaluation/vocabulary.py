@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import cache
 
@@ -112,7 +113,7 @@ def present(value: Value) -> Value:
 
 
 def _multiply(left: Value, right: Value) -> Value:
-    if isinstance(left, (str, tuple)) or isinstance(right, (str, tuple)):
+    if type(left) is not float and (isinstance(left, (str, tuple)) or isinstance(right, (str, tuple))):
         # Python would repeat them
         raise UnknownValueError
     return left * right
@@ -140,24 +141,24 @@ def _masks(operate: Callable[[bool, bool], bool]) -> Callable[[Value, Value], Va
 
 
 UNARY: dict[str, Callable[[Value], Value]] = {
-    "-": lambda value: -value,
+    "-": operator.neg,
     "+": lambda value: value,
     "!": _not,
     "~": _not,
     "*": present,
 }
 BINARY: dict[str, Callable[[Value, Value], Value]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
+    "+": operator.add,
+    "-": operator.sub,
     "*": _multiply,
     "/": _divide,
-    "==": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-    "&": _masks(lambda left, right: left and right),
-    "|": _masks(lambda left, right: left or right),
-    "^": _masks(lambda left, right: left != right),
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "&": _masks(operator.and_),
+    "|": _masks(operator.or_),
+    "^": _masks(operator.xor),
 }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 from derivlint.formula.vocabulary import words
 from derivlint.operators.shapes.size_cases import size_cases
 from derivlint.operators.shapes.size_values import OPAQUE, UNKNOWN, Sizes, Value
 from derivlint.operators.shapes.sizes import FAILURES, SizeFunction, sizes_named
 from derivlint.schema import Argument, NativeFunction
+from derivlint.source.lazy import asked_once
 
 Values = Mapping[str, Value]
 
@@ -55,12 +55,9 @@ def size_function(function: NativeFunction) -> SizeFunction | None:
     return sizes_named(base) if function.namespace == ATEN else None
 
 
-@lru_cache(16)
+@asked_once
 def legal_cases(function: NativeFunction) -> tuple[tuple[Values, Value], ...]:
-    """Arguments that an operator takes, each time with the sizes of what it gives.
-
-    The formulas of an entry are judged one after the other, so that few operators are in use at a time.
-    """
+    """Arguments that an operator takes, each time with the sizes of what it gives."""
     return tuple(_legal_cases(function))
 
 

@@ -6,7 +6,7 @@ part of the formula.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from derivlint.analysis.formula_compiler import FormulaCompiler
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
@@ -16,7 +16,7 @@ from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Binary as BinaryExpr
 from derivlint.formula import BraceList, Call, Conditional, Expr, Index, Name
 from derivlint.formula.tuples import tuple_access
-from derivlint.operators.reference.evaluators import Evaluator
+from derivlint.operators.reference.evaluators import Evaluator, applied
 from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Sizes, Value, is_unknown, shown
 from derivlint.operators.shapes.sizes import (
     BINARY,
@@ -114,12 +114,11 @@ class _SizeCompiler(FormulaCompiler):
         if bound is None:
             return self.unknown
         given = [(name, self.of(node)) for name, node in bound.items()]
-        run = _written if call.is_inplace and call.name not in VIEWS else _made
-        return self._placed(call.node, lambda values: run(function, [(name, each(values)) for name, each in given]))
+        run = _written(function) if call.is_inplace and call.name not in VIEWS else function.run
+        return self._placed(call.node, lambda values: run({name: each(values) for name, each in given}))
 
-    def _applied(self, node: Call, function: Evaluator, arguments: list[Expr]) -> Evaluator:
-        given = [self.of(argument) for argument in arguments]
-        return self._placed(node, lambda values: function(*[each(values) for each in given]))
+    def _applied(self, node: Call, function: Callable[..., Value], arguments: list[Expr]) -> Evaluator:
+        return self._placed(node, applied(function, [self.of(argument) for argument in arguments]))
 
     def _placed(self, node: Expr, inner: Evaluator) -> Evaluator:
         def evaluate(environment: Environment) -> Value:
@@ -175,16 +174,16 @@ def _completed(found: Value, other: Value) -> Value:
     return other if found is UNKNOWN else found
 
 
-def _made(function: SizeFunction, given: list[tuple[str, Value]]) -> Value:
-    return function.run(dict(given))
+def _written(function: SizeFunction) -> Evaluator:
+    """The same for what is written into a tensor, the first argument, which has the sizes of that tensor."""
 
+    def run(given: Mapping[str, Value]) -> Value:
+        found, own = function.run(given), next(iter(given.values()), UNKNOWN)
+        if type(found) is Sizes and type(own) is Sizes and found != own:
+            raise IllegalSizesError(f"{shown(found)} cannot be written into {shown(own)}")
+        return found
 
-def _written(function: SizeFunction, given: list[tuple[str, Value]]) -> Value:
-    """What is written into a tensor, which has the sizes of that tensor."""
-    found, own = function.run(dict(given)), given[0][1] if given else UNKNOWN
-    if type(found) is Sizes and type(own) is Sizes and found != own:
-        raise IllegalSizesError(f"{shown(found)} cannot be written into {shown(own)}")
-    return found
+    return run
 
 
 def bound_arguments(call: CallFacts, function: SizeFunction) -> dict[str, Expr] | None:

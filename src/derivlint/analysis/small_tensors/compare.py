@@ -44,6 +44,8 @@ _AGREEMENT = 1e-4
 _KINDS = (0, 1, 2)
 #: Arguments with a choice; one case shows one value, so formulas that use them are compared at two points.
 _CHOICES = frozenset({KEEPDIM, REDUCTION})
+#: The types of elements of gradients and tangents.
+_NUMBERS = frozenset({float, int})
 #: After how many points at which nothing is known a formula is given up.
 _PATIENCE = 3
 
@@ -352,7 +354,7 @@ def _fitted(value: Value, like: Value) -> Value:
         fitted = sum_to(value, tuple(like.sizes))
     except FAILURES as failure:
         raise UnknownValueError from failure
-    if not all(type(each) in (float, int) and math.isfinite(each) for each in fitted.items):
+    if not _NUMBERS.issuperset(map(type, fitted.items)) or not all(map(math.isfinite, fitted.items)):
         raise UnknownValueError
     return fitted
 

@@ -216,7 +216,9 @@ def lifted(name: str) -> Implementation | None:
     run, function = found.run, found.function
 
     def each(values: Mapping[str, Value]) -> Value:
-        names = [*values]
+        names = tuple(values)
+        if names == found.parameters[: len(names)]:
+            return every(*values.values())
         return mapped(lambda *items: run(dict(zip(names, items, strict=True))), *values.values())
 
     def every(*values: Value) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from derivlint.formula import (
@@ -22,6 +22,21 @@ from derivlint.formula.tuples import position_of, tuple_access
 
 #: Gives the value of an expression for the values of names.
 Evaluator = Callable[[Mapping[str, Any]], Any]
+
+
+def applied(function: Callable[..., Any], arguments: Sequence[Evaluator]) -> Evaluator:
+    """A function of the values of expressions; most functions take one or two."""
+    if len(arguments) == 1:
+        (only,) = arguments
+        return lambda values: function(only(values))
+    if len(arguments) == 2:
+        first, second = arguments
+        return lambda values: function(first(values), second(values))
+    return lambda values: function(*[each(values) for each in arguments])
+
+
+def nothing(_: Mapping[str, Any]) -> None:
+    """Evaluates what no one looks at."""
 
 
 class ExpressionCompiler(Analysis[Evaluator]):

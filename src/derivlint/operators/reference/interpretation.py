@@ -16,7 +16,7 @@ from msgspec import Struct
 from derivlint.formula import Call, Expr, Member, Name, Number
 from derivlint.operators.constants import constant_named
 from derivlint.operators.reference.definitions import Definition, DefinitionKind, definitions, tree_of
-from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
+from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler, applied, nothing
 
 #: Definitions that call each other deeper than that call themselves.
 MAX_DEPTH = 40
@@ -70,25 +70,30 @@ class Compiled(Struct, frozen=True):
     """A definition as a function.
 
     Attributes:
-        call: takes values by the names of parameters; those that are left out are None, or what the definition says.
+        run: takes the values of all parameters that it looks at, in a dictionary of its own.
         parameters: the names of its parameters.
         required: how many of them have no default.
-        needed: the parameters that it looks at.
+        absent: the parameters that it looks at, each with its value where it is left out: None, or what the definition
+            says.
     """
 
-    call: Evaluator
+    run: Callable[[dict[str, Any]], Any]
     parameters: tuple[str, ...]
     required: int
-    needed: frozenset[str]
+    absent: Mapping[str, Any]
+
+    def call(self, given: Mapping[str, Any]) -> Any:
+        """The value for values by the names of parameters, some of which may be left out."""
+        return self.run({**self.absent, **given})
 
     @property
     def primitive(self) -> Primitive:
         """The same as a primitive, with values by position."""
-        call, parameters = self.call, self.parameters
-        ignored = (index for index, name in enumerate(parameters) if name not in self.needed)
+        run, parameters, absent = self.run, self.parameters, self.absent
+        ignored = (index for index, name in enumerate(parameters) if name not in absent)
 
         def function(*values: Any) -> Any:
-            return call(dict(zip(parameters, values, strict=False)))
+            return run({**absent, **dict(zip(parameters, values, strict=False))})
 
         return Primitive(function, frozenset(ignored))
 
@@ -99,6 +104,7 @@ class Interpreter:
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         self._compiled: dict[str, Compiled] = {}
+        self._callees: dict[str, Primitive | Compiled] = {}
         self._depth = 0
 
     def function(self, name: str) -> Compiled | None:
@@ -114,6 +120,32 @@ class Interpreter:
                 return None
             found = self._compiled[name] = self.compile(definition)
         return found
+
+    def callee(self, name: str) -> Primitive | Compiled:
+        """What a definition calls by a name.
+
+        Raises:
+            InterpretationError: there is nothing of that name, or it cannot be run.
+        """
+        found = self._callees.get(name)
+        if found is None:
+            found = self._callees[name] = self._callee(name)
+        return found
+
+    def _callee(self, name: str) -> Primitive | Compiled:
+        primitive = self.domain.primitive(name)
+        if primitive is not None:
+            return primitive
+        definition = definitions().get(name)
+        if definition is None or definition.kind is DefinitionKind.COMPOSITE:
+            # what PyTorch makes of others is called as an operator where there is one
+            primitive = self.domain.operator(name)
+            if primitive is not None:
+                return primitive
+        compiled = self.function(name)
+        if compiled is None:
+            raise InterpretationError(f'there is no "{name}"')
+        return compiled
 
     def value(self, expression: str, values: Mapping[str, Any]) -> Any:
         """The value of an expression of the language of definitions.
@@ -152,17 +184,17 @@ class Interpreter:
                 steps.append((name, body.of(tree_of(formula))))
         steps.reverse()
         parameters = definition.parameters
-        needed = frozenset(body.needed & set(parameters))
-        defaults = {name: _Body(self).of(tree_of(text))({}) for name, text in definition.defaults.items()}
-        blank = {**dict.fromkeys(parameters), **defaults}
+        absent = dict.fromkeys(name for name in parameters if name in body.needed)
+        for name, text in definition.defaults.items():
+            if name in absent:
+                absent[name] = _Body(self).of(tree_of(text))({})
 
-        def call(given: Mapping[str, Any]) -> Any:
-            values = {**blank, **given}
+        def run(values: dict[str, Any]) -> Any:
             for name, step in steps:
                 values[name] = step(values)
             return value(values)
 
-        return Compiled(call, parameters, definition.required, needed)
+        return Compiled(run if steps else value, parameters, definition.required, absent)
 
 
 class _Body(ExpressionCompiler):
@@ -203,41 +235,30 @@ class _Body(ExpressionCompiler):
         return self._called(callee.parts[-1].identifier, node.args)
 
     def _called(self, name: str, arguments: tuple[Expr, ...]) -> Evaluator:
-        callee = self._callee(name, len(arguments))
+        callee = self._interpreter.callee(name)
         if isinstance(callee, Compiled):
-            call = callee.call
-            pairs = zip(callee.parameters, arguments, strict=False)
-            given = [(name, self.of(node)) for name, node in pairs if name in callee.needed]
-            return lambda values: call({name: each(values) for name, each in given})
-        function = callee.function
+            return self._defined(name, callee, arguments)
         evaluators = [
-            _nothing if index in callee.ignored else self.of(argument)
+            nothing if index in callee.ignored else self.of(argument)
             for index, argument in enumerate(arguments[: callee.takes])
         ]
-        # most functions take one or two
-        if len(evaluators) == 1:
-            (only,) = evaluators
-            return lambda values: function(only(values))
-        if len(evaluators) == 2:
-            first, second = evaluators
-            return lambda values: function(first(values), second(values))
-        return lambda values: function(*[each(values) for each in evaluators])
+        return applied(callee.function, evaluators)
 
-    def _callee(self, name: str, count: int) -> Primitive | Compiled:
-        primitive = self._domain.primitive(name)
-        definition = definitions().get(name)
-        if primitive is None and (definition is None or definition.kind is DefinitionKind.COMPOSITE):
-            # what PyTorch makes of others is called as an operator where there is one
-            primitive = self._domain.operator(name)
-        if primitive is not None:
-            return primitive
-        compiled = self._interpreter.function(name)
-        if compiled is None:
-            raise InterpretationError(f'there is no "{name}"')
-        if count > len(compiled.parameters):
-            raise InterpretationError(f'"{name}" takes {len(compiled.parameters)} arguments')
-        return compiled
+    def _defined(self, name: str, callee: Compiled, arguments: tuple[Expr, ...]) -> Evaluator:
+        if len(arguments) > len(callee.parameters):
+            raise InterpretationError(f'"{name}" takes {len(callee.parameters)} arguments')
+        run = callee.run
+        absent = dict(callee.absent)
+        given = []
+        for parameter, node in zip(callee.parameters, arguments, strict=False):
+            if parameter in absent:
+                del absent[parameter]
+                given.append((parameter, self.of(node)))
 
+        def called(values: Mapping[str, Any]) -> Any:
+            own = absent.copy()
+            for parameter, each in given:
+                own[parameter] = each(values)
+            return run(own)
 
-def _nothing(_: Mapping[str, Any]) -> None:
-    return None
+        return called
