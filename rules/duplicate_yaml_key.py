@@ -135,8 +135,10 @@ def check(entry: Entry) -> Iterator[Finding]:
         if isinstance(node, Sequence):
             todo.extend(reversed(node.items))
         elif isinstance(node, Mapping):
-            todo.extend(pair.value for pair in reversed(node.pairs))
-            yield from _repeated(entry, node)
+            todo.extend([pair.value for pair in reversed(node.pairs) if not isinstance(pair.value, Scalar)])
+            names = [key.value for key, _ in node.scalars()]
+            if len(set(names)) < len(names):
+                yield from _repeated(entry, node)
 
 
 def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:

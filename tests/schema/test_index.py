@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import asdict
 
 from derivlint.cpp.declarations.header import read_declarations
 from derivlint.schema import (
@@ -28,8 +29,7 @@ MAX_INDEX_BYTES = 450_000
 
 
 def facts(natives: NativeFunctions) -> list[dict[str, object]]:
-    hidden = {"source": None, "schema": None, "schema_text": None, "_dispatch_keys": None, "is_view_op": None}
-    return [vars(f) | hidden for f in natives.written]
+    return [asdict(f) | {"source": None} for f in natives.written]
 
 
 @pytest.fixture(scope="module")

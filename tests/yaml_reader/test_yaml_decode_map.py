@@ -122,7 +122,7 @@ def test_flow_scalars_written_by_hand_are_mapped(inner: str, quote: str) -> None
 
 def test_a_scalar_without_certain_map_is_not_exact() -> None:
     """A scalar whose source does not decode to its value has one place for all its characters."""
-    scalar = Scalar("a: 'b c'", 3, 8, "x", "single", None, False)
+    scalar = Scalar(3, 8, None, "x", "single", "a: 'b c'", "str")
     assert not scalar.exact
     assert (scalar.offset(0), scalar.offset(1)) == (3, 3)
     assert scalar.span_of(0, 1) == scalar.span == Span(3, 8)

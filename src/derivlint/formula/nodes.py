@@ -446,7 +446,7 @@ def walk(node: Node) -> Iterator[Node]:
         yield node
         children = node.children
         if children:
-            stack.extend(reversed(children))
+            stack += children[::-1]
 
 
 def unparenthesized(node: Expr) -> Expr:

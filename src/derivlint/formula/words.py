@@ -17,6 +17,8 @@ from derivlint.formula.parsing.lambdas import LambdaInfo
 from derivlint.formula.vocabulary import Token
 
 _WORD = re.compile(r"\w+")
+#: Tokens that are no words, have none in them and say nothing of others.
+_WORDLESS = frozenset({"NUMBER", "LPAR", "RPAR", "LSQB", "RSQB", "LBRACE", "RBRACE", "COMMA", "SCOPE", "ACCESS"})
 _start = attrgetter("start")
 
 
@@ -46,14 +48,16 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
     template_depth = 0
     cast_end = -1
     position = 0
+    before = kind = ""
     for index, token in enumerate(tokens):
-        kind = token.type
+        before, kind = kind, token.type
         # what lies between two tokens is blank or a comment
         if token.start > position + 1:
             _add(found, text, position, token.start, "comment")
         position = token.end
+        if kind in _WORDLESS:
+            continue
         if kind == "IDENT":
-            before = tokens[index - 1].type if index else ""
             after = tokens[index + 1].type if index + 1 < count else ""
             if before == "ACCESS":
                 role = "member"
@@ -76,7 +80,7 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
             _add(found, text, token.start, token.end, "string")
         elif kind == "UNCLOSED_COMMENT":
             _add(found, text, token.start, token.end, "comment")
-        elif kind != "NUMBER" and (token.text[0] == "_" or token.text[0].isalnum()):
+        elif token.text[0] == "_" or token.text[0].isalnum():
             _add(found, text, token.start, token.end, "keyword" if kind != "BAD" else "variable")
     _add(found, text, position, len(text), "comment")
     if lambdas:

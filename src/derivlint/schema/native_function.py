@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from msgspec import Struct
+
 from derivlint.schema.dispatch import (
     AUTOGRAD_KEYS,
     COMPOSITE_EXPLICIT,
@@ -35,7 +37,7 @@ class ViewSchemaKind(Enum):
     non_aliasing = "non_aliasing"
 
 
-class NativeFunction:
+class NativeFunction(Struct, eq=False, dict=True):
     """A native function; compared by identity.
 
     Follows torchgen/model.py, ``NativeFunction.from_yaml``. Whatever PyTorch checks there is taken as written: tags,
@@ -43,7 +45,6 @@ class NativeFunction:
 
     Attributes:
         func_text: the schema as written, without the namespace.
-        name: the operator's name; reading it does not parse the schema.
         namespace: ``aten``, or what comes before ``::``.
         variants: ``function``, ``method`` or both.
         dispatch: the dispatch keys as written, None when there is no dispatch table.
@@ -63,53 +64,33 @@ class NativeFunction:
         source: path and place of the schema, None when it comes from an index or is generated.
     """
 
-    def __init__(
-        self,
-        func_text: str,
-        *,
-        namespace: str = DEFAULT_NAMESPACE,
-        variants: frozenset[str] = FUNCTION,
-        dispatch: tuple[str, ...] | None = None,
-        structured: bool = False,
-        structured_delegate: str | None = None,
-        tags: frozenset[str] = NO_TAGS,
-        autogen: tuple[str, ...] = (),
-        ufunc: bool = False,
-        manual_kernel_registration: bool = False,
-        manual_cpp_binding: bool = False,
-        python_module: str | None = None,
-        category_override: str | None = None,
-        cpp_no_default_args: frozenset[str] = frozenset(),
-        device_check: str = "ExactSame",
-        device_guard: bool = True,
-        use_const_ref_for_mutable_tensors: bool = False,
-        generated_from: NativeFunction | None = None,
-        source: tuple[str, Span] | None = None,
-    ) -> None:
-        self.func_text = func_text
-        self.name = OperatorName.parse(func_text.partition("(")[0].strip())
-        self.namespace = namespace
-        self.variants = variants
-        self.dispatch = dispatch
-        self.structured = structured
-        self.structured_delegate = structured_delegate
-        self.tags = tags
-        self.autogen = autogen
-        self.ufunc = ufunc
-        self.manual_kernel_registration = manual_kernel_registration
-        self.manual_cpp_binding = manual_cpp_binding
-        self.python_module = python_module
-        self.category_override = category_override
-        self.cpp_no_default_args = cpp_no_default_args
-        self.device_check = device_check
-        self.device_guard = device_guard
-        self.use_const_ref_for_mutable_tensors = use_const_ref_for_mutable_tensors
-        self.generated_from = generated_from
-        self.source = source
-        self.in_cpp_api: bool = generated_from is None or generated_from.in_cpp_api
-        self.has_backend_kernel = False
-        self.has_autograd_kernel = not _AUTOGRAD_KEYS.isdisjoint(dispatch or ())
-        self.versions: frozenset[str] | None = None
+    func_text: str
+    namespace: str = DEFAULT_NAMESPACE
+    variants: frozenset[str] = FUNCTION
+    dispatch: tuple[str, ...] | None = None
+    structured: bool = False
+    structured_delegate: str | None = None
+    tags: frozenset[str] = NO_TAGS
+    autogen: tuple[str, ...] = ()
+    ufunc: bool = False
+    manual_kernel_registration: bool = False
+    manual_cpp_binding: bool = False
+    python_module: str | None = None
+    category_override: str | None = None
+    cpp_no_default_args: frozenset[str] = frozenset()
+    device_check: str = "ExactSame"
+    device_guard: bool = True
+    use_const_ref_for_mutable_tensors: bool = False
+    generated_from: NativeFunction | None = None
+    source: tuple[str, Span] | None = None
+    in_cpp_api: bool = True
+    has_backend_kernel: bool = False
+    has_autograd_kernel: bool = False
+    versions: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.dispatch is not None:
+            self.has_autograd_kernel = not _AUTOGRAD_KEYS.isdisjoint(self.dispatch)
 
     def __repr__(self) -> str:
         return f"NativeFunction({self.func_text!r})"
@@ -117,6 +98,11 @@ class NativeFunction:
     def add_versions(self, versions: frozenset[str] | None) -> None:
         """It is declared for more versions, None for all."""
         self.versions = None if self.versions is None or versions is None else self.versions | versions
+
+    @cached_property
+    def name(self) -> OperatorName:
+        """The operator's name; reading it does not parse the schema."""
+        return OperatorName.parse(self.func_text.partition("(")[0].strip())
 
     @cached_property
     def schema(self) -> FunctionSchema:
@@ -228,8 +214,9 @@ def from_schema(schema: FunctionSchema, origin: NativeFunction, tags: Iterable[s
         device_guard=False,
         use_const_ref_for_mutable_tensors=origin.use_const_ref_for_mutable_tensors,
         generated_from=origin,
+        in_cpp_api=origin.in_cpp_api,
     )
     # A generated schema has no text of its own, so it is handed over instead of being read again.
     function.__dict__["schema"] = schema
-    function.name = schema.name
+    function.__dict__["name"] = schema.name
     return function

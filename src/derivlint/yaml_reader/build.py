@@ -94,7 +94,7 @@ class NodeBuilder:
                     last_end = _block_end(text, start, last_end)
                     if not stack:
                         _check_root_block(text, start, last_end)
-                scalar = Scalar(text, start, last_end, value, style, tag, plain)
+                scalar = Scalar(start, last_end, tag, value, style, text, None if plain or tag is not None else "str")
                 if anchor is not None:
                     anchors[anchor] = scalar
                 if tag is not None or (plain and value[:1] in _SUSPICIOUS):

@@ -214,11 +214,11 @@ class LineReader:
                     node, pairs, indent = outer.pop()
                 if column != indent:
                     return None, index, offset
-            key = Scalar(text, offset + column, offset + name_end, name, "plain", None, True)
+            key = Scalar(offset + column, offset + name_end, None, name, "plain", text)
             count += 2
             if style == _PLAIN:
                 end = offset + stop
-                pairs.append(Pair(key, Scalar(text, offset + start, end, value, "plain", None, True)))
+                pairs.append(Pair(key, Scalar(offset + start, end, None, value, "plain", text)))
             elif style == _NO_VALUE:
                 open_key = key
             else:
@@ -244,11 +244,13 @@ class LineReader:
         if style == _LIST:
             node = Sequence(start, end, None, True)
             node.items = tuple(
-                Scalar(text, begin + offset, stop + offset, item, _SCALARS.get(kind, "plain"), None, kind == _PLAIN)
+                Scalar(begin + offset, stop + offset, None, item, "plain", text)
+                if kind == _PLAIN
+                else Scalar(begin + offset, stop + offset, None, item, _SCALARS[kind], text, "str")
                 for kind, item, begin, stop in listed
             )
             return node
-        return Scalar(text, start, end, value, _SCALARS[style], None, False)
+        return Scalar(start, end, None, value, _SCALARS[style], text, "str")
 
     def _inner_list(self, index: int, offset: int, column: int) -> tuple[Sequence, int, int]:
         """The list whose first item is line ``index``, and the line and offset after it."""
@@ -258,7 +260,7 @@ class LineReader:
             written = self._lines[index]
             line = self._line(written)
             if line.style == _LIST_ITEM and line.column == column:
-                items.append(Scalar(self.text, offset + line.start, offset + line.end, line.value, "plain", None, True))
+                items.append(Scalar(offset + line.start, offset + line.end, None, line.value, "plain", self.text))
             elif line.style != _BLANK:
                 break
             index += 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from derivlint.source import Span
 from derivlint.yaml_reader.decode import DecodeMap, decode_map
 from derivlint.yaml_reader.kinds import ScalarKind, kind_of_tag, resolve_kind
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 ScalarStyle: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
 
 
-class YamlNode:
+class YamlNode(Struct, eq=False):
     """A node and its range in the file.
 
     An aliased node is one shared object, with the place of its anchor. Properties (``&anchor``, ``!tag``) come before
@@ -26,8 +28,6 @@ class YamlNode:
         tag: the resolved explicit tag, such as ``tag:yaml.org,2002:str`` for ``!!str``, or None.
     """
 
-    __slots__ = ("end", "start", "tag")
-
     start: int
     end: int
     tag: str | None
@@ -38,29 +38,22 @@ class YamlNode:
         return Span(self.start, self.end)
 
 
-class Scalar(YamlNode):
+class Scalar(YamlNode, eq=False):
     """A scalar: its decoded text, and where in the file each decoded character comes from.
 
     Attributes:
         value: the decoded text.
         style: how it is written.
+        text: the text of the whole file.
     """
 
-    __slots__ = ("_kind", "_place", "_text", "style", "value")
-
-    def __init__(
-        self, text: str, start: int, end: int, value: str, style: ScalarStyle, tag: str | None, implicit: bool
-    ) -> None:
-        self.start = start
-        self.end = end
-        self.value = value
-        self.style: ScalarStyle = style
-        self.tag = tag
-        self._text = text
-        #: None where it is to be found out when asked for; so is the place.
-        self._kind: ScalarKind | None = None if implicit or tag is not None else "str"
-        #: The shift of an unchanged text, -1 if there is no exact place, or the decode map.
-        self._place: int | DecodeMap | None = None
+    value: str
+    style: ScalarStyle
+    text: str
+    #: None where it is to be found out when asked for; so is the place.
+    _kind: ScalarKind | None = None
+    #: The shift of an unchanged text, -1 if there is no exact place, or the decode map.
+    _place: int | DecodeMap | None = None
 
     def __repr__(self) -> str:
         return f"Scalar({self.value!r}, {self.style}, {self.start}:{self.end})"
@@ -73,11 +66,6 @@ class Scalar(YamlNode):
             kind = kind_of_tag(self.tag) if self.tag is not None else resolve_kind(self.value)
             self._kind = kind
         return kind
-
-    @property
-    def text(self) -> str:
-        """The text of the whole file."""
-        return self._text
 
     @property
     def exact(self) -> bool:
@@ -120,24 +108,24 @@ class Scalar(YamlNode):
         value = self.value
         place: int | DecodeMap = -1
         if self.style == "plain":
-            if self.end - self.start == len(value) and self._text.startswith(value, self.start):
+            if self.end - self.start == len(value) and self.text.startswith(value, self.start):
                 place = self.start
         # Every escape and every folding changes the length or a character, so equal text means one to one.
         elif (
             self.style in ("single", "double")
             and self.end - self.start - 2 == len(value)
-            and self._text.startswith(value, self.start + 1)
+            and self.text.startswith(value, self.start + 1)
         ):
             place = self.start + 1
         if place == -1:
-            found = decode_map(self._text, self.start, self.end, value, self.style)
+            found = decode_map(self.text, self.start, self.end, value, self.style)
             if found is not None:
                 place = found
         self._place = place
         return place
 
 
-class Sequence(YamlNode):
+class Sequence(YamlNode, eq=False):
     """A list.
 
     Attributes:
@@ -145,14 +133,8 @@ class Sequence(YamlNode):
         flow: whether it is written ``[a, b]``.
     """
 
-    __slots__ = ("flow", "items")
-
-    def __init__(self, start: int, end: int, tag: str | None, flow: bool) -> None:
-        self.start = start
-        self.end = end
-        self.tag = tag
-        self.flow = flow
-        self.items: tuple[YamlNode, ...] = ()
+    flow: bool
+    items: tuple[YamlNode, ...] = ()
 
     def __repr__(self) -> str:
         return f"Sequence({len(self.items)} items, {self.start}:{self.end})"
@@ -172,7 +154,7 @@ class Pair(NamedTuple):
         )
 
 
-class Mapping(YamlNode):
+class Mapping(YamlNode, eq=False):
     """A mapping.
 
     Attributes:
@@ -180,14 +162,8 @@ class Mapping(YamlNode):
         flow: whether it is written ``{a: b}``.
     """
 
-    __slots__ = ("flow", "pairs")
-
-    def __init__(self, start: int, end: int, tag: str | None, flow: bool) -> None:
-        self.start = start
-        self.end = end
-        self.tag = tag
-        self.flow = flow
-        self.pairs: tuple[Pair, ...] = ()
+    flow: bool
+    pairs: tuple[Pair, ...] = ()
 
     def __repr__(self) -> str:
         return f"Mapping({len(self.pairs)} pairs, {self.start}:{self.end})"

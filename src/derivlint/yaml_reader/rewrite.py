@@ -78,7 +78,7 @@ def _decodes_to(scalar: Scalar, span: Span, escaped: str, wanted: str, in_flow: 
     stop = scalar.end + len(escaped) - (end - start)
     if scalar.style == "plain" and not _can_be_plain(new[scalar.start : stop], wanted, scalar.tag is None, in_flow):
         return False
-    return Scalar(new, scalar.start, stop, wanted, scalar.style, scalar.tag, True).exact
+    return Scalar(scalar.start, stop, scalar.tag, wanted, scalar.style, new).exact
 
 
 def _can_be_plain(written: str, value: str, untagged: bool, in_flow: bool) -> bool:

@@ -44,10 +44,12 @@ class ParseTable:
 
     Attributes:
         terminals: all terminals in one pattern; the name of the group is the terminal.
+        words: the texts of all tokens of a text, without what is none.
     """
 
     def __init__(self, description: Description, builder: object) -> None:
         self.terminals = re.compile("|".join(f"(?P<{name}>{regexp})" for name, regexp in description["terminals"]))
+        self.words = re.compile("|".join(regexp for _, regexp in description["terminals"])).findall
         rules: list[Reduction] = [
             (symbol, size, getattr(builder, method) if method else None)
             for symbol, size, method in description["rules"]
@@ -72,25 +74,21 @@ class ParseTable:
         last = tokens[-1].end if tokens else 0
         for token in (*tokens, Token(END, "", last, last)):
             kind = token.type
-            while True:
-                action = state.actions.get(kind)
-                if isinstance(action, State):
-                    state = action
-                    states.append(state)
-                    values.append(token)
-                    break
-                if action is None:
-                    return None, token
+            action = state.actions.get(kind)
+            while isinstance(action, tuple):
                 symbol, size, build = action
                 if build is not None:
-                    parts = values[-size:]
-                    del values[-size:]
-                    values.append(build(parts))
-                del states[-size:]
-                state = states[-1].gotos[symbol]
-                states.append(state)
+                    values[-size:] = (build(values[-size:]),)
+                state = states[-1 - size].gotos[symbol]
+                states[-size:] = (state,)
                 if state is end:
                     return values[-1], None
+                action = state.actions.get(kind)
+            if action is None:
+                return None, token
+            state = action
+            states.append(state)
+            values.append(token)
         raise AssertionError("a table ends with the end of the tokens")
 
 

@@ -26,6 +26,8 @@ from derivlint.formula.vocabulary import Token, words
 
 _CLASS_TEMPLATES = words("vector tuple array pair optional complex ArrayRef OptionalArrayRef")
 _CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})
+#: The last tokens of what is never called, see :func:`_is_never_called`.
+_ENDS_OPERAND = frozenset({"NUMBER", "STRING", "CHAR", "RPAR"})
 _ALWAYS_TEMPLATES = _CLASS_TEMPLATES | _CASTS | {"get"}
 
 
@@ -35,13 +37,14 @@ def suspicious_problem(text: str, tokens: list[Token], tree: Expr) -> SyntaxProb
     The tree is only looked at where two neighbouring tokens give a reason to.
     """
     look = tokens[-1].type == "TEMPLATE_CLOSE"
+    has_comma = "," in text
     before = ""
     previous = tokens[0]
     for index, token in enumerate(tokens):
         kind = token.type
         if kind == "LPAR":
             # "2 (" and ") (", and parentheses that are not a call, which may contain commas
-            look = look or before not in ("IDENT", "TEMPLATE_CLOSE")
+            look = look or before in _ENDS_OPERAND or (has_comma and before not in ("IDENT", "TEMPLATE_CLOSE"))
         elif kind == "LSQB":
             look = look or before == "NUMBER"
         elif before == "TEMPLATE_CLOSE":

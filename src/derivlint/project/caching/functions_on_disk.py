@@ -68,6 +68,6 @@ def _from_table(table: Mapping[str, Any], source: SourceFile) -> NativeFunctions
             if not (0 <= start <= end and text[start:end].endswith(function.func_text)):
                 return None
             function.source = (source.path, Span(start, end))
-    except (IndexFormatError, ValueError):
+    except (IndexFormatError, ValueError, TypeError):
         return None
     return NativeFunctions(functions, autograd_keys=AUTOGRAD_KEYS, known_tags=table["tags"], origin=source.path)

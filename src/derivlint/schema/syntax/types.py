@@ -76,6 +76,11 @@ class BaseType(Type, frozen=True):
         return self
 
     @property
+    def is_tensor_like(self) -> bool:
+        """Whether it is a tensor, as is asked more often than anything else."""
+        return self.name == TENSOR.name
+
+    @property
     def known(self) -> bool:
         """Whether PyTorch has a base type of this name."""
         return self.name in KNOWN_BASE_TYPES
