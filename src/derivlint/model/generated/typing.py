@@ -7,7 +7,7 @@ for other functions is reported only if the formula itself is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -76,8 +76,8 @@ class TypeChecker:
     def __init__(self, library: Library, *, is_complete: bool) -> None:
         self._library = library
         self._is_complete = is_complete
-        self._checked: dict[tuple[object, ...], tuple[TypeProblem, ...]] = {}
-        self._typed: dict[tuple[object, ...], Typed | None] = {}
+        #: With the variables that were declared, for each text and the part of the generated code that evaluates it.
+        self._typed: dict[tuple[str, Mode], list[tuple[Mapping[str, str], Typed | None]]] = {}
 
     def problems(self, entry: Entry, evaluations: Iterable[Evaluation]) -> tuple[FormulaProblem, ...]:
         """The problems of an entry's formulas, each once, in file order.
@@ -88,10 +88,9 @@ class TypeChecker:
         """
         found: list[FormulaProblem] = []
         wrong: set[DerivativeFormula] = set()
-        checkable = {formula: is_checkable(formula) for formula in entry.formulas}
         for evaluation in sorted(evaluations, key=_precedence):
             formula = evaluation.written
-            if formula in wrong or not checkable[formula]:
+            if formula in wrong or not is_checkable(formula):
                 continue
             if evaluation.origin is not Origin.YAML and is_known_wrong(formula):
                 continue
@@ -117,11 +116,14 @@ class TypeChecker:
             evaluation: where the expression is evaluated.
             text: the expression.
         """
-        key = (text, evaluation.mode, *evaluation.variables.items())
-        if key not in self._typed:
-            tree = parse_formula(text).tree
-            self._typed[key] = None if tree is None else self._inferred(evaluation, tree)
-        return self._typed[key]
+        known = self._typed.setdefault((text, evaluation.mode), [])
+        for variables, typed in known:
+            if variables == evaluation.variables:
+                return typed
+        tree = parse_formula(text).tree
+        typed = None if tree is None else self._inferred(evaluation, tree)
+        known.append((evaluation.variables, typed))
+        return typed
 
     def _inferred(self, evaluation: Evaluation, tree: Expr) -> Typed:
         typer = Inference(scope_of(evaluation, self._is_complete), self._library)
@@ -133,13 +135,6 @@ class TypeChecker:
         return Typed(tree, typer, value)
 
     def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
-        key = (evaluation.text, evaluation.mode, evaluation.consumer, *evaluation.variables.items())
-        known = self._checked.get(key)
-        if known is None:
-            known = self._checked[key] = tuple(self._infer(evaluation))
-        return known
-
-    def _infer(self, evaluation: Evaluation) -> Iterable[TypeProblem]:
         """What is wrong with an expression, what is refused first."""
         text, consumer = evaluation.text, evaluation.consumer
         copied = copied_formula(text)
