@@ -56,7 +56,7 @@ def _not_callable(typer: Typer, node: Call, value: Value) -> Value:
 def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
     simple = callee.simple
     arguments = [typer.of(argument) for argument in node.args]
-    if simple is not None and (variable := typer.scope.variables.get(simple)) is not None:
+    if simple is not None and (variable := typer.variable(simple)) is not None:
         return _not_callable(typer, node, variable)
     last = callee.parts[-1]
     if last.identifier in NAMED_CASTS and last.template_args is not None:

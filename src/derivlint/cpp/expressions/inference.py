@@ -52,7 +52,7 @@ class Inference(Typer):
         """The value of a name that is not called."""
         simple = node.simple
         if simple is not None:
-            value = self.scope.variables.get(simple) or WORDS.get(simple)
+            value = self.variable(simple) or WORDS.get(simple)
             if value is not None:
                 return value
         return naming.named_value(self, node)

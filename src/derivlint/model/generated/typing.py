@@ -7,7 +7,7 @@ for other functions is reported only if the formula itself is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -76,8 +76,8 @@ class TypeChecker:
     def __init__(self, library: Library, *, is_complete: bool) -> None:
         self._library = library
         self._is_complete = is_complete
-        #: With the variables that were declared, for each text and the part of the generated code that evaluates it.
-        self._typed: dict[tuple[str, Mode], list[tuple[Mapping[str, str], Typed | None]]] = {}
+        #: With the types of the names that were asked for, by text and by what evaluates it.
+        self._typed: dict[tuple[str, Mode], list[tuple[dict[str, str | None], Typed]]] = {}
 
     def problems(self, entry: Entry, evaluations: Iterable[Evaluation]) -> tuple[FormulaProblem, ...]:
         """The problems of an entry's formulas, each once, in file order.
@@ -116,13 +116,18 @@ class TypeChecker:
             evaluation: where the expression is evaluated.
             text: the expression.
         """
+        declared = evaluation.variables
         known = self._typed.setdefault((text, evaluation.mode), [])
-        for variables, typed in known:
-            if variables == evaluation.variables:
+        for asked, typed in known:
+            if all(declared.get(name) == type for name, type in asked.items()):
                 return typed
         tree = parse_formula(text).tree
-        typed = None if tree is None else self._inferred(evaluation, tree)
-        known.append((evaluation.variables, typed))
+        if tree is None:
+            return None
+        typed = self._inferred(evaluation, tree)
+        if not typed.typer.problems:
+            # a problem may mention variables that were not asked for
+            known.append(({name: declared.get(name) for name in typed.typer.asked}, typed))
         return typed
 
     def _inferred(self, evaluation: Evaluation, tree: Expr) -> Typed:
