@@ -7,7 +7,7 @@ What is worked out here is what no finite table holds: braced lists, constants, 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
 from derivlint.cpp.expressions.value import (
@@ -30,9 +30,6 @@ from derivlint.cpp.expressions.value import (
     Value,
 )
 from derivlint.cpp.relations import Relations
-
-if TYPE_CHECKING:
-    from derivlint.cpp.expressions.overloads import Resolution
 
 #: How good a conversion is; a lower number is better. Follows [over.ics.rank] of the C++ standard.
 IMPOSSIBLE, EXACT, PROMOTION, STANDARD, USER_DEFINED, UNSURE = -1, 0, 1, 2, 3, 4
@@ -79,7 +76,7 @@ class Conversions:
     def __init__(self, relations: Relations) -> None:
         self.relations = relations
         #: What calls were found to mean, by overloads and arguments.
-        self.resolutions: dict[tuple[object, ...], Resolution] = {}
+        self.resolutions: dict[tuple[object, ...], Any] = {}
         self._ranks: dict[tuple[CppType, CppType], int] = {}
         self._known: dict[CppType, bool] = {}
 

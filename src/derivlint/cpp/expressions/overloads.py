@@ -59,7 +59,7 @@ def resolve(conversions: Conversions, functions: tuple[Function, ...], arguments
         arguments: the values of the arguments.
     """
     key = (functions, *arguments)
-    found = conversions.resolutions.get(key)
+    found: Resolution | None = conversions.resolutions.get(key)
     if found is None:
         found = conversions.resolutions[key] = _resolve(conversions, functions, arguments)
     return found
