@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from derivlint.cpp.types import value_type
 from derivlint.schema import Argument, NativeFunction, TensorOptionsArguments
+from derivlint.source.lazy import asked_once
 
 
 class Binding(Struct, frozen=True):
@@ -32,6 +33,7 @@ class Binding(Struct, frozen=True):
         return self.cpp_type in ("at::TensorList", "at::ITensorListRef")
 
 
+@asked_once
 def cpp_arguments(function: NativeFunction) -> tuple[Binding, ...]:
     """The parameters of a function's C++ signature, out arguments first.
 
@@ -52,6 +54,7 @@ def cpp_arguments(function: NativeFunction) -> tuple[Binding, ...]:
     return tuple(bindings)
 
 
+@asked_once
 def return_names(function: NativeFunction) -> tuple[str, ...]:
     """The C++ names of a function's returns.
 

@@ -133,6 +133,7 @@ class Library:
         self._operators_in = {f"{GENERATED}::{each}": functions for each, functions in operators.others.items()}
         self.included = {**INCLUDED, **{place: (place.removeprefix(f"{GENERATED}::"),) for place in self._operators_in}}
         self.entities: dict[tuple[object, str], Any] = {}
+        self._associated: dict[tuple[FoundCallee, str, frozenset[str]], FoundCallee] = {}
         self._qualified: dict[tuple[str, str], FoundCallee] = {}
         self._methods: dict[tuple[CppType, str], FoundCallee | None] = {}
         self._members: dict[CppType, ClassMembers | None] = {}
@@ -157,6 +158,23 @@ class Library:
         if name in self.declarations.opaque.get(namespace, ()):
             return SOMETHING
         return NOTHING
+
+    def with_associated(self, bare: FoundCallee, name: str, namespaces: frozenset[str]) -> FoundCallee:
+        """The functions that bare lookup finds, and those that namespaces have under the same name."""
+        key = (bare, name, namespaces)
+        result = self._associated.get(key)
+        if result is None:
+            result = self._associated[key] = self._with_associated(bare, name, namespaces)
+        return result
+
+    def _with_associated(self, bare: FoundCallee, name: str, namespaces: frozenset[str]) -> FoundCallee:
+        functions = list(bare.functions)
+        complete = bare.complete
+        for namespace in sorted(namespaces):
+            more = self.functions(namespace, name)
+            complete = complete and more.complete and (more.exists or not self.may_be_function(namespace, name))
+            functions.extend(function for function in more.functions if function not in functions)
+        return FoundCallee(tuple(functions), complete)
 
     def may_be_function(self, namespace: str, name: str) -> bool:
         """Whether a namespace has the name without a declaration, and not as a type."""

@@ -39,7 +39,12 @@ def entity_of(typer: Typer, node: Name) -> Entity:
     """What a name stands for where it is neither a variable of the scope nor a keyword."""
     if node.simple is not None:
         return look_up(typer.library, typer.scope, node.simple)
-    return qualified_entity(typer.library, typer.scope, node)
+    library = typer.library
+    key = (typer.scope.levels, node.spelling)
+    entity: Entity | None = library.entities.get(key)
+    if entity is None:
+        entity = library.entities[key] = qualified_entity(library, typer.scope, node)
+    return entity
 
 
 def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) -> Value:

@@ -31,7 +31,7 @@ class Parameter(Struct, frozen=True):
         return f"{text} = ..." if self.has_default else text
 
 
-class Function(Struct, frozen=True):
+class Function(Struct, frozen=True, cache_hash=True):
     """A function, method or constructor.
 
     Attributes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from derivlint.cpp.canonical import canonical_type
@@ -55,7 +56,7 @@ def _not_callable(typer: Typer, node: Call, value: Value) -> Value:
 def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
     simple = callee.simple
     arguments = [typer.of(argument) for argument in node.args]
-    if simple is not None and (variable := typer.scope.variables.get(simple)) is not None:
+    if simple is not None and (variable := typer.variable(simple)) is not None:
         return _not_callable(typer, node, variable)
     last = callee.parts[-1]
     if last.identifier in NAMED_CASTS and last.template_args is not None:
@@ -76,7 +77,8 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
         return _not_callable(typer, node, Value(entity.type or UNKNOWN))
     found = entity.functions
     if len(callee.parts) == 1 and not callee.leading_colons:
-        found = _with_associated(typer, last.identifier, found, arguments)
+        namespaces = frozenset().union(*[associated_namespaces(argument.type) for argument in arguments])
+        found = typer.library.with_associated(found, last.identifier, namespaces)
     if not found.exists:
         # an argument of an unknown type may bring any namespace with it
         some_unknown = any(argument.is_unknown for argument in arguments)
@@ -91,23 +93,6 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
         # which element is meant cannot be deduced
         return typer.report(TypeProblemKind.TUPLE_INDEX, callee, name="", given=(arguments[0].type,))
     return _call(typer, node, callee, found, arguments)
-
-
-def _with_associated(typer: Typer, name: str, found: FoundCallee, arguments: Sequence[Value]) -> FoundCallee:
-    """The functions that bare lookup finds, and those of the namespaces of the arguments' types."""
-    namespaces: set[str] = set()
-    for argument in arguments:
-        if argument.type is not BRACES:
-            namespaces |= associated_namespaces(argument.type)
-    functions = list(found.functions)
-    complete = found.complete
-    for namespace in sorted(namespaces):
-        more = typer.library.functions(namespace, name)
-        complete = complete and more.complete
-        functions.extend(function for function in more.functions if function not in functions)
-        if not more.exists and typer.library.may_be_function(namespace, name):
-            complete = False
-    return FoundCallee(tuple(functions), complete) if functions or not complete else NOTHING
 
 
 def _exists_somewhere(typer: Typer, name: str) -> bool:
@@ -189,6 +174,7 @@ def _note(
             typer.report(TypeProblemKind.INTEGER_BASE, node.args[0], given=(base.type, exponent.type))
 
 
+@cache
 def value_of_type(result: CppType) -> Value:
     """The value of a call that returns this type."""
     if result in (AUTO, TENSOR_BASE):
@@ -263,9 +249,9 @@ def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
 
 def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
     """What the functions of the standard library return whose type is made of those of their arguments."""
-    name = callee.spelling.removeprefix("::")
-    if not name.startswith("std::") or any(argument.type in (UNKNOWN, BRACES) for argument in arguments):
+    if callee.parts[0].identifier != "std" or any(argument.type in (UNKNOWN, BRACES) for argument in arguments):
         return None
+    name = callee.spelling.removeprefix("::")
     if name == "std::make_tuple" and arguments:
         return Value(template_type("tuple", (argument.type for argument in arguments)))
     if name == "std::make_optional" and len(arguments) == 1:
@@ -344,15 +330,10 @@ def _owner(typer: Typer, node: Member) -> CppType | None:
     if value.is_unknown:
         return None
     type = value.type
-    place = (node.object.end, node.name_start)
-    if not node.arrow:
-        if type.pointee is not None:
-            typer.report(TypeProblemKind.WRONG_ACCESS, place, name=".", object=type)
-            return None
-        return type
-    held = held_by(type)
-    if held is None and typer.conversions.knows(type):
-        typer.report(TypeProblemKind.WRONG_ACCESS, place, name="->", object=type)
+    held = held_by(type) if node.arrow else type if type.pointee is None else None
+    if held is None and (not node.arrow or typer.conversions.knows(type)):
+        place = (node.object.end, node.name_start)
+        typer.report(TypeProblemKind.WRONG_ACCESS, place, name="->" if node.arrow else ".", object=type)
     return held
 
 

@@ -101,7 +101,7 @@ def _has_constructor(typer: Typer, type: CppType, arguments: Sequence[Value]) ->
     return _takes_any(typer, members.constructors, arguments)
 
 
-def _takes_any(typer: Typer, constructors: Sequence[Function], arguments: Sequence[Value]) -> bool:
+def _takes_any(typer: Typer, constructors: tuple[Function, ...], arguments: Sequence[Value]) -> bool:
     if any(map(opaque, constructors)):
         return True
     return resolve(typer.conversions, constructors, arguments).outcome in (

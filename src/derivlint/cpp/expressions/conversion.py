@@ -7,6 +7,7 @@ What is worked out here is what no finite table holds: braced lists, constants, 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
 from derivlint.cpp.expressions.value import (
@@ -74,6 +75,8 @@ class Conversions:
 
     def __init__(self, relations: Relations) -> None:
         self.relations = relations
+        #: What calls were found to mean, by overloads and arguments.
+        self.resolutions: dict[tuple[object, ...], Any] = {}
         self._ranks: dict[tuple[CppType, CppType], int] = {}
         self._known: dict[CppType, bool] = {}
 

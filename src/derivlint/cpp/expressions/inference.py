@@ -6,6 +6,7 @@ One error gives one problem: where something is wrong or not known the type beco
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from derivlint.cpp import naming
 from derivlint.cpp.expressions import calls, construction, operators
@@ -51,7 +52,7 @@ class Inference(Typer):
         """The value of a name that is not called."""
         simple = node.simple
         if simple is not None:
-            value = self.scope.variables.get(simple) or WORDS.get(simple)
+            value = self.variable(simple) or WORDS.get(simple)
             if value is not None:
                 return value
         return naming.named_value(self, node)
@@ -92,6 +93,7 @@ class Inference(Typer):
         return operators.conditional_value(self, node, self.operand(node.then), self.operand(node.otherwise))
 
 
+@lru_cache(maxsize=1024)
 def number_value(text: str) -> Value:
     """The value of a number; a literal that is none of C++ is unknown."""
     match = _NUMBER.fullmatch(text.replace("'", "").lower())

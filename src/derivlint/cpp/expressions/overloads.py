@@ -50,18 +50,26 @@ class Resolution(Struct, frozen=True):
 DISPUTED = {TENSOR, cpp_type("Scalar")}
 
 
-def resolve(conversions: Conversions, functions: Sequence[Function], arguments: Sequence[Value]) -> Resolution:
+def resolve(conversions: Conversions, functions: tuple[Function, ...], arguments: Sequence[Value]) -> Resolution:
     """Choose among overloads.
 
     Args:
-        conversions: answers how arguments convert.
+        conversions: answers how arguments convert, and remembers what was chosen.
         functions: the overloads; not empty.
         arguments: the values of the arguments.
     """
+    key = (functions, *arguments)
+    found: Resolution | None = conversions.resolutions.get(key)
+    if found is None:
+        found = conversions.resolutions[key] = _resolve(conversions, functions, arguments)
+    return found
+
+
+def _resolve(conversions: Conversions, functions: tuple[Function, ...], arguments: Sequence[Value]) -> Resolution:
     count = len(arguments)
     fitting = [f for f in functions if f.required <= count and (count <= len(f.parameters) or f.variadic)]
     if not fitting:
-        return Resolution(ResolutionOutcome.COUNT, _common_result(functions), considered=tuple(functions))
+        return Resolution(ResolutionOutcome.COUNT, _common_result(functions), considered=functions)
     viable: list[tuple[Function, list[int]]] = []
     unsure = False
     for function in fitting:

@@ -23,6 +23,7 @@ class Typer(Analysis[Value]):
         problems: what was found wrong, in the order in which it was found.
         notes: what compiles and is hardly meant.
         callees: the function that each call was found to call.
+        asked: the names that were sought among the variables.
     """
 
     def __init__(self, scope: Scope, library: Library) -> None:
@@ -34,6 +35,12 @@ class Typer(Analysis[Value]):
         self.notes: list[TypeProblem] = []
         self._undeclared: set[str] = set()
         self.callees: dict[Expr, Function] = {}
+        self.asked: set[str] = set()
+
+    def variable(self, name: str) -> Value | None:
+        """The value of a variable, None where there is none of that name."""
+        self.asked.add(name)
+        return self.scope.variables.get(name)
 
     def operand(self, node: Expr) -> Value:
         """The value of an expression where a braced list cannot stand."""

@@ -76,8 +76,8 @@ class TypeChecker:
     def __init__(self, library: Library, *, is_complete: bool) -> None:
         self._library = library
         self._is_complete = is_complete
-        self._checked: dict[tuple[object, ...], tuple[TypeProblem, ...]] = {}
-        self._typed: dict[tuple[object, ...], Typed | None] = {}
+        #: With the types of the names that were asked for, by text and by what evaluates it.
+        self._typed: dict[tuple[str, Mode], list[tuple[dict[str, str | None], Typed]]] = {}
 
     def problems(self, entry: Entry, evaluations: Iterable[Evaluation]) -> tuple[FormulaProblem, ...]:
         """The problems of an entry's formulas, each once, in file order.
@@ -88,10 +88,9 @@ class TypeChecker:
         """
         found: list[FormulaProblem] = []
         wrong: set[DerivativeFormula] = set()
-        checkable = {formula: is_checkable(formula) for formula in entry.formulas}
         for evaluation in sorted(evaluations, key=_precedence):
             formula = evaluation.written
-            if formula in wrong or not checkable[formula]:
+            if formula in wrong or not is_checkable(formula):
                 continue
             if evaluation.origin is not Origin.YAML and is_known_wrong(formula):
                 continue
@@ -117,11 +116,19 @@ class TypeChecker:
             evaluation: where the expression is evaluated.
             text: the expression.
         """
-        key = (text, evaluation.mode, *evaluation.variables.items())
-        if key not in self._typed:
-            tree = parse_formula(text).tree
-            self._typed[key] = None if tree is None else self._inferred(evaluation, tree)
-        return self._typed[key]
+        declared = evaluation.variables
+        known = self._typed.setdefault((text, evaluation.mode), [])
+        for asked, typed in known:
+            if all(declared.get(name) == type for name, type in asked.items()):
+                return typed
+        tree = parse_formula(text).tree
+        if tree is None:
+            return None
+        typed = self._inferred(evaluation, tree)
+        if not typed.typer.problems:
+            # a problem may mention variables that were not asked for
+            known.append(({name: declared.get(name) for name in typed.typer.asked}, typed))
+        return typed
 
     def _inferred(self, evaluation: Evaluation, tree: Expr) -> Typed:
         typer = Inference(scope_of(evaluation, self._is_complete), self._library)
@@ -133,13 +140,6 @@ class TypeChecker:
         return Typed(tree, typer, value)
 
     def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
-        key = (evaluation.text, evaluation.mode, evaluation.consumer, *evaluation.variables.items())
-        known = self._checked.get(key)
-        if known is None:
-            known = self._checked[key] = tuple(self._infer(evaluation))
-        return known
-
-    def _infer(self, evaluation: Evaluation) -> Iterable[TypeProblem]:
         """What is wrong with an expression, what is refused first."""
         text, consumer = evaluation.text, evaluation.consumer
         copied = copied_formula(text)
