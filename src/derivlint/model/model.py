@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Seq
 from functools import cached_property
 from itertools import count, islice
@@ -80,15 +80,41 @@ class _Entries(Seq[Entry]):
 
 
 class Rows(list[Row]):
-    """What an index has of each entry, in file order; it does not change."""
+    """What an index has of each entry, in file order; it does not change.
+
+    Attributes:
+        numbers: those of the entries, see :attr:`Model.numbers`.
+    """
+
+    def __init__(self, rows: Iterable[Row], numbers: Seq[int]) -> None:
+        super().__init__(rows)
+        self.numbers = numbers
 
     @cached_property
     def by_key(self) -> dict[str, list[tuple[int, Any]]]:
-        """The places of entries with what the index has of them, under each key."""
+        """The numbers of entries with what the index has of them, under each key, in file order."""
         found: dict[str, list[tuple[int, Any]]] = {}
-        for at, row in enumerate(self):
+        for number, row in zip(self.numbers, self, strict=True):
             for key, value in row:
-                found.setdefault(key, []).append((at, value))
+                found.setdefault(key, []).append((number, value))
+        return found
+
+    def replaced(self, rows: list[Row], gone: Iterable[int], new: Iterable[int], model: Model) -> Rows:
+        """The rows of a later text, given where entries of this one are gone, and where those of that one are new."""
+        found = Rows(rows, model.numbers)
+        if "by_key" not in self.__dict__:
+            return found
+        by_key = self.by_key.copy()
+        left = {self.numbers[at] for at in gone}
+        added: dict[str, list[tuple[int, Any]]] = {key: [] for at in gone for key, _ in self[at]}
+        for at in new:
+            for key, value in rows[at]:
+                added.setdefault(key, []).append((model.numbers[at], value))
+        for key, items in added.items():
+            items += (item for item in by_key.get(key, ()) if item[0] not in left)
+            # what an index has of one entry keeps its order
+            by_key[key] = sorted(items, key=lambda item: model.place(item[0])) if len(items) > 1 else items
+        found.__dict__["by_key"] = by_key
         return found
 
 
@@ -161,6 +187,9 @@ class Model(Answers):
         self.matcher = Matcher(self)
         #: by entry, what each index that was asked has of it
         self.indexed: dict[str, list[Row]] = {}
+        #: what indexes call entries, in file order; positions, or what earlier texts called them
+        self.numbers: Seq[int] = ()
+        self._places: dict[int, int] | None = None
         self._entries_in: dict[tuple[str, str], tuple[Entry, ...]] = {}
         #: the facts of the file that were asked for
         self.facts: dict[Read, RecordedFact] = {}
@@ -210,7 +239,7 @@ class Model(Answers):
         self.note(Read(index.name, key, True))
         found = self._entries_in.get((index.name, key))
         if found is None:
-            places = dict.fromkeys(at for at, _ in self._rows(index).get(key, ()))
+            places = dict.fromkeys(self.place(number) for number, _ in self._rows(index).get(key, ()))
             found = self._entries_in[index.name, key] = tuple(self.entries[at] for at in places)
         return found
 
@@ -224,8 +253,16 @@ class Model(Answers):
         if not isinstance(rows, Rows):
             if rows is None:
                 rows = [cast("Row", tuple(index.find(entry))) for entry in self.entries]
-            rows = self.indexed[index.name] = Rows(rows)
+            rows = self.indexed[index.name] = Rows(rows, self.numbers or range(len(rows)))
         return rows.by_key
+
+    def place(self, number: int) -> int:
+        """The position of the entry with a number."""
+        if not self.numbers:
+            return number
+        if self._places is None:
+            self._places = dict(zip(self.numbers, range(len(self.numbers)), strict=True))
+        return self._places[number]
 
     def fact(self, find: Callable[[Model, str], V], key: str = "") -> V:
         """A fact of the file as a whole: plain data, which seldom changes when the file does.
@@ -293,7 +330,7 @@ class Model(Answers):
     def functions_in(self, index: EntryIndex[Any], key: str) -> tuple[NativeFunction, ...]:
         """The functions of the entries under a key, in file order, where the values tell these."""
         self.note(Read(index.name, key))
-        places = (at for at, _ in self._rows(index).get(key, ()))
+        places = (self.place(number) for number, _ in self._rows(index).get(key, ()))
         functions = (self.entries[at].function for at in places)
         return tuple(function.canonical for function in functions if function is not None)
 
@@ -307,7 +344,8 @@ class Model(Answers):
                 return f"{info.prefix}{name}{info.func.name.overload}"
             return f"{name}_copy" if name is not None else None
         self.note(Read(BY_NODE.name, info.prefix))
-        before = sum(at < (info.source.index or 0) for at, _ in self._rows(BY_NODE).get(info.prefix, ()))
+        numbers = (number for number, _ in self._rows(BY_NODE).get(info.prefix, ()))
+        before = sum(self.place(number) < (info.source.index or 0) for number in numbers)
         return f"{info.prefix}{before}"
 
     @property

@@ -328,17 +328,19 @@ class _Recheck:
         # who was not asked again is asked about the whole entry next time
         for index in self.again:
             self._add(index, None)
+        is_worn = self.readers is not None and self.readers.is_worn
         kept = Kept(
             self.cut,
             tuple(self.found),
             tuple(sorted(self.claimed)),
             None if elsewhere else self.file,
-            model.indexed,
+            # with new numbers, indexes are made anew
+            {name: list(rows) for name, rows in model.indexed.items()} if is_worn else model.indexed,
             model.facts,
             model.entry_facts,
             frozenset(bisect_right(self.cut.bounds, each.span.start) - 1 for each in model.document.problems),
         )
-        if self.readers is None or self.readers.is_worn:
+        if self.readers is None or is_worn:
             return kept
         # facts are noted in the order in which they were worked out
         for read, fact in islice(reversed(model.facts.items()), len(model.facts) - self.taken):
@@ -351,13 +353,15 @@ class _Recheck:
         for old, new, size in self.same:
             self.now[old : old + size] = range(new, new + size)
             self.found[new : new + size] = kept.entries[old : old + size]
+        readers = kept.readers.after(self.same, self.count)
+        self.model.numbers, self.model.indexed = readers.numbers, {}
         touched = self._touched(kept)
         for old in kept.claimed:
             there = self.now[old]
             found = self.found[there] if there is not None else None
             if there is not None and found is not None:
                 self._add(there, self._moved(kept, found))
-        self.readers = kept.readers.after(self.same, self.count)
+        self.readers = readers
         for index in self.readers.entries_that_read(touched):
             found = self.found[index]
             only = found.to_ask(touched) if found is not None else None
@@ -387,24 +391,20 @@ class _Recheck:
             own = {at: tuple(index.find(self.model.entries[at])) for at in new}
             before = _by_key(rows[old] for old in gone)
             after = _by_key(own.values())
-            if gone != new or any(rows[at] != own[at] for at in new):
-                rows = self._moved_rows(rows, own)
-            self.model.indexed[name] = rows
+            every: list[Row] = [()] * self.count
+            for old, there, size in self.same:
+                every[there : there + size] = rows[old : old + size]
+            for at, row in own.items():
+                every[at] = row
+            if isinstance(rows, Rows):
+                every = rows.replaced(every, gone, new, self.model)
+            self.model.indexed[name] = every
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))
                 if before.get(key) != after.get(key):
                     touched.add(Read(name, key))
         self._take_over_facts(kept, touched)
         return touched
-
-    def _moved_rows(self, rows: list[Row], own: dict[int, Row]) -> Rows:
-        """What an index has of each entry, given what it has of the new ones."""
-        found = Rows([()] * self.count)
-        for old, there, size in self.same:
-            found[there : there + size] = rows[old : old + size]
-        for at, row in own.items():
-            found[at] = row
-        return found
 
     def _take_over_facts(self, kept: Kept, touched: set[Read]) -> None:
         """Take over the facts that still hold, and add to what is touched those that have changed."""

@@ -18,6 +18,9 @@ class Readers:
 
     An entry has a number, which it keeps in later texts as long as its text stays the same. What was noted is shared
     with those texts and only grows: whoever is found has to be asked what it looked up, and no one is missing.
+
+    Attributes:
+        numbers: those of the entries, in file order.
     """
 
     def __init__(
@@ -31,7 +34,7 @@ class Readers:
             entries: the numbers of entries that looked something up.
             facts: likewise the facts of the file as a whole.
         """
-        self._numbers = numbers
+        self.numbers = numbers
         self._unused = unused
         self._entries = entries
         self._facts = facts
@@ -50,7 +53,7 @@ class Readers:
     @property
     def is_worn(self) -> bool:
         """Whether most of what was noted is about entries that are gone."""
-        return self._unused > SPARE * (len(self._numbers) + 100)
+        return self._unused > SPARE * (len(self.numbers) + 100)
 
     def after(self, same: Runs, count: int) -> Readers:
         """Those of a later text, in which these runs of entries are the same.
@@ -63,13 +66,13 @@ class Readers:
         unused = self._unused
         for old, new, size in (*same, (0, count, 0)):
             others = new - len(numbers)
-            numbers += (*range(unused, unused + others), *self._numbers[old : old + size])
+            numbers += (*range(unused, unused + others), *self.numbers[old : old + size])
             unused += others
         return Readers(tuple(numbers), unused, self._entries, self._facts)
 
     def add_entry(self, index: int, reads: Iterable[Read]) -> None:
         """Note what the entry at a position looked up."""
-        number = self._numbers[index]
+        number = self.numbers[index]
         for read in reads:
             self._entries.setdefault(read, set()).add(number)
 
@@ -80,11 +83,8 @@ class Readers:
 
     def entries_that_read(self, reads: Iterable[Read]) -> list[int]:
         """The positions of entries that may have looked up one of these, in file order."""
-        numbers = set(chain.from_iterable(self._entries.get(read, ()) for read in reads))
-        if not numbers:
-            return []
-        places = dict(zip(self._numbers, range(len(self._numbers)), strict=True))
-        return sorted(places[number] for number in numbers if number in places)
+        found = set(chain.from_iterable(self._entries.get(read, ()) for read in reads))
+        return [index for index, number in enumerate(self.numbers) if number in found] if found else []
 
     def facts_that_rest_on(self, reads: Iterable[Read]) -> set[Read]:
         """The facts that may have looked up one of these, or a fact that did, and so on."""
