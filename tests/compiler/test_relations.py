@@ -15,7 +15,7 @@ import pytest
 
 import derivlint.cpp
 from derivlint.compiler.gxx import Toolchain, find_toolchain
-from derivlint.compiler.relation_types import relation_types, spelling
+from derivlint.compiler.relation_types import relation_types, spelled
 from derivlint.compiler.relations import ASSIGNING, BINARY, BRANCHES, LITERALS, UNARY, ask_relations, render_relations
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.relations import Relations, load_relations
@@ -91,6 +91,6 @@ def test_shipped_table_has_the_types_that_are_asked_for() -> None:
 
 
 def test_spelling_of_types() -> None:
-    assert spelling(cpp_type("Tensor")) == "at::Tensor"
-    assert spelling(cpp_type("const char*")) == "const char*"
-    assert spelling(cpp_type("optional<ArrayRef<SymInt>>")) == "std::optional<c10::ArrayRef<c10::SymInt>>"
+    assert spelled(cpp_type("Tensor")) == "at::Tensor"
+    assert spelled(cpp_type("const char*")) == "const char*"
+    assert spelled(cpp_type("optional<ArrayRef<SymInt>>")) == "std::optional<c10::ArrayRef<c10::SymInt>>"

@@ -100,6 +100,13 @@ def test_only_references_that_can_be_written_through_stay() -> None:
     assert canonical_type("at::Tensor &&") is cpp_type("Tensor")
 
 
+def test_the_arguments_of_a_member_template_are_its_own() -> None:
+    type = cpp_type("Outer<A,B>::Inner<C,D<E>,Tensor(F,G)>")
+    assert type.head == "Outer<A,B>::Inner"
+    assert type.arguments == (cpp_type("C"), cpp_type("D<E>"), cpp_type("Tensor(F,G)"))
+    assert canonical_type("Outer<A, B>::Inner<C, D<E>, at::Tensor(F, G)>") is type
+
+
 LEAVES = st.sampled_from(
     [
         ("at::Tensor", "Tensor"),

@@ -61,6 +61,8 @@ _TEMPLATES = {
     "OptionalArray": "c10::OptionalArray",
     "List": "c10::List",
     "initializer_list": "std::initializer_list",
+    "array": "std::array",
+    "tuple": "std::tuple",
 }
 _ELEMENTS = {
     "optional": "Tensor Scalar SymInt int64_t int double bool ScalarType Layout Device MemoryFormat Generator string "
@@ -73,25 +75,19 @@ _ELEMENTS = {
     "List": "Tensor optional<Tensor>",
     "initializer_list": "int64_t",
 }
-_FIXED = {
-    **{f"array<bool,{n}>": f"std::array<bool, {n}>" for n in (1, 2, 3)},
-    **{f"tuple<{','.join(['Tensor'] * n)}>": f"std::tuple<{', '.join(['at::Tensor'] * n)}>" for n in (2, 3)},
-}
+_FIXED = ("array<bool,1>", "array<bool,2>", "array<bool,3>", "tuple<Tensor,Tensor>", "tuple<Tensor,Tensor,Tensor>")
 
 
-def spelling(type: CppType) -> str:
-    """How C++ spells a canonical type of the table."""
-    if type.text in _PLAIN:
-        return _PLAIN[type.text]
-    (element,) = type.arguments
-    return f"{_TEMPLATES[type.head]}<{spelling(element)}>"
+def spelled(type: CppType) -> str:
+    """A canonical type in C++."""
+    if not type.arguments or type.text in _PLAIN:
+        return _PLAIN.get(type.text, type.text)
+    return f"{_TEMPLATES[type.head]}<{', '.join(map(spelled, type.arguments))}>"
 
 
 def relation_types() -> dict[str, str]:
     """Every type of the table with its spelling, in the table's order."""
-    types = dict(_PLAIN)
-    for head, elements in _ELEMENTS.items():
-        for element in elements.split():
-            type = template_type(head, [cpp_type(element)])
-            types[type.text] = spelling(type)
-    return types | _FIXED
+    templates = (
+        template_type(head, [cpp_type(element)]) for head, elements in _ELEMENTS.items() for element in elements.split()
+    )
+    return _PLAIN | {type.text: spelled(type) for type in (*templates, *map(cpp_type, _FIXED))}

@@ -15,8 +15,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from derivlint.compiler.gxx import CompilerError
-from derivlint.compiler.relation_types import spelling
-from derivlint.cpp.cpp_type import CppType
+from derivlint.compiler.relation_types import spelled as spelled
 from derivlint.cpp.expressions.consumer import Use
 from derivlint.formula import tokens
 from derivlint.formula.parsing.brackets import bracket_problem
@@ -148,22 +147,3 @@ def _around(evaluation: Evaluation) -> tuple[str, str]:
         )
         return f"{gradients} auto grad_result = ", f"; {copies}"
     return f"[[maybe_unused]] {spelled(consumer.type)} derivlint_target; derivlint_target = ", ";"
-
-
-def spelled(type: CppType) -> str:
-    """A canonical type in C++."""
-    if not type.arguments or type.head == "IListRef":
-        return spelling(type)
-    inner = ", ".join(map(spelled, type.arguments))
-    return f"{_HEADS[type.head]}<{inner}>"
-
-
-_HEADS = {
-    "optional": "std::optional",
-    "tuple": "std::tuple",
-    "vector": "std::vector",
-    "ArrayRef": "c10::ArrayRef",
-    "OptionalArray": "c10::OptionalArray",
-    "OptionalArrayRef": "c10::OptionalArrayRef",
-    "List": "c10::List",
-}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from derivlint.cpp.types import value_type
-from derivlint.schema import Argument, NativeFunction, TensorOptionsArguments
+from derivlint.schema import Argument, BaseType, ListType, NativeFunction, TensorOptionsArguments
 from derivlint.source.lazy import asked_once
+
+TENSOR = BaseType("Tensor")
 
 
 class Binding(Struct, frozen=True):
@@ -30,7 +32,8 @@ class Binding(Struct, frozen=True):
     @property
     def is_tensor_list(self) -> bool:
         """Whether the parameter is a list of (present) tensors."""
-        return self.cpp_type in ("at::TensorList", "at::ITensorListRef")
+        type = None if self.argument is None else self.argument.type
+        return isinstance(type, ListType) and type.elem == TENSOR
 
 
 @asked_once

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from derivlint.cpp.cpp_type import CppType, cpp_type
+from derivlint.cpp.cpp_type import CppType, cpp_type, pointer_to, reference_to, template_type
 from derivlint.formula.vocabulary import words
 
 #: Text that is much longer than any type is none; the scanner recurses for each "<".
@@ -42,7 +42,7 @@ _DROPPED = frozenset(
     }
 )
 
-_ALIASES = {
+_OTHER_NAMES = {
     "DimnameList": "ArrayRef<Dimname>",
     "Dtype": "ScalarType",
     "ITensorListRef": "IListRef<Tensor>",
@@ -65,12 +65,11 @@ _ALIASES = {
     "uint32_t": "unsigned int",
     "uint64_t": "size_t",
     "uintptr_t": "size_t",
-}
-_QUALIFIED_ALIASES = {
     "Reduction::Reduction": "Reduction",
     "basic_string<char>": "string",
     "basic_string_view<char>": "string_view",
 }
+_ALIASES = {cpp_type(name): cpp_type(meant) for name, meant in _OTHER_NAMES.items()}
 #: In the namespace ``std``, which is the only one that a name keeps a trace of.
 _STD_NAMES = {"complex": "std_complex"}
 
@@ -83,6 +82,7 @@ _NO_TYPES = words(
     "public register reinterpret_cast requires return sizeof static static_assert static_cast switch template this "
     "thread_local throw true try typedef typeid typename using virtual while"
 )
+_CHAR, _CHAR_POINTER = cpp_type("char"), cpp_type("const char*")
 _POSTFIX = frozenset({"*", "&", "&&", "const", "volatile"})
 
 
@@ -96,7 +96,7 @@ def canonical_type(text: str) -> CppType | None:
         type, position = _type(tokens, 0)
     except (_NotATypeError, RecursionError):
         return None
-    return cpp_type(type) if position == len(tokens) else None
+    return type if position == len(tokens) else None
 
 
 def is_constant(text: str) -> bool:
@@ -127,32 +127,32 @@ def _at(tokens: list[str], position: int) -> str:
     return tokens[position] if position < len(tokens) else ""
 
 
-def _type(tokens: list[str], position: int) -> tuple[str, int]:
+def _type(tokens: list[str], position: int) -> tuple[CppType, int]:
     """The type that begins at a token, with ``*`` and ``&``, and where it ends."""
     is_const = False
     while _at(tokens, position) in _QUALIFIERS:
         is_const = is_const or tokens[position] == "const"
         position += 1
     if _at(tokens, position) in _ARITHMETIC:
-        name, position, const_inside = _arithmetic(tokens, position)
+        type, position, const_inside = _arithmetic(tokens, position)
         is_const = is_const or const_inside
     else:
-        name, position = _named(tokens, position)
+        type, position = _named(tokens, position)
     while (mark := _at(tokens, position)) in _POSTFIX:
         position += 1
         if mark == "*":
-            name = "const char*" if name == "char" and is_const else name + "*"
+            type = _CHAR_POINTER if type is _CHAR and is_const else pointer_to(type)
             is_const = False
         elif mark == "&":
-            return (name if is_const else name + "&"), position
+            return (type if is_const else reference_to(type)), position
         elif mark == "&&":
-            return name, position
+            return type, position
         else:
             is_const = is_const or mark == "const"
-    return name, position
+    return type, position
 
 
-def _arithmetic(tokens: list[str], position: int) -> tuple[str, int, bool]:
+def _arithmetic(tokens: list[str], position: int) -> tuple[CppType, int, bool]:
     """``unsigned long int`` in any order, ``const`` in between; all the ways to spell the built-in numbers."""
     found: list[str] = []
     is_const = False
@@ -164,7 +164,7 @@ def _arithmetic(tokens: list[str], position: int) -> tuple[str, int, bool]:
     name = _number_type(found)
     if name is None:
         raise _NotATypeError
-    return name, position, is_const
+    return cpp_type(name), position, is_const
 
 
 def _number_type(spelled: list[str]) -> str | None:
@@ -192,11 +192,11 @@ _INTEGERS = {
 }
 
 
-def _named(tokens: list[str], position: int) -> tuple[str, int]:
+def _named(tokens: list[str], position: int) -> tuple[CppType, int]:
     """A name with its namespaces and template arguments: ``::std::vector<at::Tensor>::iterator``."""
     if _at(tokens, position) == "::":
         position += 1
-    segments: list[str] = []
+    segments: list[CppType] = []
     path: list[str] = []
     while True:
         word = _at(tokens, position)
@@ -204,12 +204,15 @@ def _named(tokens: list[str], position: int) -> tuple[str, int]:
             raise _NotATypeError
         position += 1
         if word == "decltype":
-            return "auto", _closed(tokens, position)
+            return cpp_type("auto"), _closed(tokens, position)
         path.append(word)
+        if path[:-1] == ["std"]:
+            word = _STD_NAMES.get(word, word)
         if _at(tokens, position) == "<":
             arguments, position = _arguments(tokens, position + 1)
-            word = f"{word}<{arguments}>"
-        segments.append(word)
+            segments.append(template_type(word, arguments))
+        else:
+            segments.append(cpp_type(word))
         if _at(tokens, position) != "::":
             return _short(segments, path), position
         position += 1
@@ -217,39 +220,37 @@ def _named(tokens: list[str], position: int) -> tuple[str, int]:
             position += 1
 
 
-def _short(segments: list[str], path: list[str]) -> str:
-    """The name without namespaces that are dropped, aliases expanded."""
+def _short(segments: list[CppType], path: list[str]) -> CppType:
+    """The type without namespaces that are dropped, aliases expanded."""
     dropped = 0
     for count in range(len(path) - 1, 0, -1):
         if tuple(path[:count]) in _DROPPED:
             dropped = count
             break
-    rest = segments[dropped:]
-    if dropped == 1 and path[0] == "std" and path[1] in _STD_NAMES:
-        rest[0] = _STD_NAMES[path[1]] + rest[0][len(path[1]) :]
-    name = "::".join(rest)
-    if len(rest) == 1:
-        name = _ALIASES.get(name, name)
-    return _QUALIFIED_ALIASES.get(name, name)
+    *scopes, type = segments[dropped:]
+    if scopes:
+        head = "::".join([*(scope.text for scope in scopes), type.head])
+        type = template_type(head, type.arguments) if type.arguments else cpp_type(head)
+    return _ALIASES.get(type, type)
 
 
-def _arguments(tokens: list[str], position: int) -> tuple[str, int]:
+def _arguments(tokens: list[str], position: int) -> tuple[list[CppType], int]:
     """Template arguments from the end their ``<`` to after their ``>``."""
-    found: list[str] = []
+    found: list[CppType] = []
     if _at(tokens, position) == ">":
-        return "", position + 1
+        return found, position + 1
     while True:
         argument, position = _argument(tokens, position)
         found.append(argument)
         mark = _at(tokens, position)
         position += 1
         if mark == ">":
-            return ",".join(found), position
+            return found, position
         if mark != ",":
             raise _NotATypeError
 
 
-def _argument(tokens: list[str], position: int) -> tuple[str, int]:
+def _argument(tokens: list[str], position: int) -> tuple[CppType, int]:
     """A template argument: a number, a type, or the type of a function, ``Tensor(int64_t,bool)``."""
     word = _at(tokens, position)
     sign = ""
@@ -257,11 +258,11 @@ def _argument(tokens: list[str], position: int) -> tuple[str, int]:
         sign, position = "-", position + 1
         word = _at(tokens, position)
     if word[:1].isdigit():
-        return sign + word.rstrip("uUlLzZ"), position + 1
+        return cpp_type(sign + word.rstrip("uUlLzZ")), position + 1
     if sign:
         raise _NotATypeError
     if word in ("true", "false"):
-        return word, position + 1
+        return cpp_type(word), position + 1
     type, position = _type(tokens, position)
     if _at(tokens, position) == "(":
         parameters: list[str] = []
@@ -274,10 +275,10 @@ def _argument(tokens: list[str], position: int) -> tuple[str, int]:
             parameter, position = _type(tokens, position)
             if (name := _at(tokens, position))[:1].isalpha() or name[:1] == "_":
                 position += 1
-            parameters.append(parameter)
-        type, position = f"{type}({','.join(parameters)})", position + 1
+            parameters.append(parameter.text)
+        type, position = cpp_type(f"{type}({','.join(parameters)})"), position + 1
     if _at(tokens, position) == "...":
-        return f"{type}...", position + 1
+        return cpp_type(f"{type}..."), position + 1
     return type, position
 
 

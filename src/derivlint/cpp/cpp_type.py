@@ -119,19 +119,23 @@ def _read(text: str) -> CppType:
         return _made(text, text, pointee=cpp_type(text[:-1]))
     if not text.endswith(">"):
         return _made(text, text)
-    head, _, rest = text[:-1].partition("<")
-    return _made(text, head, tuple(map(cpp_type, _split(rest))) if rest else ())
+    head, *arguments = _split(text)
+    return _made(text, head, tuple(map(cpp_type, arguments)))
 
 
-def _split(text: str) -> Iterable[str]:
-    """The parts of a text between commas outside of angle brackets."""
-    depth, start = 0, 0
-    for index, character in enumerate(text):
-        if character == "<":
+def _split(text: str) -> list[str]:
+    """The name of a template and its arguments, which are in the last of its angle brackets: ``A<B>::C<D>``."""
+    depth, end = 0, len(text) - 1
+    found: list[str] = []
+    for index in range(end, -1, -1):
+        character = text[index]
+        if character in ">)":
             depth += 1
-        elif character == ">":
+        elif depth == 1 and character in "<,":
+            found.append(text[index + 1 : end])
+            end = index
+        if character in "<(":
             depth -= 1
-        elif character == "," and depth == 0:
-            yield text[start:index]
-            start = index + 1
-    yield text[start:]
+            if depth == 0:
+                break
+    return [text[:end], *filter(None, reversed(found))]

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from derivlint.cpp import return_type
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.cpp.operator_signatures import has_defaults
 from derivlint.emit.release import Release
 from derivlint.emit.selection import ATEN
@@ -170,7 +172,7 @@ def _returned(function: NativeFunction, release: Release) -> str:
     found = []
     for item in function.schema.returns:
         plain = release.spelled(return_type(item.type))
-        found.append(f"{plain}&" if item.is_write and plain == "at::Tensor" else plain)
+        found.append(f"{plain}&" if item.is_write and canonical_type(plain) is TENSOR else plain)
     if len(found) == 1:
         return found[0]
     return f"::std::tuple<{', '.join(found)}>" if found else "void"

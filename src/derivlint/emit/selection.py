@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.cpp_type import types
 from derivlint.formula import Formula
 from derivlint.model import Entry, Model
 from derivlint.schema import NativeFunction
 
 #: The namespace of PyTorch's own operators.
 ATEN = "aten"
-#: The types of arguments, as C++ has them, that a node cannot keep.
-_UNKEPT = frozenset(
-    (
-        *(
-            "at::ArrayRef<double>",
-            "at::ArrayRef<bool>",
-            "at::ArrayRef<c10::string_view>",
-            "at::ArrayRef<at::ScalarType>",
-        ),
-        *("c10::SymBool", "at::Generator", "at::Storage", "at::QScheme", "at::Stream", "at::DeviceIndex", "at::Device"),
-    )
-)
+#: The types of arguments that a node cannot keep.
+_UNKEPT = types("""
+    ArrayRef<double> ArrayRef<bool> ArrayRef<string_view> ArrayRef<ScalarType>
+    SymBool Generator Storage QScheme Stream DeviceIndex Device
+""")
 
 
 def is_selected(function: NativeFunction, operators: Collection[str] | None) -> bool:
@@ -106,7 +101,8 @@ def unkept(model: Model) -> dict[str, str]:
 
 
 def _is_unkept(type: str) -> bool:
-    return type in _UNKEPT or type.startswith("::std::array<")
+    canonical = canonical_type(type)
+    return canonical is not None and (canonical in _UNKEPT or canonical.head == "array")
 
 
 def unread(formula: Formula, line: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from derivlint.cpp.types import OPTIONAL_STRING, TENSOR, TENSOR_LIST, TENSOR_VECTOR
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.cpp_type import cpp_type, types
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.emit.kernels.lines import from_yaml
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.template import indented
@@ -16,10 +18,12 @@ from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.operators.special import WRAP_OPT_IF
 
 SELF = "self"
-SCALAR = "at::Scalar"
-_LISTS = (TENSOR_LIST, "at::ITensorListRef", TENSOR_VECTOR, "c10::List<::std::optional<at::Tensor>>")
+SCALAR = cpp_type("Scalar")
+STRING_VIEW = cpp_type("string_view")
+OPTIONAL_STRING_VIEW = cpp_type("optional<string_view>")
+_LISTS = types("ArrayRef<Tensor> IListRef<Tensor> vector<Tensor> List<optional<Tensor>>")
 #: References to arrays; the node keeps a copy.
-_ARRAYS = ("at::IntArrayRef", "c10::SymIntArrayRef", "at::ArrayRef<at::Scalar>")
+_ARRAYS = types("ArrayRef<int64_t> ArrayRef<SymInt> ArrayRef<Scalar>")
 
 
 def original_self(subject: Subject) -> str:
@@ -74,19 +78,20 @@ def _input_statement(subject: Subject, saved: SavedAttribute) -> str:
             clone = f"if (!{kept}.has_value()) {kept} = {subject.element(SELF)}.clone();"
             return f"{clone}\ngrad_fn->self_ = SavedVariable({kept}.value(), false);"
         return f"grad_fn->{saved.name}_ = SavedVariable({subject.over_elements(saved.name)}, false);"
-    if saved.type in _LISTS:
+    if canonical_type(saved.type) in _LISTS:
         return f"grad_fn->{saved.name}_ = make_saved_variable_list({saved.name}, false);"
     return _value_statement(subject, saved)
 
 
 def _output_statement(subject: Subject, saved: SavedAttribute) -> str:
-    if saved.is_tensor or saved.type == SCALAR:
+    type = canonical_type(saved.type)
+    if saved.is_tensor or type is SCALAR:
         if subject.is_inplace:
             # the output is self; a view of it is saved as such
             output = subject.element(SELF)
             return f"grad_fn->{saved.name}_ = SavedVariable({output}, true, {output}.is_view());"
         return f"grad_fn->{saved.name}_ = SavedVariable({saved.name}, true);"
-    if saved.type in _LISTS:
+    if type in _LISTS:
         is_output = "true" if subject.is_foreach else "false"
         return f"grad_fn->{saved.name}_ = make_saved_variable_list({saved.name}, {is_output});"
     return _value_statement(subject, saved)
@@ -95,11 +100,12 @@ def _output_statement(subject: Subject, saved: SavedAttribute) -> str:
 def _value_statement(subject: Subject, saved: SavedAttribute) -> str:
     # a property of an argument, in words of the model where it is not a part of the formula
     value = subject.release.spelled(subject.over_elements(saved.expr))
-    if saved.type in _ARRAYS:
+    type = canonical_type(saved.type)
+    if type in _ARRAYS:
         value = f"{value}.vec()"
-    elif saved.type == "c10::string_view":
+    elif type is STRING_VIEW:
         value = f"std::string({value})"
-    elif saved.type == OPTIONAL_STRING:
+    elif type is OPTIONAL_STRING_VIEW:
         some, none = map(subject.release.spelled, ("::std::optional<std::string>", "::std::nullopt"))
         value = f"{value}.has_value() ? {some}(std::string({value}.value())) : {none}"
     line = None if saved.expr == saved.name else _line_of(subject, saved)
@@ -125,7 +131,7 @@ def guard(subject: Subject, saved: SavedAttribute) -> str | None:
     edges = subject.inputs_with_derivatives
     has_list = not subject.is_inplace_foreach and any(is_tensor_list(value.type) for value in edges)
     # the name is what torchgen looks at, too: a node of second derivatives exists only because it is needed
-    if saved.type != TENSOR or has_list or "backward" in info.name or len(edges) < 2:
+    if canonical_type(saved.type) is not TENSOR or has_list or "backward" in info.name or len(edges) < 2:
         return None
     users = [derivative for derivative in info.derivatives if saved in derivative.saved_inputs]
     if len(users) != 1:

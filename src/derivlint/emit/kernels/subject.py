@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from derivlint.cpp import return_names, return_type
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.emit.release import release_of
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import yaml_name
@@ -119,7 +121,7 @@ class Subject:
 
     def _return_type(self, item: Return) -> str:
         plain = self.release.spelled(return_type(item.type))
-        if not item.is_write or plain != "at::Tensor":
+        if not item.is_write or canonical_type(plain) is not TENSOR:
             return plain
         return "const at::Tensor &" if self.function.use_const_ref_for_mutable_tensors else "at::Tensor &"
 

@@ -12,17 +12,17 @@ from enum import Enum
 from msgspec import Struct
 from msgspec.structs import replace
 
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.cpp_type import cpp_type
+from derivlint.cpp.expressions.value import INT64, TENSOR, UNKNOWN
 from derivlint.emit.release import DEFAULT, Release
 from derivlint.model import DifferentiabilityInfo, SavedAttribute
-from derivlint.model.generated.evaluation import SCALAR, TENSOR, list_size, retains_variables, unpacked_type
+from derivlint.model.generated.evaluation import SCALAR, list_size, retains_variables, unpacked_type
+from derivlint.model.generated.evaluation import TENSOR as CPP_TENSOR
 from derivlint.model.scope import RETAIN_VARIABLES
 
 SAVED_VARIABLE = "SavedVariable"
 SAVED_VARIABLES = "std::vector<SavedVariable>"
-#: What lists of tensors, of optional tensors and of numbers are unpacked into.
-TENSORS = "std::vector<Tensor>"
-OPTIONAL_TENSORS = "torch::List<std::optional<Tensor>>"
-SCALARS = "std::vector<at::Scalar>"
 
 
 class MemberKind(Enum):
@@ -43,10 +43,12 @@ class MemberKind(Enum):
 
 #: Members that own tensors, or copies of many numbers, and are given back after backward.
 OWNING = frozenset({MemberKind.TENSOR, MemberKind.TENSOR_LIST, MemberKind.OPTIONAL_TENSOR_LIST, MemberKind.SCALAR_LIST})
+#: What lists of tensors, of optional tensors and of numbers are unpacked into.
 _KINDS = {
-    TENSORS: MemberKind.TENSOR_LIST,
-    OPTIONAL_TENSORS: MemberKind.OPTIONAL_TENSOR_LIST,
-    SCALARS: MemberKind.SCALAR_LIST,
+    TENSOR: MemberKind.TENSOR,
+    cpp_type("vector<Tensor>"): MemberKind.TENSOR_LIST,
+    cpp_type("List<optional<Tensor>>"): MemberKind.OPTIONAL_TENSOR_LIST,
+    cpp_type("vector<Scalar>"): MemberKind.SCALAR_LIST,
 }
 
 
@@ -111,16 +113,17 @@ def _name(saved: SavedAttribute) -> str:
 
 def _saved(saved: SavedAttribute, *, is_output: bool) -> Iterator[NodeMember]:
     # a number that an operator returns is kept as the tensor that autograd made of it
-    declared = TENSOR if is_output and saved.type == SCALAR else saved.type
+    declared = CPP_TENSOR if is_output and saved.type == SCALAR else saved.type
     unpacked = unpacked_type(declared)
+    type = canonical_type(unpacked) or UNKNOWN
+    kind = _KINDS.get(type, MemberKind.VALUE)
     name = saved.name
-    if unpacked == "Tensor":
-        yield NodeMember(f"{name}_", SAVED_VARIABLE, MemberKind.TENSOR, "", name, unpacked, is_output, saved)
+    if kind is MemberKind.TENSOR:
+        yield NodeMember(f"{name}_", SAVED_VARIABLE, kind, "", name, unpacked, is_output, saved)
         return
-    kind = _KINDS.get(unpacked, MemberKind.VALUE)
     if kind is MemberKind.VALUE:
         # the other types have constructors that say what they are without a value
-        initial = "0" if unpacked == "int64_t" else ""
+        initial = "0" if type is INT64 else ""
         yield NodeMember(name, unpacked, kind, initial, name, unpacked, is_output, saved)
         return
     is_wrapped = kind is not MemberKind.SCALAR_LIST
