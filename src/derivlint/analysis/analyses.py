@@ -33,7 +33,7 @@ ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
 
 def prepare(model: Model, entries: Sequence[Entry]) -> None:
     """Work out what most analyses of any entry ask for."""
-    _work_out(COMMON[:1], model, entries)
+    _work_out(COMMON, model, entries)
 
 
 def work_out(model: Model, entries: Sequence[Entry]) -> None:
