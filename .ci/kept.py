@@ -130,3 +130,8 @@ _.scan_plain_spaces
 
 # click asks commands for the text of their help
 _.format_options
+
+# what native_functions.yaml says of a function, which indexes hold as well
+_.manual_kernel_registration
+_.category_override
+_.device_guard

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -199,6 +201,26 @@ def test_a_check_that_is_stopped_goes_on_where_it_stood(
     whole = text_checked(source, bundled_natives, ordinary)
     assert found.result == whole.result
     assert found.checked < 15
+
+
+def test_nothing_is_left_of_earlier_texts(bundled_natives: NativeFunctions, rules: tuple[Rule, ...]) -> None:
+    """The editor takes their models apart, and does not search for cycles while someone types."""
+    ordinary = tuple(rule for rule in rules if rule.target != "suppressions")
+    gc.collect()
+    gc.disable()
+    try:
+        text = SMALL
+        found = text_checked(SourceFile("d.yaml", text), bundled_natives, ordinary)
+        for old, new in (("gard", "grad"), ("neg(", "negg("), ("negg(", "neg("), ("- name: neg", "- nmae: neg")):
+            before = found
+            text = text.replace(old, new, 1)
+            found = text_checked(SourceFile("d.yaml", text), bundled_natives, ordinary, kept=before.kept)
+            gone = weakref.ref(before.model)
+            before.model.discard()
+            del before
+            assert gone() is None, (old, new)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from derivlint.compiler.gxx import CompilerError
-from derivlint.compiler.relation_types import spelled as spelled
+from derivlint.compiler.relation_types import spelled
 from derivlint.cpp.expressions.consumer import Use
 from derivlint.formula import tokens
 from derivlint.formula.parsing.brackets import bracket_problem

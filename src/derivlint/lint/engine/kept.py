@@ -409,35 +409,31 @@ class _Recheck:
     def _take_over_facts(self, kept: Kept, touched: set[Read]) -> None:
         """Take over the facts that still hold, and add to what is touched those that have changed."""
         facts = self.model.facts = kept.facts.copy()
-        uncertain = kept.readers.facts_that_rest_on(touched) & facts.keys()
-        for read in uncertain:
-            del facts[read]
+        uncertain = {read: facts.pop(read) for read in kept.readers.facts_that_rest_on(touched) & facts.keys()}
         self.taken = len(facts)
-        seen: set[Read] = set()
+        for read in tuple(uncertain):
+            self._settle(read, uncertain, touched)
 
-        def settle(read: Read) -> None:
-            """Find out whether a fact has changed, after those that it rests on."""
-            if read in seen:
+    def _settle(self, read: Read, uncertain: dict[Read, RecordedFact], touched: set[Read]) -> None:
+        """Find out whether a fact has changed, after those that it rests on."""
+        before = uncertain.pop(read, None)
+        if before is None:
+            return
+        for each in before.reads & uncertain.keys():
+            self._settle(each, uncertain, touched)
+        facts = self.model.facts
+        if read not in facts:
+            if touched.isdisjoint(before.reads):
+                facts[read] = before
                 return
-            seen.add(read)
-            before = kept.facts[read]
-            for each in before.reads & uncertain:
-                settle(each)
-            if read not in facts:
-                if touched.isdisjoint(before.reads):
-                    facts[read] = before
-                    return
-                load_module_of(read.source)
-                find = FACTS.get(read.source)
-                if find is None:
-                    touched.add(read)
-                    return
-                self.model.fact(find, read.key)
-            if facts[read].value != before.value:
+            load_module_of(read.source)
+            find = FACTS.get(read.source)
+            if find is None:
                 touched.add(read)
-
-        for read in uncertain:
-            settle(read)
+                return
+            self.model.fact(find, read.key)
+        if facts[read].value != before.value:
+            touched.add(read)
 
     def _moved(self, kept: Kept, found: Found) -> Found | None:
         """Findings of the earlier text at their places in this one; None where one points at what is gone."""

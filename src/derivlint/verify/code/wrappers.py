@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.compiler.unit import spelled
+from derivlint.compiler.relation_types import spelled
 from derivlint.cpp.expressions.consumer import Use
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import yaml_name
