@@ -169,7 +169,7 @@ def test_only_what_an_edit_can_have_changed_is_checked_again(
     assert after("grad * self.sgn()", "grad * self.sgn() * 2") == 1
     assert n_checked(text, text, bundled_natives, ordinary) == 0
     assert n_checked(text, text.replace("\n\n", "\n\n\n", 1), bundled_natives, ordinary) <= 1
-    # other overloads are told apart by their schemas
+    # other overloads have other schemas
     scalar = "- name: mul.Scalar(Tensor self, Scalar other) -> Tensor\n  self: "
     assert after(scalar, f"{scalar}2 * ") == 1
     # what calls an operator reads its entry

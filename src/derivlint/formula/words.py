@@ -17,7 +17,7 @@ from derivlint.formula.parsing.lambdas import LambdaInfo
 from derivlint.formula.vocabulary import Token
 
 _WORD = re.compile(r"\w+")
-#: Tokens that are no words, have none in them and say nothing of others.
+#: Tokens that are not words, have none in them and say nothing of others.
 _WORDLESS = frozenset({"NUMBER", "LPAR", "RPAR", "LSQB", "RSQB", "LBRACE", "RBRACE", "COMMA", "SCOPE", "ACCESS"})
 _start = attrgetter("start")
 

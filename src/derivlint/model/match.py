@@ -79,7 +79,7 @@ class FunctionMatch(Struct):
     problems: tuple[MatchProblem, ...] = ()
 
 
-class Written(Struct, frozen=True):
+class InfoSubject(Struct, frozen=True):
     """What there are infos of: a schema that an entry has, or that of the ``_copy`` twin of a view with an entry.
 
     Attributes:
@@ -160,11 +160,12 @@ class Infos(Protocol):
         ...
 
 
-def _written(infos: Infos, base: str) -> Mapping[str, Written]:
+def _written(infos: Infos, base: str) -> Mapping[str, InfoSubject]:
     """What there are infos of with a base name, by schema, in the order of the file; twins of views come last."""
     values, functions = infos.values_in(BY_BASE, base), infos.functions_in(BY_BASE, base)
     found = {
-        schema: Written(function, has_infos) for (schema, _, has_infos), function in zip(values, functions, strict=True)
+        schema: InfoSubject(function, has_infos)
+        for (schema, _, has_infos), function in zip(values, functions, strict=True)
     }
     view = base.removesuffix(COPY)
     if view != base:
@@ -172,7 +173,7 @@ def _written(infos: Infos, base: str) -> Mapping[str, Written]:
         for schema, each in infos.ask(_written, infos, view).items():  # type: ignore[arg-type]
             twin = _view_copy(each.function, infos.natives) if each.has_infos else None
             if twin is not None:
-                twins[str(twin.schema)] = Written(twin, True, schema)
+                twins[str(twin.schema)] = InfoSubject(twin, True, schema)
         found |= {schema: twin for schema, twin in twins.items() if schema not in found}
     return found
 
@@ -223,7 +224,7 @@ class Matcher:
         self._infos = infos
         self._book = infos.book
 
-    def _written(self, base: str) -> Mapping[str, Written]:
+    def _written(self, base: str) -> Mapping[str, InfoSubject]:
         return self._infos.ask(_written, self._infos, base)  # type: ignore[arg-type]
 
     def _by_signature(self, base: str, *, functional: bool) -> _BySignature:

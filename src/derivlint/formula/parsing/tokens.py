@@ -32,7 +32,7 @@ def tokens(text: str) -> list[Token]:
 
 @lru_cache(maxsize=8192)
 def _kind(word: str) -> str:
-    """The kind of a token, of which text alone decides."""
+    """The kind of a token, which its text alone decides."""
     match = formula_table().terminals.match(word)
     kind = match.lastgroup or BAD if match is not None else BAD
     if kind == "IDENT":

@@ -234,7 +234,7 @@ class _Run:
         self._claims: dict[Diagnostic, Claim] = {}
         self._reads: dict[int, set[frozenset[Read]]] = {}
         self._crashes: list[Crash] = []
-        # what was looked up before is no one's
+        # what was looked up before belongs to no rule
         model.looked_up()
 
     def result(self) -> Raw:

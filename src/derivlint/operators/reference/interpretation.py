@@ -83,7 +83,7 @@ class Compiled(Struct, frozen=True):
     absent: Mapping[str, Any]
 
     def call(self, given: Mapping[str, Any]) -> Any:
-        """The value for values by the names of parameters, some of which may be left out."""
+        """The value for values by the names of parameters; some may be left out."""
         return self.run({**self.absent, **given})
 
     @property
