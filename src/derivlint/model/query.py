@@ -90,7 +90,9 @@ class Answers:
                 return _NOTHING
             if len(used) == 1:
                 return next(iter(used.values()))
-        reads = frozenset((own or _NOTHING).union(*(used or {}).values()))
+            reads = _NOTHING.union(*used.values())
+        else:
+            reads = _NOTHING.union(own, *used.values()) if used is not None else frozenset(own)
         return self._sets.setdefault(reads, reads)
 
     def note(self, read: Read) -> None:

@@ -7,6 +7,7 @@ meanwhile. A check that crashes is a finding at the entry on which it crashed, a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -61,6 +62,12 @@ class Asked(Struct, frozen=True):
     reads: frozenset[Read]
 
 
+@lru_cache(maxsize=4096)
+def _rules_at(positions: tuple[int, ...]) -> frozenset[int]:
+    """A set of positions; there are few, and each is of many entries."""
+    return frozenset(positions)
+
+
 class Raw(Struct, frozen=True):
     """What rules say of an entry, or of the file as a whole, before findings yield to others.
 
@@ -101,6 +108,7 @@ class Checker:
         self._of_formulas = by_target.get("formula", [])
         self._of_nodes = by_kind(by_target.get("node", []))
         self._of_problems = by_kind(by_target.get("problem", []))
+        self._about_problems = {position: rule.name for position, rule, *_ in by_target.get("problem", [])}
 
     def has(self, positions: frozenset[int]) -> bool:
         """Whether there are rules with all these positions."""
@@ -135,7 +143,7 @@ class Checker:
                     for node in formula.parsed.nodes:
                         run.ask(self._of_nodes.get(type(node), ()), formula, node)
         if self._of_problems:
-            run.ask_of_problems(self._of_problems, entry)
+            run.ask_of_problems(self._of_problems, self._about_problems, entry)
         return run.result()
 
     def everything(self) -> Iterator[Raw]:
@@ -232,7 +240,8 @@ class _Run:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._claims: dict[Diagnostic, Claim] = {}
-        self._reads: dict[int, set[frozenset[Read]]] = {}
+        #: by the position of the rule, what it looked up
+        self._reads: dict[int, frozenset[Read]] = {}
         self._crashes: list[Crash] = []
         # what was looked up before belongs to no rule
         model.looked_up()
@@ -246,13 +255,18 @@ class _Run:
         return Raw(claims, self._asked(), crashes, frozenset(crash.crashed for crash in self._crashes))
 
     def _asked(self) -> tuple[Asked, ...]:
-        by_sets: dict[frozenset[frozenset[Read]], list[int]] = {}
-        for position, sets in self._reads.items():
-            by_sets.setdefault(frozenset(sets), []).append(position)
-        return tuple(
-            Asked(frozenset(positions), next(iter(sets)) if len(sets) == 1 else frozenset().union(*sets))
-            for sets, positions in by_sets.items()
-        )
+        by_reads: dict[frozenset[Read], list[int]] = {}
+        for position, reads in self._reads.items():
+            by_reads.setdefault(reads, []).append(position)
+        return tuple([Asked(_rules_at(tuple(positions)), reads) for reads, positions in by_reads.items()])
+
+    def _note(self, position: int, reads: frozenset[Read]) -> None:
+        """A rule has looked something up."""
+        known = self._reads.get(position)
+        if known is None:
+            self._reads[position] = reads
+        elif known is not reads:
+            self._reads[position] = known | reads
 
     def _add(self, rule: Rule, target: object, finding: Finding) -> None:
         diagnostic = _diagnostic(self._model, rule, target, finding)
@@ -268,11 +282,16 @@ class _Run:
             except Exception as error:
                 self._crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
             if reads := looked_up():
-                self._reads.setdefault(position, set()).add(reads)
+                self._note(position, reads)
 
-    def ask_of_problems(self, rules: _ByKind, entry: Entry) -> None:
-        """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind."""
-        asked = {position: rule.name for members in rules.values() for position, rule, *_ in members}
+    def ask_of_problems(self, rules: _ByKind, asked: Mapping[int, str], entry: Entry) -> None:
+        """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind.
+
+        Args:
+            rules: the rules, by the kinds of problems.
+            asked: their names, by position.
+            entry: the entry.
+        """
         try:
             problems = self._model.type_problems(entry)
         except Exception as error:
@@ -280,7 +299,7 @@ class _Run:
             return
         if reads := self._model.looked_up():
             for position in asked:
-                self._reads.setdefault(position, set()).add(reads)
+                self._note(position, reads)
         for problem in problems:
             self.ask(rules.get(None, ()), problem)
             if problem.is_written:
