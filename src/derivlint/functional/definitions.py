@@ -20,6 +20,7 @@ import derivlint.functional.reductions as reductions
 import derivlint.functional.shapes as shapes
 import derivlint.functional.tensors as tensors
 from derivlint.operators.reference.definitions import DefinitionKind, definitions
+from derivlint.operators.reference.evaluators import COMPARING
 from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
 
@@ -150,12 +151,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "-": operator.sub,
     "*": operator.mul,
     "/": _divided,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+    **COMPARING,
     "&": operator.and_,
     "|": operator.or_,
 }

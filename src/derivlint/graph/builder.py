@@ -29,6 +29,7 @@ from derivlint.graph.ir import (
 )
 from derivlint.graph.operators import GraphOperators, returned_types
 from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, TENSOR, GraphType, list_of
+from derivlint.operators.reference.evaluators import COMPARING
 from derivlint.schema import Argument
 
 
@@ -52,12 +53,7 @@ _STATIC: dict[str, Callable[..., bool | int | float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+    **COMPARING,
 }
 
 

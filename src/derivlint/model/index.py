@@ -7,8 +7,9 @@ the values is not concerned by other changes of those entries.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +20,10 @@ from derivlint.model.entry import Entry
 V_co = TypeVar("V_co", covariant=True)
 #: The value under a key where only the entries are of interest.
 Nothing = tuple[()]
+#: What facts and indexes hold, so that it can be kept on disk.
+Plain = bool | int | str | None | tuple[Any, ...]
+#: What an index has of one entry.
+Row = tuple[tuple[str, Plain], ...]
 
 
 class EntryIndex(Struct, Generic[V_co], frozen=True):
@@ -56,6 +61,60 @@ def load_module_of(name: str) -> None:
     if module.startswith("derivlint.") and module not in sys.modules:
         with suppress(ImportError):
             import_module(module)
+
+
+class Rows(list[Row]):
+    """What an index has of each entry, in file order; it does not change.
+
+    Attributes:
+        numbers: those of the entries, see ``Model.numbers``.
+    """
+
+    def __init__(self, rows: Iterable[Row], numbers: Sequence[int]) -> None:
+        super().__init__(rows)
+        self.numbers = numbers
+
+    @cached_property
+    def by_key(self) -> dict[str, list[tuple[int, Any]]]:
+        """The numbers of entries with what the index has of them, under each key, in file order."""
+        found: dict[str, list[tuple[int, Any]]] = {}
+        for number, row in zip(self.numbers, self, strict=True):
+            for key, value in row:
+                found.setdefault(key, []).append((number, value))
+        return found
+
+    def replaced(
+        self,
+        rows: list[Row],
+        gone: Iterable[int],
+        new: Iterable[int],
+        numbers: Sequence[int],
+        place: Callable[[int], int],
+    ) -> Rows:
+        """The rows of a later text; what is known under keys stays known.
+
+        Args:
+            rows: the rows.
+            gone: the positions of entries of this text that the later one does not have.
+            new: the positions of entries of the later text that this one does not have.
+            numbers: those of the entries of the later text.
+            place: the position there of an entry with a number.
+        """
+        found = Rows(rows, numbers)
+        if "by_key" not in self.__dict__:
+            return found
+        by_key = self.by_key.copy()
+        left = {self.numbers[at] for at in gone}
+        added: dict[str, list[tuple[int, Any]]] = {key: [] for at in gone for key, _ in self[at]}
+        for at in new:
+            for key, value in rows[at]:
+                added.setdefault(key, []).append((numbers[at], value))
+        for key, items in added.items():
+            items += (item for item in by_key.get(key, ()) if item[0] not in left)
+            # what an index has of one entry keeps its order
+            by_key[key] = sorted(items, key=lambda item: place(item[0])) if len(items) > 1 else items
+        found.__dict__["by_key"] = by_key
+        return found
 
 
 def _by_base(entry: Entry) -> Iterator[tuple[str, tuple[str, str, bool]]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Seq
-from functools import cached_property
 from itertools import count, islice
 from typing import Any, TypeVar, cast, overload
 
@@ -17,7 +16,18 @@ from derivlint.model.entry import DifferentiabilityInfo, DispatchBody, Entry
 from derivlint.model.generated.evaluation import Evaluation, evaluations
 from derivlint.model.generated.foreach import is_reference
 from derivlint.model.generated.typing import FormulaProblem, TypeChecker
-from derivlint.model.index import BY_BASE, BY_FUNCTION, BY_NODE, FOREACH, FORMULAS, UNRESOLVED, EntryIndex
+from derivlint.model.index import (
+    BY_BASE,
+    BY_FUNCTION,
+    BY_NODE,
+    FOREACH,
+    FORMULAS,
+    UNRESOLVED,
+    EntryIndex,
+    Plain,
+    Row,
+    Rows,
+)
 from derivlint.model.info import build_info
 from derivlint.model.layout import PLAIN, Layout
 from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
@@ -31,10 +41,6 @@ from derivlint.yaml_reader import Document, Sequence, YamlNode
 from derivlint.yaml_reader.pieces import Pieces
 
 V = TypeVar("V")
-#: What facts and indexes hold, so that it can be kept on disk.
-Plain = bool | int | str | None | tuple[Any, ...]
-#: What an index has of one entry.
-Row = tuple[tuple[str, Plain], ...]
 #: So many entries are read one by one.
 FEW = 20
 #: As many schemas are not misspelt at once: the file is of another release.
@@ -77,45 +83,6 @@ class _Entries(Seq[Entry]):
             _ = self._document.root
         for index in range(len(self)):
             yield self[index]
-
-
-class Rows(list[Row]):
-    """What an index has of each entry, in file order; it does not change.
-
-    Attributes:
-        numbers: those of the entries, see :attr:`Model.numbers`.
-    """
-
-    def __init__(self, rows: Iterable[Row], numbers: Seq[int]) -> None:
-        super().__init__(rows)
-        self.numbers = numbers
-
-    @cached_property
-    def by_key(self) -> dict[str, list[tuple[int, Any]]]:
-        """The numbers of entries with what the index has of them, under each key, in file order."""
-        found: dict[str, list[tuple[int, Any]]] = {}
-        for number, row in zip(self.numbers, self, strict=True):
-            for key, value in row:
-                found.setdefault(key, []).append((number, value))
-        return found
-
-    def replaced(self, rows: list[Row], gone: Iterable[int], new: Iterable[int], model: Model) -> Rows:
-        """The rows of a later text, given where entries of this one are gone, and where those of that one are new."""
-        found = Rows(rows, model.numbers)
-        if "by_key" not in self.__dict__:
-            return found
-        by_key = self.by_key.copy()
-        left = {self.numbers[at] for at in gone}
-        added: dict[str, list[tuple[int, Any]]] = {key: [] for at in gone for key, _ in self[at]}
-        for at in new:
-            for key, value in rows[at]:
-                added.setdefault(key, []).append((model.numbers[at], value))
-        for key, items in added.items():
-            items += (item for item in by_key.get(key, ()) if item[0] not in left)
-            # what an index has of one entry keeps its order
-            by_key[key] = sorted(items, key=lambda item: model.place(item[0])) if len(items) > 1 else items
-        found.__dict__["by_key"] = by_key
-        return found
 
 
 class RecordedFact(Struct, frozen=True):

@@ -52,7 +52,7 @@ class Scalar(YamlNode, eq=False):
     text: str
     #: None where it is to be found out when asked for; so is the place.
     _kind: ScalarKind | None = None
-    #: The shift of an unchanged text, -1 if there is no exact place, or the decode map.
+    #: The shift of an unchanged text, -1 where the place is inexact, or the decode map.
     _place: int | DecodeMap | None = None
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
 from derivlint.operators import Book
 from derivlint.operators.roles import ParameterRole
-from derivlint.schema import SchemaKind
+from derivlint.schema import OptionalType, SchemaKind
 
 #: Methods that return the same value in another form.
 SAME_VALUE = Book.by_hand("same-or-conjugate")
@@ -104,9 +104,16 @@ def passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWrongly]:
 
 
 def _seeds(interpretation: Interpretation, call: CallFacts, names: frozenset[str]) -> PassedWrongly | None:
-    formula = interpretation.formula
     bare = [(argument, _bare_seed(argument.node, names)) for argument in call.arguments]
-    for argument, seed in () if formula.is_backward else bare:
+    found = None if interpretation.formula.is_backward else _tangents(interpretation, call, bare)
+    return found or _gradients(interpretation, call, bare)
+
+
+def _tangents(
+    interpretation: Interpretation, call: CallFacts, bare: list[tuple[CallArgument, str | None]]
+) -> PassedWrongly | None:
+    formula = interpretation.formula
+    for argument, seed in bare:
         parameter = argument.parameter
         if parameter is None or not parameter.type.has_tensors:
             continue
@@ -115,7 +122,7 @@ def _seeds(interpretation: Interpretation, call: CallFacts, names: frozenset[str
             return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (seed or "",))
         if parameter.name.endswith(TANGENT) and variable is not None and variable.endswith(PRIMAL):
             return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (variable,))
-    return _gradients(interpretation, call, bare)
+    return None
 
 
 def _bare_seed(node: Expr, names: frozenset[str]) -> str | None:
@@ -241,10 +248,8 @@ def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
         elif name in tensors:
             return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (name, wanted))
         elif name in outputs and call.name == function.canonical.name.base + BACKWARD:
-            optional = {
-                each.name for each in function.arguments if each.argument and str(each.argument.type)[-1] == "?"
-            }
-            if wanted not in optional:
+            types = {each.name: each.argument.type for each in function.arguments if each.argument is not None}
+            if not isinstance(types.get(wanted), OptionalType):
                 return PassedWrongly(Passed.RESULT_FOR_ARGUMENT, formula, call, (argument,), (name, wanted))
     return None
 

@@ -20,6 +20,7 @@ from derivlint.analysis.scalar_evaluation.values import (
     real_only,
     scalar_type,
 )
+from derivlint.operators.reference.evaluators import COMPARING
 
 #: The environment's name for whether gradients are recorded.
 GRAD_MODE = "GradMode::is_enabled()"
@@ -152,12 +153,7 @@ BINARY: dict[str, Callable[[Value, Value], Value]] = {
     "-": operator.sub,
     "*": _multiply,
     "/": _divide,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+    **COMPARING,
     "&": _masks(operator.and_),
     "|": _masks(operator.or_),
     "^": _masks(operator.xor),

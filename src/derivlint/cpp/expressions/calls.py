@@ -330,10 +330,15 @@ def _owner(typer: Typer, node: Member) -> CppType | None:
     if value.is_unknown:
         return None
     type = value.type
-    held = held_by(type) if node.arrow else type if type.pointee is None else None
-    if held is None and (not node.arrow or typer.conversions.knows(type)):
-        place = (node.object.end, node.name_start)
-        typer.report(TypeProblemKind.WRONG_ACCESS, place, name="->" if node.arrow else ".", object=type)
+    place = (node.object.end, node.name_start)
+    if not node.arrow:
+        if type.pointee is not None:
+            typer.report(TypeProblemKind.WRONG_ACCESS, place, name=".", object=type)
+            return None
+        return type
+    held = held_by(type)
+    if held is None and typer.conversions.knows(type):
+        typer.report(TypeProblemKind.WRONG_ACCESS, place, name="->", object=type)
     return held
 
 

@@ -24,9 +24,9 @@ from derivlint.lint.engine.result import Result
 from derivlint.lint.engine.run import Asked, Checker, Raw
 from derivlint.lint.rule import Rule
 from derivlint.model import Model, build_models
-from derivlint.model.index import index_named, load_module_of
+from derivlint.model.index import Plain, Row, Rows, index_named, load_module_of
 from derivlint.model.layout import Layout, marked_layout
-from derivlint.model.model import FACTS, Plain, RecordedFact, Row, Rows
+from derivlint.model.model import FACTS, RecordedFact
 from derivlint.model.query import Read
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
@@ -397,7 +397,7 @@ class _Recheck:
             for at, row in own.items():
                 every[at] = row
             if isinstance(rows, Rows):
-                every = rows.replaced(every, gone, new, self.model)
+                every = rows.replaced(every, gone, new, self.model.numbers, self.model.place)
             self.model.indexed[name] = every
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -22,6 +23,15 @@ from derivlint.formula.tuples import position_of, tuple_access
 
 #: Gives the value of an expression for the values of names.
 Evaluator = Callable[[Mapping[str, Any]], Any]
+#: The operators that compare, as Python does it, for the values of any domain that compare in that way.
+COMPARING: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def applied(function: Callable[..., Any], arguments: Sequence[Evaluator]) -> Evaluator:
