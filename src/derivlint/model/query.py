@@ -28,15 +28,18 @@ class Read(NamedTuple):
 
 
 class Answers:
-    """What was worked out of one text, each answer with what was looked up for it."""
+    """What was worked out of one text, each answer with what was looked up for it.
+
+    Attributes:
+        noted: what is looked up for the answer that is worked out now, by itself and for the answers that it uses.
+    """
 
     def __init__(self) -> None:
         self._answers: dict[tuple[Hashable, ...], tuple[Any, frozenset[Read]]] = {}
         #: equal sets are one object, so that few have to be put together
         self._sets: dict[frozenset[Read], frozenset[Read]] = {}
-        #: what is looked up for the answer that is worked out now: by itself, and for the answers that it uses
-        self._own: set[Read] | None = None
-        self._used: dict[int, frozenset[Read]] | None = None
+        self._single: dict[Read, frozenset[Read]] = {}
+        self.noted: dict[int, frozenset[Read]] | None = None
 
     def ask(self, find: Callable[..., T], *subject: Hashable) -> T:
         """What a function answers, worked out when it is asked for the first time.
@@ -52,55 +55,44 @@ class Answers:
         answer, reads = known
         if reads:
             # as :meth:`use`, without a call: no function is called more often
-            if self._used is None:
-                self._used = {id(reads): reads}
+            if self.noted is None:
+                self.noted = {id(reads): reads}
             else:
-                self._used[id(reads)] = reads
+                self.noted[id(reads)] = reads
         return answer  # type: ignore[no-any-return]
 
     def use(self, reads: frozenset[Read]) -> None:
         """An answer is used for which all this was looked up."""
-        if self._used is None:
-            self._used = {id(reads): reads}
+        if self.noted is None:
+            self.noted = {id(reads): reads}
         else:
-            self._used[id(reads)] = reads
-
-    def recorded(self, find: Callable[..., T], *subject: object) -> tuple[T, frozenset[Read]]:
-        """What a function answers, and all that is looked up for it."""
-        outer = self._own, self._used
-        self._own = self._used = None
-        try:
-            answer = find(*subject)
-        finally:
-            own, used = self._own, self._used
-            self._own, self._used = outer
-        return answer, self._joined(own, used)
-
-    def looked_up(self) -> frozenset[Read]:
-        """What was looked up since this was asked last; not while an answer is worked out."""
-        own, used = self._own, self._used
-        if own is None and used is None:
-            return _NOTHING
-        self._own = self._used = None
-        return self._joined(own, used)
-
-    def _joined(self, own: set[Read] | None, used: dict[int, frozenset[Read]] | None) -> frozenset[Read]:
-        if own is None:
-            if used is None:
-                return _NOTHING
-            if len(used) == 1:
-                return next(iter(used.values()))
-            reads = _NOTHING.union(*used.values())
-        else:
-            reads = _NOTHING.union(own, *used.values()) if used is not None else frozenset(own)
-        return self._sets.setdefault(reads, reads)
+            self.noted[id(reads)] = reads
 
     def note(self, read: Read) -> None:
         """Something is looked up."""
-        if self._own is None:
-            self._own = {read}
-        else:
-            self._own.add(read)
+        single = self._single.get(read)
+        if single is None:
+            single = self._single[read] = frozenset((read,))
+        self.use(single)
+
+    def recorded(self, find: Callable[..., T], *subject: object) -> tuple[T, frozenset[Read]]:
+        """What a function answers, and all that is looked up for it."""
+        outer, self.noted = self.noted, None
+        try:
+            answer = find(*subject)
+            return answer, self.looked_up()
+        finally:
+            self.noted = outer
+
+    def looked_up(self) -> frozenset[Read]:
+        """What was looked up since this was asked last, or since an answer began to be worked out."""
+        noted, self.noted = self.noted, None
+        if noted is None:
+            return _NOTHING
+        if len(noted) == 1:
+            return next(iter(noted.values()))
+        reads = _NOTHING.union(*noted.values())
+        return self._sets.setdefault(reads, reads)
 
 
 _NOTHING: frozenset[Read] = frozenset()

@@ -44,12 +44,14 @@ class ParseTable:
 
     Attributes:
         terminals: all terminals in one pattern; the name of the group is the terminal.
-        words: the texts of all tokens of a text, without what is none.
+        words: the texts of the tokens of a text, one after the other; the first that is none goes to its end.
     """
 
     def __init__(self, description: Description, builder: object) -> None:
         self.terminals = re.compile("|".join(f"(?P<{name}>{regexp})" for name, regexp in description["terminals"]))
-        self.words = re.compile("|".join(regexp for _, regexp in description["terminals"])).findall
+        patterns = (regexp for _, regexp in description["terminals"])
+        # what is none is passed once; searching for the next token would look at each opening quote again
+        self.words = re.compile("|".join((*patterns, r"[\s\S]+"))).findall
         rules: list[Reduction] = [
             (symbol, size, getattr(builder, method) if method else None)
             for symbol, size, method in description["rules"]

@@ -274,15 +274,15 @@ class _Run:
 
     def ask(self, rules: Iterable[_Bound], target: object, *parts: object) -> None:
         """Add what rules find in the file, an entry, a body or a formula, or in a part of it."""
-        looked_up = self._model.looked_up
+        model = self._model
         for position, rule, check, more in rules:
             try:
                 for finding in check(*parts, target, *more):
                     self._add(rule, target, finding)
             except Exception as error:
                 self._crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
-            if reads := looked_up():
-                self._note(position, reads)
+            if model.noted is not None:
+                self._note(position, model.looked_up())
 
     def ask_of_problems(self, rules: _ByKind, asked: Mapping[int, str], entry: Entry) -> None:
         """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind.
