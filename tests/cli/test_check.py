@@ -218,10 +218,10 @@ def test_a_file_on_which_derivlint_fails_does_not_stop_the_others(
     (here / "a.yaml").write_text(SIN)
     (here / "b.yaml").write_text(SIN)
 
-    def fail(source: Any, *others: Any) -> Any:
+    def fail(source: Any, *others: Any, **more: Any) -> Any:
         if source.path == "a.yaml":
             raise RuntimeError("oops")
-        return models_of(source, *others)
+        return models_of(source, *others, **more)
 
     monkeypatch.setattr("derivlint.project.check.models_of", fail)
     outcome = run("check", "a.yaml", "b.yaml", "--select", "error-rule", "--output-format", "json")

@@ -33,7 +33,7 @@ started = []
 
 def found(number):
     kept.processes_for = lambda count: number
-    return kept.check_text(build_model(source, natives), rules)
+    return kept.check_text(kept.models_of(source, natives)[0], rules)
 
 def shared_out(work, pack, items, number):
     def works(parts):

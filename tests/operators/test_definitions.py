@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from msgspec import json
 
 from derivlint.analysis.scalar_evaluation.domain import INTERPRETER as NUMBERS
 from derivlint.analysis.scalar_evaluation.domain import PRIMITIVES as NUMBER_PRIMITIVES
@@ -33,9 +34,12 @@ from derivlint.operators.reference.definitions import (
     DefinitionError,
     DefinitionKind,
     Definitions,
+    _shipped_trees,
     definitions,
     helper_named,
+    parsed_tree,
     read_definitions,
+    tree_of,
 )
 from derivlint.operators.reference.interpretation import InterpretationError, Interpreter
 from derivlint.operators.reference.primitives import GRAPHS, PRIMITIVES
@@ -44,7 +48,7 @@ from derivlint.operators.reference.primitives import TENSORS as TENSORS_ALONE
 from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Sizes
 from derivlint.operators.shapes.sizes import FAILURES as SIZE_FAILURES
 from derivlint.operators.shapes.sizes import INTERPRETER as SIZES
-from derivlint.operators.shapes.sizes import derived_sizes
+from derivlint.operators.shapes.sizes import derived_sizes, written_sizes
 from derivlint.schema import load_index
 from tests.operators.definition_inputs import arguments as made
 from tests.operators.definition_inputs import declared
@@ -368,6 +372,15 @@ def test_definitions_by_name_are_those_of_the_files() -> None:
     assert dict(definitions()) == {each.name: each for text in texts for each in read_definitions(text)}
     with pytest.raises(DefinitionError, match='"f" is defined twice'):
         Definitions(["part f(x)\n    = x\n", "part g, f(x)\n    = x\n"])
+
+
+def test_trees_that_are_shipped_are_those_that_are_parsed() -> None:
+    every = [*definitions().values(), *written_sizes().values()]
+    formulas = {formula for each in every for formula in each.every_formula}
+    assert len(formulas) > 800
+    assert _shipped_trees()[1].keys() == formulas
+    for formula in formulas:
+        assert json.encode(tree_of(formula)) == json.encode(parsed_tree(formula))
 
 
 def test_lines_are_no_longer_than_those_of_code() -> None:

@@ -7,11 +7,12 @@ order. Nodes are compared by identity, and are not changed once they are built.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 
-class Node(Struct, eq=False):
+class Node(Struct, eq=False, tag=True, tag_field="node", array_like=True):
     """Anything in the tree: an expression, or the type in a template argument or a cast."""
 
     start: int
@@ -44,7 +45,7 @@ class TypeName(Node, eq=False):
         return self.names
 
 
-class NamePart(Struct, eq=False):
+class NamePart(Struct, eq=False, array_like=True):
     """One segment of a qualified name: ``get<1>`` of ``std::get<1>``.
 
     Attributes:
@@ -119,8 +120,8 @@ class Char(Expr, eq=False):
 class Call(Expr, eq=False):
     """A call, ``f(x, y)`` or ``x.f(y)``; a functional cast ``double(x)`` looks just like it."""
 
-    callee: Expr
-    args: tuple[Expr, ...]
+    callee: AnyExpr
+    args: tuple[AnyExpr, ...]
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -131,7 +132,7 @@ class Call(Expr, eq=False):
 class Member(Expr, eq=False):
     """A member access, ``x.name``, ``x->name`` or ``x.name<T>``."""
 
-    object: Expr
+    object: AnyExpr
     name: str
     name_start: int
     name_end: int
@@ -147,8 +148,8 @@ class Member(Expr, eq=False):
 class Index(Expr, eq=False):
     """A subscript, ``x[i]``."""
 
-    object: Expr
-    args: tuple[Expr, ...]
+    object: AnyExpr
+    args: tuple[AnyExpr, ...]
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -160,7 +161,7 @@ class Unary(Expr, eq=False):
     """A prefix operator with its operand: one of ``! ~ + - * & ++ --``."""
 
     op: str
-    operand: Expr
+    operand: AnyExpr
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -172,7 +173,7 @@ class Postfix(Expr, eq=False):
     """``x++`` or ``x--``."""
 
     op: str
-    operand: Expr
+    operand: AnyExpr
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -184,7 +185,7 @@ class Cast(Expr, eq=False):
     """A cast in the notation of C, ``(double) x``."""
 
     type: TypeName
-    operand: Expr
+    operand: AnyExpr
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -197,8 +198,8 @@ class Binary(Expr, eq=False):
 
     op: str
     op_start: int
-    left: Expr
-    right: Expr
+    left: AnyExpr
+    right: AnyExpr
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -210,9 +211,9 @@ class Conditional(Expr, eq=False):
     """``condition ? then : otherwise``; ``question`` is the offset of the question mark."""
 
     question: int
-    condition: Expr
-    then: Expr
-    otherwise: Expr
+    condition: AnyExpr
+    then: AnyExpr
+    otherwise: AnyExpr
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -223,7 +224,7 @@ class Conditional(Expr, eq=False):
 class Parenthesized(Expr, eq=False):
     """An expression in parentheses; the parentheses belong to the node."""
 
-    inner: Expr
+    inner: AnyExpr
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -234,7 +235,7 @@ class Parenthesized(Expr, eq=False):
 class BraceList(Expr, eq=False):
     """A braced list, ``{1, 2}``."""
 
-    items: tuple[Expr, ...]
+    items: tuple[AnyExpr, ...]
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -252,6 +253,15 @@ class Construct(Expr, eq=False):
     def children(self) -> tuple[Node, ...]:
         """The type's name and the braced list."""
         return (self.type, self.braces)
+
+
+if TYPE_CHECKING:
+    AnyExpr = Expr
+else:
+    #: The expressions that are kept as data: what is read there has to know the classes.
+    _Leaf = Name | Number | String | Char
+    _Operation = Unary | Postfix | Cast | Binary | Conditional | Parenthesized
+    AnyExpr = _Leaf | _Operation | Call | Member | Index | BraceList | Construct
 
 
 class LambdaParam(Struct, eq=False):

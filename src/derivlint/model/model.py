@@ -135,8 +135,10 @@ class Model(Answers):
         natives: NativeFunctions,
         layout: Layout | None = None,
         version: str | None = None,
+        *,
+        is_noted: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(is_noted=is_noted)
         self.document = document
         self.layout = layout or PLAIN
         self.versions: FileVersions | None = None
@@ -548,14 +550,26 @@ def build_model(
 
 
 def build_models(
-    source: SourceFile, natives: NativeFunctions, layout: Layout | None = None, version: str | None = None
+    source: SourceFile,
+    natives: NativeFunctions,
+    layout: Layout | None = None,
+    version: str | None = None,
+    *,
+    is_noted: bool = False,
 ) -> tuple[Model, ...]:
     """The models of a file for every version that it serves, one for all versions with the same entries.
 
     The newest comes first; a file without versions has one model, as has any file when one version is requested.
+
+    Args:
+        source: the file.
+        natives: the operators it is judged against.
+        layout: how it holds its entries; by default what it looks like.
+        version: the version that is requested.
+        is_noted: whether it is noted what is looked up, for the check of a later text.
     """
     document = document_of(source)
-    first = Model(document, natives, layout, version)
+    first = Model(document, natives, layout, version, is_noted=is_noted)
     if first.versions is None or (version is not None and version in first.versions.names):
         return (first,)
     found = {frozenset(entry.node.start for entry in first.entries): first}
@@ -564,5 +578,5 @@ def build_models(
             entry.node.start for entry in first.all_entries if entry.versions is None or version in entry.versions.names
         )
         if holds not in found:
-            found[holds] = Model(document, natives, layout, version)
+            found[holds] = Model(document, natives, layout, version, is_noted=is_noted)
     return tuple(found.values())

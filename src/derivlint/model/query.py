@@ -31,10 +31,12 @@ class Answers:
     """What was worked out of one text, each answer with what was looked up for it.
 
     Attributes:
+        is_noted: whether it is noted what is looked up; where no other text follows, no one asks.
         noted: what is looked up for the answer that is worked out now, by itself and for the answers that it uses.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_noted: bool) -> None:
+        self.is_noted = is_noted
         self._answers: dict[tuple[Hashable, ...], tuple[Any, frozenset[Read]]] = {}
         #: equal sets are one object, so that few have to be put together
         self._sets: dict[frozenset[Read], frozenset[Read]] = {}
@@ -70,6 +72,8 @@ class Answers:
 
     def note(self, read: Read) -> None:
         """Something is looked up."""
+        if not self.is_noted:
+            return
         single = self._single.get(read)
         if single is None:
             single = self._single[read] = frozenset((read,))

@@ -66,6 +66,7 @@ def check_source(
     finding_filter: FindingFilter | None = None,
     models: tuple[Model, ...] | None = None,
     kept: Kept | None = None,
+    keeps: bool = True,
     stop: Callable[[], bool] | None = None,
 ) -> CheckedFile:
     """Check a text against operators: the one way from a text to what every face shows of it.
@@ -80,6 +81,7 @@ def check_source(
         finding_filter: what is left of the findings; by default what comments do not silence.
         models: the models to check, where they are built already; by default those of all versions that it serves.
         kept: what was found in an earlier text, with the same operators, rules and settings.
+        keeps: whether what is found is kept for a later text, which takes a twentieth of the time.
         stop: says whether no one waits for the result any more.
 
     Raises:
@@ -88,7 +90,7 @@ def check_source(
     """
     ordinary = tuple(rule for rule in (*rules, *others) if rule.target != SUPPRESSIONS)
     # a file for several versions has a model for each set of entries that hold together
-    models = models or models_of(source, natives, settings.layout, settings.version, kept)
+    models = models or models_of(source, natives, settings.layout, settings.version, kept, keeps=keeps)
     _require_version(models[0], settings)
     texts = [check_text(model, ordinary, kept=kept, stop=stop) for model in models]
     every: set[Diagnostic] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -71,7 +71,7 @@ class Run:
         self._is_verbose = say is not None
         self._say = say or _say_nothing
         self._fail_levels: dict[str, Severity] = {}
-        self._load_operators = cache(load_operators)
+        self._loaded: dict[Operators, LoadedOperators] = {}
         self._shown: list[Diagnostic] = []
         self._hidden = 0
         self._sources: dict[str, SourceFile] = {}
@@ -161,8 +161,11 @@ class Run:
             message = f'"per-operator-ignores" names "{name}", which is not an operator'
             tell(f"{message}; {question}" if question else message)
 
-    def _load(self, operators: Operators) -> LoadedOperators:
-        return self._load_operators(operators, self._use_cache)
+    def _load(self, operators: Operators, meanwhile: Callable[[], object] | None = None) -> LoadedOperators:
+        loaded = self._loaded.get(operators)
+        if loaded is None:
+            loaded = self._loaded[operators] = load_operators(operators, self._use_cache, meanwhile)
+        return loaded
 
     def _tell_silenced(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
         """Say how many findings are shown although comments in the file silence them."""
@@ -201,7 +204,7 @@ class Run:
             self._others.update({file.path: file for file in place.sources})
             self._say(f"{source.path}: found in the cache")
             return judge(findings, source, settings, finding_filter)
-        loaded = self._load(operators)
+        loaded = self._load(operators, partial(_get_ready, source))
         self._sources[source.path] = source
         self._tell_problems(loaded)
         kept = None
@@ -209,7 +212,7 @@ class Run:
             from derivlint.project.caching.kept_on_disk import load_kept, store_kept
 
             kept = load_kept(place.kept, source.path)
-        checked = self._checked(path, source, loaded, settings, finding_filter, kept)
+        checked = self._checked(path, source, loaded, settings, finding_filter, kept, keeps=place is not None)
         # files that changed while they were read belong to no place
         if place is not None and not loaded.natives.problems and place_of(source, operators, settings) == place:
             # findings come last: where they are, nothing is written any more, nor removed what a killed run left
@@ -234,6 +237,8 @@ class Run:
         settings: Settings,
         finding_filter: FindingFilter | None,
         kept: Kept | None,
+        *,
+        keeps: bool,
     ) -> CheckedFile:
         from derivlint.project.check import check_source
         from derivlint.rules import load_rules
@@ -250,6 +255,7 @@ class Run:
             extra=self._compiled_with(settings),
             finding_filter=finding_filter,
             kept=kept,
+            keeps=keeps,
         )
         checked = check(source)
         if self._suppressing is not None:
@@ -338,6 +344,20 @@ def cache_is_foreign(folder: Path) -> bool:
     """Whether the cache lies in the repository of a folder, or in that of the working folder."""
     cache = cache_folder()
     return cache is not None and any(is_inside(cache, repository_of(place)) for place in (folder, Path.cwd()))
+
+
+def _get_ready(source: SourceFile) -> None:
+    """Do what has to be done before a text is checked, whatever the operators are."""
+    from derivlint.model.read import read_file
+    from derivlint.project import check  # noqa: F401
+    from derivlint.rules import load_rules
+
+    load_rules()
+    for entry in read_file(source):
+        for body in entry.bodies:
+            for formula in body.formulas:
+                if formula.text is not None:
+                    _ = formula.parsed.tree
 
 
 def _say_nothing(_: str) -> None:

@@ -20,8 +20,9 @@ from derivlint.rules import load_rules
 #: The JSON schemas that are shipped, of the configuration and of findings.
 SETTINGS_SCHEMA = Path("src/derivlint/project/data/derivlint.schema.json")
 FINDINGS_SCHEMA = Path("src/derivlint/project/data/findings.schema.json")
-#: What is derived from reference definitions, which takes longer than reading it.
+#: What follows from reference definitions, which takes longer than reading it: what they say, and their trees.
 DERIVED = Path("src/derivlint/operators/data/derived.txt")
+TREES = DERIVED.with_name("trees.json")
 
 
 @click.group(short_help="Generate the documentation.")
@@ -72,7 +73,9 @@ def pages(root: Path) -> dict[Path, str]:
 def shipped(root: Path) -> dict[Path, str]:
     """The JSON schemas and what is derived from definitions, where the sources of derivlint are."""
     from derivlint.formats.machine import json_schema as of_findings
+    from derivlint.operators.reference.definitions import definitions, written_trees
     from derivlint.operators.reference.derivation import derive
+    from derivlint.operators.shapes.sizes import written_sizes
     from derivlint.project.settings import json_schema as of_settings
 
     if not (root / "src" / "derivlint").is_dir():
@@ -81,4 +84,5 @@ def shipped(root: Path) -> dict[Path, str]:
         root / SETTINGS_SCHEMA: of_settings.schema_text(),
         root / FINDINGS_SCHEMA: of_findings.schema_text(),
         root / DERIVED: derive(),
+        root / TREES: written_trees([*definitions().values(), *written_sizes().values()]),
     }

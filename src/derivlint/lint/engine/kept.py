@@ -130,7 +130,8 @@ class CheckedText(Struct, frozen=True):
     Attributes:
         model: its model.
         result: the findings of all rules but those about suppressions.
-        kept: what the check of a later text can use; None where texts of its kind are checked as a whole.
+        kept: what the check of a later text can use; None where texts of its kind are checked as a whole, or it was
+            not noted what is looked up.
         checked: how many entries were checked, by some rules at least, the others being as they were.
     """
 
@@ -146,16 +147,26 @@ def models_of(
     layout: Layout | None = None,
     version: str | None = None,
     kept: Kept | None = None,
+    *,
+    keeps: bool = True,
 ) -> tuple[Model, ...]:
     """The models of a text, as :func:`~derivlint.model.build_models` builds them.
 
     With what was found in an earlier text, only what is new is read, if the text is a plain list.
+
+    Args:
+        source: the text.
+        natives: the operators.
+        layout: how it holds its entries; by default what it looks like.
+        version: of a text that serves several versions the only one that is wanted.
+        kept: what was found in the earlier text.
+        keeps: whether what is found is kept for a later text.
     """
     if kept is not None and _is_read_alike(source, kept):
         pieces = read_pieces(source, kept.cut, kept.flawed)
         if pieces is not None:
-            return (Model(pieces, natives, layout),)
-    return build_models(source, natives, layout, version)
+            return (Model(pieces, natives, layout, is_noted=keeps),)
+    return build_models(source, natives, layout, version, is_noted=keeps)
 
 
 def check_text(
@@ -247,7 +258,8 @@ class _Recheck:
             self.file = self._sound(self.checker.file())
         every = (self.file, *(self.found[index] for index in sorted(self.claimed)))
         raw = [Raw(found.claims) for found in every if found is not None]
-        return CheckedText(self.model, self.checker.settled([*raw, *self.crashed]), self._kept(), len(unknown))
+        kept = self._kept() if self.model.is_noted else None
+        return CheckedText(self.model, self.checker.settled([*raw, *self.crashed]), kept, len(unknown))
 
     def _unknown(self) -> list[int]:
         return [index for index, known in enumerate(self.found) if known is None]
@@ -255,7 +267,7 @@ class _Recheck:
     def _go_on(self) -> None:
         """Raise where no one waits any more."""
         if self.stop is not None and self.stop():
-            raise Stopped(self._kept())
+            raise Stopped(self._kept() if self.model.is_noted else None)
 
     def _check(self, index: int) -> Found | None:
         """What is found in an entry; where something is known of it, only the rules are asked that have to be."""
@@ -305,9 +317,9 @@ class _Recheck:
         model = self.model
         found = {}
         for part in parts:
-            work_out(model, [model.entries[index] for index in part])
-            for index in part:
-                raw = self.checker.entry(model.entries[index])
+            entries = [model.entries[index] for index in part]
+            work_out(model, entries)
+            for index, raw in zip(part, self.checker.entries(entries), strict=True):
                 if not raw.crashed:
                     found[index] = Found(raw.claims, raw.asked)
         return _Share(found, model.indexed, model.facts, model.entry_facts)

@@ -26,9 +26,12 @@ R = TypeVar("R")
 
 def processes_for(count: int) -> int:
     """How many processes best check so many entries, this one counted."""
-    if sys.platform != "linux" or count < 2 * SHARE:
-        return 1
-    return min(len(os.sched_getaffinity(0)), count // SHARE, MOST) if _is_alone() else 1
+    return 1 if count < 2 * SHARE else min(_processors(), count // SHARE, MOST)
+
+
+def _processors() -> int:
+    """How many processors this process and copies of it can use; one where there can be no copies."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" and _is_alone() else 1
 
 
 def _is_alone() -> bool:
@@ -62,20 +65,39 @@ def shared_out(
         while part := os.read(numbers, 1):
             yield parts[part[0]]
 
+    try:
+        own, answers = _next_to_copies([lambda: pack(work(taken()))] * (number - 1), lambda: work(taken()))
+    finally:
+        os.close(numbers)
+    return own, [answer for answer in answers if answer is not None]
+
+
+def found_elsewhere(work: Callable[[], bytes], meanwhile: Callable[[], object]) -> bytes | None:
+    """What a copy of this process finds, while this one does something else.
+
+    None where there is only one processor, or the copy does not come to its end.
+    """
+    if _processors() == 1:
+        return None
+    _, answers = _next_to_copies([work], meanwhile)
+    return answers[0] if answers else None
+
+
+def _next_to_copies(works: Sequence[Callable[[], bytes]], own: Callable[[], R]) -> tuple[R, list[bytes | None]]:
+    """What this process finds, and what copies of it find meanwhile, each with its own work."""
     copies: list[tuple[int, int]] = []
     # there may be too many processes already
     with suppress(OSError):
-        copies.extend(_copy(lambda: pack(work(taken()))) for _ in range(1, number))
+        copies.extend(map(_copy, works))
     try:
-        own = work(taken())
+        found = own()
     except BaseException:
-        for process, _ in copies:
+        for process, answers in copies:
+            os.close(answers)
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
         raise
-    finally:
-        os.close(numbers)
-    return own, [data for process, answers in copies if (data := _finished(process, answers)) is not None]
+    return found, [_finished(process, answers) for process, answers in copies]
 
 
 def _parts(items: Sequence[T], number: int) -> list[Sequence[T]]:

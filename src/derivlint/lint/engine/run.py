@@ -33,12 +33,16 @@ __all__ = ["INTERNAL_ERROR", "SUPPRESSIONS", "Checker", "Result", "Unjudged", "j
 SUPPRESSIONS = "suppressions"
 #: After so many crashes on single suppressions a rule about them is given up.
 MAX_CRASHES = 100
+#: A rule judges so many entries in turn: the code of all rules does not fit into the caches of a processor.
+TOGETHER = 50
 
 
 #: A rule with its position, its check, and what the check takes next to its target.
 _Bound = tuple[int, Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
 #: The rules that judge nodes or problems of each kind; under None those that judge all.
 _ByKind = Mapping["TypeProblemKind | type | None", Sequence[_Bound]]
+#: What a check takes as its arguments, the last one being what a finding is in, with where it is added.
+_Target = tuple["_Run", tuple[object, ...]]
 
 
 def by_kind(rules: Iterable[_Bound]) -> _ByKind:
@@ -128,23 +132,67 @@ class Checker:
     def file(self) -> Raw:
         """What rules find that look at the file as a whole."""
         run = _Run(self._model)
-        run.ask(self._of_file, self._model)
+        self._ask(self._of_file, [(run, (self._model,))])
         return run.result()
 
     def entry(self, entry: Entry) -> Raw:
         """What rules find in one entry."""
-        run = _Run(self._model)
-        run.ask(self._of_entries, entry)
-        for body in entry.bodies:
-            run.ask(self._of_bodies, body)
-            for formula in body.formulas:
-                run.ask(self._of_formulas, formula)
-                if self._of_nodes and formula.is_expression:
-                    for node in formula.parsed.nodes:
-                        run.ask(self._of_nodes.get(type(node), ()), formula, node)
+        return self._together([entry])[0]
+
+    def entries(self, entries: Sequence[Entry]) -> Iterator[Raw]:
+        """What rules find in each of many entries."""
+        for start in range(0, len(entries), TOGETHER):
+            yield from self._together(entries[start : start + TOGETHER])
+
+    def _together(self, entries: Sequence[Entry]) -> list[Raw]:
+        """What rules find in entries: each rule looks at all of them, then the next one does."""
+        runs = [(_Run(self._model), entry) for entry in entries]
+        self._ask(self._of_entries, [(run, (entry,)) for run, entry in runs])
+        bodies = [(run, body) for run, entry in runs for body in entry.bodies]
+        self._ask(self._of_bodies, [(run, (body,)) for run, body in bodies])
+        formulas = [(run, formula) for run, body in bodies for formula in body.formulas]
+        self._ask(self._of_formulas, [(run, (formula,)) for run, formula in formulas])
+        if self._of_nodes:
+            of_kind: dict[type, list[_Target]] = {}
+            for run, formula in formulas:
+                for node in formula.parsed.nodes if formula.is_expression else ():
+                    if type(node) in self._of_nodes:
+                        of_kind.setdefault(type(node), []).append((run, (node, formula)))
+            for kind, targets in of_kind.items():
+                self._ask(self._of_nodes[kind], targets)
         if self._of_problems:
-            run.ask_of_problems(self._of_problems, self._about_problems, entry)
-        return run.result()
+            for run, entry in runs:
+                self._ask_of_problems(run, entry)
+        return [run.result() for run, _ in runs]
+
+    def _ask(self, rules: Iterable[_Bound], targets: Sequence[_Target]) -> None:
+        """Add what rules find in the file, in entries, bodies or formulas, or in parts of them."""
+        model = self._model
+        for position, rule, check, more in rules:
+            for run, target in targets:
+                try:
+                    for finding in check(*target, *more):
+                        run.add(rule, target[-1], finding)
+                except Exception as error:
+                    run.crash(rule, target[-1], error)
+                if model.noted is not None:
+                    run.note(position, model.looked_up())
+
+    def _ask_of_problems(self, run: _Run, entry: Entry) -> None:
+        """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind."""
+        rules, asked = self._of_problems, self._about_problems
+        try:
+            problems = self._model.type_problems(entry)
+        except Exception as error:
+            run.crashes += [Crash(name, entry, entry, error, place_of(entry)) for name in sorted(asked.values())]
+            return
+        if reads := self._model.looked_up():
+            for position in asked:
+                run.note(position, reads)
+        for problem in problems:
+            self._ask(rules.get(None, ()), [(run, (problem,))])
+            if problem.is_written:
+                self._ask(rules.get(problem.problem.kind, ()), [(run, (problem,))])
 
     def everything(self) -> Iterator[Raw]:
         """What rules find in the file and in each of its entries, one after the other."""
@@ -242,17 +290,17 @@ class _Run:
         self._claims: dict[Diagnostic, Claim] = {}
         #: by the position of the rule, what it looked up
         self._reads: dict[int, frozenset[Read]] = {}
-        self._crashes: list[Crash] = []
+        self.crashes: list[Crash] = []
         # what was looked up before belongs to no rule
         model.looked_up()
 
     def result(self) -> Raw:
         """What was found and looked up, with the crashes."""
         claims = tuple(self._claims.values())
-        if not self._crashes:
+        if not self.crashes:
             return Raw(claims, self._asked())
-        crashes = tuple(diagnostics_of(self._crashes, self._model.source.path))
-        return Raw(claims, self._asked(), crashes, frozenset(crash.crashed for crash in self._crashes))
+        crashes = tuple(diagnostics_of(self.crashes, self._model.source.path))
+        return Raw(claims, self._asked(), crashes, frozenset(crash.crashed for crash in self.crashes))
 
     def _asked(self) -> tuple[Asked, ...]:
         by_reads: dict[frozenset[Read], list[int]] = {}
@@ -260,7 +308,7 @@ class _Run:
             by_reads.setdefault(reads, []).append(position)
         return tuple([Asked(_rules_at(tuple(positions)), reads) for reads, positions in by_reads.items()])
 
-    def _note(self, position: int, reads: frozenset[Read]) -> None:
+    def note(self, position: int, reads: frozenset[Read]) -> None:
         """A rule has looked something up."""
         known = self._reads.get(position)
         if known is None:
@@ -268,42 +316,14 @@ class _Run:
         elif known is not reads:
             self._reads[position] = known | reads
 
-    def _add(self, rule: Rule, target: object, finding: Finding) -> None:
+    def add(self, rule: Rule, target: object, finding: Finding) -> None:
+        """A rule has found something in the file, an entry, a body or a formula."""
         diagnostic = _diagnostic(self._model, rule, target, finding)
         self._claims[diagnostic] = Claim(diagnostic, finding.about, finding.rests_on)
 
-    def ask(self, rules: Iterable[_Bound], target: object, *parts: object) -> None:
-        """Add what rules find in the file, an entry, a body or a formula, or in a part of it."""
-        model = self._model
-        for position, rule, check, more in rules:
-            try:
-                for finding in check(*parts, target, *more):
-                    self._add(rule, target, finding)
-            except Exception as error:
-                self._crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
-            if model.noted is not None:
-                self._note(position, model.looked_up())
-
-    def ask_of_problems(self, rules: _ByKind, asked: Mapping[int, str], entry: Entry) -> None:
-        """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind.
-
-        Args:
-            rules: the rules, by the kinds of problems.
-            asked: their names, by position.
-            entry: the entry.
-        """
-        try:
-            problems = self._model.type_problems(entry)
-        except Exception as error:
-            self._crashes += [Crash(name, entry, entry, error, place_of(entry)) for name in sorted(asked.values())]
-            return
-        if reads := self._model.looked_up():
-            for position in asked:
-                self._note(position, reads)
-        for problem in problems:
-            self.ask(rules.get(None, ()), problem)
-            if problem.is_written:
-                self.ask(rules.get(problem.problem.kind, ()), problem)
+    def crash(self, rule: Rule, target: object, error: Exception) -> None:
+        """A rule has crashed on the file, an entry, a body or a formula."""
+        self.crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
 
     def ask_of_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
         """Add what a rule finds in the suppressions: after a crash, in those without the one on which it crashed."""
@@ -314,12 +334,12 @@ class _Run:
             watched = in_use.placed = Watched(item for item in every if not any(item is other for other in left_out))
             try:
                 for finding in check(in_use, *more):
-                    self._add(rule, in_use, finding)
+                    self.add(rule, in_use, finding)
             except Exception as error:
                 placed = watched.current
                 where = placed.suppression.span if placed is not None else Span(0, 0)
                 entry = placed.entry if placed is not None else None
-                self._crashes.append(Crash(rule.name, entry, entry, error, where))
+                self.crashes.append(Crash(rule.name, entry, entry, error, where))
                 if placed is None or len(left_out) >= MAX_CRASHES:
                     break
                 left_out.append(placed)

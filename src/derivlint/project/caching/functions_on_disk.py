@@ -2,42 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import msgpack
+
+from derivlint.lint.engine.processes import found_elsewhere
 from derivlint.project.caching.cache import Row, cached
 from derivlint.source import SourceFile, Span
 
 if TYPE_CHECKING:
     from derivlint.schema import NativeFunctions
 
+#: Shorter files are read at once.
+LONG = 100_000
 #: What ``schema.index`` makes of functions, where their schemas begin and end in the file, and the tags of tags.yaml.
 _FORM = {"profiles": [{"*": object}], "functions": [list], "places": [Row(int, int)], "tags": ([str], None)}
 
 
 def read_functions(
-    sources: Sequence[SourceFile], tags: SourceFile | None, namespaces: Mapping[str, str], use_cache: bool
+    sources: Sequence[SourceFile],
+    tags: SourceFile | None,
+    namespaces: Mapping[str, str],
+    use_cache: bool,
+    meanwhile: Callable[[], object] | None = None,
 ) -> NativeFunctions:
     """The native functions of files, as :func:`~derivlint.schema.read_native_functions` reads them.
 
-    A single file that is a list without problems, as PyTorch's own, comes from the cache.
+    A single file that is a list without problems, as PyTorch's own, comes from the cache, or is read by another
+    process, where something else can be done meanwhile.
+
+    Args:
+        sources: the files.
+        tags: tags.yaml.
+        namespaces: as of :func:`~derivlint.schema.read_native_functions`.
+        use_cache: whether the functions may come from the cache.
+        meanwhile: what else has to be done, before or after they are read.
     """
     from derivlint.schema import read_native_functions
 
     read: NativeFunctions | None = None
+    is_shared = meanwhile is not None and sum(len(source.text) for source in sources) > LONG
+
+    def read_here() -> NativeFunctions:
+        return read_native_functions(sources, tags=tags, namespaces=namespaces)
 
     def table() -> dict[str, Any] | None:
         nonlocal read
-        read = read_native_functions(sources, tags=tags, namespaces=namespaces)
+        if meanwhile is not None and is_shared:
+            found = found_elsewhere(lambda: msgpack.encode(_table_of(read_here())), meanwhile)
+            if found is not None:
+                answer: dict[str, Any] | None = msgpack.decode(found)
+                return answer
+        read = read_here()
         return _table_of(read)
 
-    if use_cache and len(sources) == 1:
+    if len(sources) == 1 and (use_cache or is_shared):
         texts = (sources[0].text, "-" if tags is None else f"+{tags.text}")
         material = "\0".join(texts).encode("utf-8", "surrogatepass")
-        found = cached("functions", material, table, shape=(_FORM, None))
+        found = cached("functions", material, table, shape=(_FORM, None), use_cache=use_cache)
         if read is None and found is not None:
             read = _from_table(found, sources[0])
-    return read if read is not None else read_native_functions(sources, tags=tags, namespaces=namespaces)
+    return read if read is not None else read_here()
 
 
 def _table_of(natives: NativeFunctions) -> dict[str, Any] | None:
