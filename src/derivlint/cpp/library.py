@@ -136,6 +136,8 @@ class Library:
         self._associated: dict[tuple[FoundCallee, str, frozenset[str]], FoundCallee] = {}
         self._qualified: dict[tuple[str, str], FoundCallee] = {}
         self._methods: dict[tuple[CppType, str], FoundCallee | None] = {}
+        self._method_names: dict[CppType, tuple[str, ...]] = {}
+        self._visible: dict[tuple[tuple[str, ...], ...], tuple[str, ...]] = {}
         self._members: dict[CppType, ClassMembers | None] = {}
 
     # ---- functions
@@ -224,9 +226,7 @@ class Library:
     def _callable(self) -> Neighbours:
         helpers = self.declarations.functions.get(HELPERS, {})
         others = (name for functions in self._operators_in.values() for name in functions)
-        return Neighbours(
-            {*helpers, *others, *self.operators.function_names(), *self.declarations.functions.get("", ())}
-        )
+        return Neighbours({*helpers, *others, *self.operators.function_names, *self.declarations.functions.get("", ())})
 
     def resembles_function(self, name: str) -> bool:
         """Whether a name is one slip away from a function."""
@@ -315,23 +315,30 @@ class Library:
 
     def method_names(self, type: CppType) -> tuple[str, ...]:
         """The methods of a class, for suggestions."""
-        members = self.members(type)
-        names = set(members.methods) if members is not None else set()
-        if type is TENSOR:
-            names.update(self.operators.method_names())
-        return tuple(sorted(names))
+        found = self._method_names.get(type)
+        if found is None:
+            members = self.members(type)
+            names = set(members.methods) if members is not None else set()
+            if type is TENSOR:
+                names.update(self.operators.method_names)
+            found = self._method_names[type] = tuple(sorted(names))
+        return found
 
     def visible_functions(self, levels: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
         """The functions that a bare name may mean, for suggestions; operators are found by their arguments."""
-        namespaces = {"at", *(namespace for level in levels for namespace in self.seen_as(level))}
-        return tuple(sorted({name for namespace in namespaces for name in self.function_names(namespace)}))
+        found = self._visible.get(levels)
+        if found is None:
+            namespaces = {"at", *(namespace for level in levels for namespace in self.seen_as(level))}
+            names = {name for namespace in namespaces for name in self.function_names(namespace)}
+            found = self._visible[levels] = tuple(sorted(names))
+        return found
 
     def function_names(self, namespace: str) -> tuple[str, ...]:
         """The functions of a namespace, for suggestions."""
         names = set(self.declarations.functions.get(namespace, ()))
         names.update(self._operators_in.get(namespace, ()))
         if namespace == ATEN:
-            names.update(self.operators.function_names())
+            names.update(self.operators.function_names)
         return tuple(sorted(names))
 
 

@@ -96,10 +96,12 @@ class OperatorSignatures:
                 if schema.arguments.tensor_options is not None and out is None:
                     yield _function(name, native, symint=symint, faithful=True, method=variant == METHOD)
 
+    @cached_property
     def function_names(self) -> frozenset[str]:
         """The names of all functions, for suggestions."""
         return frozenset(self._names(FUNCTION))
 
+    @cached_property
     def method_names(self) -> frozenset[str]:
         """The names of all methods that operators give to tensors, for suggestions."""
         return frozenset(self._names(METHOD))

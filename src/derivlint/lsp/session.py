@@ -13,6 +13,7 @@ from derivlint.lint.engine.kept import Kept, Stopped
 from derivlint.lsp.checker import CheckedDocument, check
 from derivlint.lsp.documents import OpenDocument
 from derivlint.lsp.memory import Memory
+from derivlint.lsp.slips import make_slips
 from derivlint.lsp.workspace import Project, Projects
 from derivlint.model import Model
 from derivlint.project.errors import InputError
@@ -82,6 +83,8 @@ class Session:
         self._log = log
         self._generation = 0
         self._memory = Memory()
+        #: the project whose texts are checked as fast as they ever will be
+        self._ready: Project | None = None
         # one thread: the models and the operators work things out when they are asked, and are not place for two
         self._engine = ThreadPoolExecutor(max_workers=1, thread_name_prefix="derivlint")
 
@@ -108,6 +111,7 @@ class Session:
         file = self.files.pop(uri, None)
         if file is not None:
             file.is_open = False
+            self._memory.let_go()
             self.projects.closed(file.document.path)
             self._interrupt(file)
             for task in (file.publishing, file.resting):
@@ -126,6 +130,7 @@ class Session:
     def forget(self) -> list[OpenFile]:
         """Read configurations and operators again; the files that are to be checked again."""
         self._generation += 1
+        self._memory.let_go()
         self.projects.forget()
         for file in self.files.values():
             self._interrupt(file)
@@ -174,6 +179,9 @@ class Session:
                 return None
             file.kept = (project, found.kept or kept)
             file.newest = found.analysis.model
+            if self._ready is not project:
+                self._ready = project
+                make_slips(found)
             self._memory.checked()
             return found
         except InputError as error:

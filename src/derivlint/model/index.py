@@ -7,6 +7,7 @@ the values is not concerned by other changes of those entries.
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from derivlint.model.entry import Entry
+from derivlint.schema import SchemaKind
 
 V_co = TypeVar("V_co", covariant=True)
 #: The value under a key where only the entries are of interest.
@@ -105,33 +107,46 @@ class Rows(list[Row]):
             return found
         by_key = self.by_key.copy()
         left = {self.numbers[at] for at in gone}
-        added: dict[str, list[tuple[int, Any]]] = {key: [] for at in gone for key, _ in self[at]}
+        for key in {key for at in gone for key, _ in self[at]}:
+            by_key[key] = [item for item in by_key[key] if item[0] not in left]
+        added: dict[str, list[tuple[int, Any]]] = {}
         for at in new:
             for key, value in rows[at]:
-                added.setdefault(key, []).append((numbers[at], value))
-        for key, items in added.items():
-            items += (item for item in by_key.get(key, ()) if item[0] not in left)
+                added.setdefault(key, []).append((at, value))
+        for key, more in added.items():
+            items = by_key[key] = by_key.get(key, []).copy()
             # what an index has of one entry keeps its order
-            by_key[key] = sorted(items, key=lambda item: place(item[0])) if len(items) > 1 else items
+            for at, value in reversed(more):
+                items.insert(bisect_left(items, at, key=lambda item: place(item[0])), (numbers[at], value))
         found.__dict__["by_key"] = by_key
         return found
 
 
-def _by_base(entry: Entry) -> Iterator[tuple[str, tuple[str, str, bool]]]:
-    function = entry.function
-    if function is not None:
-        canonical = function.canonical
-        yield canonical.name.base, (str(function.schema), str(canonical.schema), bool(entry.bodies))
-
-
-def _by_schema(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+def _by_base(entry: Entry) -> Iterator[tuple[str, Nothing]]:
     if entry.function is not None:
-        yield str(entry.function.schema), ()
+        yield entry.function.canonical.name.base, ()
 
 
-def _by_function(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+def _by_schema(entry: Entry) -> Iterator[tuple[str, bool]]:
     if entry.function is not None:
-        yield str(entry.function.canonical.schema), ()
+        yield str(entry.function.schema), bool(entry.bodies)
+
+
+def _by_signature(entry: Entry) -> Iterator[tuple[str, tuple[str, bool]]]:
+    if entry.function is not None:
+        schema = entry.function.schema
+        key = signature_key(schema.kind is SchemaKind.functional, schema.signature_key_no_defaults)
+        yield key, (str(schema), bool(entry.bodies))
+
+
+def signature_key(is_functional: bool, signature: str) -> str:
+    """What :data:`BY_SIGNATURE` has entries under.
+
+    Args:
+        is_functional: whether their functions modify nothing.
+        signature: the signature of their functions, without defaults.
+    """
+    return f"{'functional' if is_functional else 'modifying'} {signature}"
 
 
 def _by_operator(entry: Entry) -> Iterator[tuple[str, bool]]:
@@ -160,13 +175,12 @@ def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
 
 #: All entries, with the number of their formulas, under one key.
 FORMULAS: EntryIndex[int] = EntryIndex(f"{__name__}:FORMULAS", _formulas)
-#: The entries of all overloads of an operator, by its base name, with the schema that each has, that of the function
-#: which it is for, and whether it has any formulas.
-BY_BASE: EntryIndex[tuple[str, str, bool]] = EntryIndex(f"{__name__}:BY_BASE", _by_base)
-#: The entries by their schemas.
-BY_SCHEMA: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_SCHEMA", _by_schema)
-#: The entries by the schemas of the functions that they are for.
-BY_FUNCTION: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_FUNCTION", _by_function)
+#: The entries of all overloads of an operator, by its base name.
+BY_BASE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_BASE", _by_base)
+#: The entries by the schemas of the functions that they are for, with whether they have any formulas.
+BY_SCHEMA: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_SCHEMA", _by_schema)
+#: The entries by the signatures of these functions, with their schemas and likewise.
+BY_SIGNATURE: EntryIndex[tuple[str, bool]] = EntryIndex(f"{__name__}:BY_SIGNATURE", _by_signature)
 #: By the operator as written, with whether it is known.
 BY_OPERATOR: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_OPERATOR", _by_operator)
 #: The entries whose schemas belong to no function, with the operator as written, under one key.

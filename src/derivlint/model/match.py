@@ -7,7 +7,7 @@ of a view, the generated functional variant of a mutable function and the foreac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from derivlint.model.entry import DifferentiabilityInfo, Entry, ForwardDerivative, InfoSource
 from derivlint.model.generated.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
 from derivlint.model.generated.inplace import InplaceProblem, inplace_forwards
-from derivlint.model.index import BY_BASE, BY_SCHEMA, EntryIndex
+from derivlint.model.index import BY_SCHEMA, BY_SIGNATURE, EntryIndex, signature_key
 from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
-from derivlint.schema import FunctionSchema, NativeFunction, NativeFunctions, SchemaKind
+from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -77,20 +77,6 @@ class FunctionMatch(Struct):
     forwards: dict[str, tuple[ForwardDerivative, ...]] | None
     book: Book
     problems: tuple[MatchProblem, ...] = ()
-
-
-class InfoSubject(Struct, frozen=True):
-    """What there are infos of: a schema that an entry has, or that of the ``_copy`` twin of a view with an entry.
-
-    Attributes:
-        function: the function that they are for.
-        has_infos: whether the entry has any formulas.
-        twin_of: the schema of the view.
-    """
-
-    function: NativeFunction
-    has_infos: bool
-    twin_of: str | None = None
 
 
 def infos_of(entry: Entry) -> dict[str, InfoByKey]:
@@ -151,54 +137,9 @@ class Infos(Protocol):
         """The values that an index has under a key, in file order."""
         ...
 
-    def functions_in(self, index: EntryIndex[Any], key: str) -> tuple[NativeFunction, ...]:
-        """The functions of the entries under a key, in file order, where the values tell these."""
-        ...
-
     def entries_in(self, index: EntryIndex[Any], key: str) -> tuple[Entry, ...]:
         """The entries that an index has under a key, in file order."""
         ...
-
-
-def _written(infos: Infos, base: str) -> Mapping[str, InfoSubject]:
-    """What there are infos of with a base name, by schema, in the order of the file; twins of views come last."""
-    values, functions = infos.values_in(BY_BASE, base), infos.functions_in(BY_BASE, base)
-    found = {
-        schema: InfoSubject(function, has_infos)
-        for (schema, _, has_infos), function in zip(values, functions, strict=True)
-    }
-    view = base.removesuffix(COPY)
-    if view != base:
-        twins = {}
-        for schema, each in infos.ask(_written, infos, view).items():  # type: ignore[arg-type]
-            twin = _view_copy(each.function, infos.natives) if each.has_infos else None
-            if twin is not None:
-                twins[str(twin.schema)] = InfoSubject(twin, True, schema)
-        found |= {schema: twin for schema, twin in twins.items() if schema not in found}
-    return found
-
-
-def _infos_for(infos: Infos, base: str, schema: str) -> InfoByKey:
-    """The infos of one schema; of several entries for it the last counts, as for torchgen."""
-    written = infos.ask(_written, infos, base)[schema]  # type: ignore[arg-type]
-    if written.twin_of is not None:
-        return _of_twin(_infos_for(infos, base.removesuffix(COPY), written.twin_of), written.function)
-    (*_, last) = infos.entries_in(BY_SCHEMA, schema)
-    return infos_of(last)[schema]
-
-
-#: By signatures without defaults: the signature, and the schema of the entry.
-_BySignature = dict[str, tuple[FunctionSchema, str]]
-
-
-def _by_signature(infos: Infos, base: str, functional: bool) -> _BySignature:
-    """The functions with infos and a base name by their signatures without defaults, of equal ones the last."""
-    found = {}
-    for written, each in infos.ask(_written, infos, base).items():  # type: ignore[arg-type]
-        schema = each.function.schema
-        if each.has_infos and (schema.kind is SchemaKind.functional) is functional:
-            found[schema.signature_key_no_defaults] = (schema.signature(strip_default=True), written)
-    return found
 
 
 class Applicable(NamedTuple):
@@ -206,15 +147,20 @@ class Applicable(NamedTuple):
 
     Attributes:
         how: how it comes by them.
-        base: the base name of the function that has an entry.
-        schema: the schema that the entry has.
-        signature: the signature of that function.
+        schema: the schema of an entry.
+        twin: the ``_copy`` twin of the view that has this entry, where the infos are made for that first.
     """
 
     how: How
-    base: str
     schema: str
-    signature: FunctionSchema
+    twin: NativeFunction | None = None
+
+
+def _infos_for(infos: Infos, schema: str, twin: NativeFunction | None) -> InfoByKey:
+    """The infos of one schema; of several entries for it the last counts, as for torchgen."""
+    (*_, last) = infos.entries_in(BY_SCHEMA, schema)
+    found = infos_of(last)[schema]
+    return found if twin is None else _of_twin(found, twin)
 
 
 class Matcher:
@@ -223,12 +169,6 @@ class Matcher:
     def __init__(self, infos: Infos) -> None:
         self._infos = infos
         self._book = infos.book
-
-    def _written(self, base: str) -> Mapping[str, InfoSubject]:
-        return self._infos.ask(_written, self._infos, base)  # type: ignore[arg-type]
-
-    def _by_signature(self, base: str, *, functional: bool) -> _BySignature:
-        return self._infos.ask(_by_signature, self._infos, base, functional)  # type: ignore[arg-type]
 
     def match(self, function: NativeFunction) -> FunctionMatch:
         """The differentiability of one function."""
@@ -261,10 +201,25 @@ class Matcher:
     ) -> MatchProblem:
         return MatchProblem(kind, function, info, detail, is_of_part=self._book.has_entry(function))
 
+    def may_serve(self, canonical: NativeFunction, function: NativeFunction) -> bool:
+        """Whether an entry may serve a function, whatever other entries there are.
+
+        Args:
+            canonical: the function that the entry is for.
+            function: one with the same base name, that of its ``_copy`` twin, or that of its foreach functions.
+        """
+        base, signature = function.name.base, function.schema.signature_key_no_defaults
+        if base == canonical.name.base:
+            return signature == canonical.schema.signature_key_no_defaults
+        if function.name.is_foreach:
+            return is_reference(function, canonical.schema)
+        twin = _view_copy(canonical, self._infos.natives)
+        return twin is not None and signature == twin.schema.signature_key_no_defaults
+
     def source(self, function: NativeFunction) -> str | None:
         """The schema of the entry that a function may have its infos of; None where no entry applies."""
         found = self._applicable_once(function)
-        return None if found is None else self._written(found.base)[found.schema].twin_of or found.schema
+        return None if found is None else found.schema
 
     def _applicable_once(self, function: NativeFunction) -> Applicable | None:
         return self._infos.ask(self._applicable, function)
@@ -273,29 +228,67 @@ class Matcher:
         schema = function.schema
         if function.generated and schema.kind is SchemaKind.out:
             return None
-        base = function.name.base
-        if str(schema) in self._written(base):
-            return Applicable(How.EXACT, base, str(schema), schema)
-        signature = schema.signature_key_no_defaults
+        if self._infos.values_in(BY_SCHEMA, str(schema)):
+            return Applicable(How.EXACT, str(schema))
+        view = self._view_with_infos(function)
+        if view is not None:
+            return Applicable(How.EXACT, view, function)
         foreach = function.name.is_foreach
         if not foreach:
-            by_signature = self._by_signature(base, functional=True).get(signature)
+            by_signature = self._by_signature(function, How.SIGNATURE)
             if by_signature is not None:
-                return Applicable(How.SIGNATURE, base, by_signature[1], by_signature[0])
-        other = self._by_signature(base, functional=False).get(signature) if function.generated else None
+                return by_signature
+        other = self._by_signature(function, How.GENERATED_FUNCTIONAL) if function.generated else None
         if other is not None:
-            return Applicable(How.GENERATED_FUNCTIONAL, base, other[1], other[0])
+            return other
         return self._reference(function) if foreach and self._infos.shares_foreach else None
+
+    def _view_with_infos(self, function: NativeFunction) -> str | None:
+        """The schema of the entry of a view whose ``_copy`` twin a function is; None where there is none."""
+        group = self._infos.natives.view_group(function) if function.name.base.endswith(COPY) else None
+        if group is None or group.view_copy is not function:
+            return None
+        schema = str(group.view.schema)
+        values = self._infos.values_in(BY_SCHEMA, schema)
+        return schema if values and values[-1] else None
+
+    def _by_signature(self, function: NativeFunction, how: How) -> Applicable | None:
+        """What a function has by its signature without defaults: of equal ones the last counts, twins being last."""
+        is_functional = how is How.SIGNATURE
+        key = function.schema.signature_key_no_defaults
+        if function.name.base.endswith(COPY):
+            for each in reversed(self._infos.natives.with_base(function.name.base)):
+                schema = each.schema
+                if (schema.kind is SchemaKind.functional) is is_functional and schema.signature_key_no_defaults == key:
+                    is_written = self._infos.values_in(BY_SCHEMA, str(schema))
+                    view = self._view_with_infos(each) if not is_written else None
+                    if view is not None:
+                        return Applicable(how, view, each)
+        written = _with_infos(self._infos.values_in(BY_SIGNATURE, signature_key(is_functional, key)))
+        return Applicable(how, written[-1]) if written else None
 
     def _reference(self, function: NativeFunction) -> Applicable | None:
         """The function that a foreach function applies to every element."""
         is_inplace = function.schema.kind is SchemaKind.inplace
         how = How.FOREACH_INPLACE if is_inplace else How.FOREACH_GENERATED
-        base = function.name.element_base
-        for functional in (True, False) if is_inplace and str(function.name) in WITH_INPLACE_REFERENCE else (True,):
-            for signature, schema in self._by_signature(base, functional=functional).values():
-                if is_reference(function, signature):
-                    return Applicable(how, base, schema, signature)
+        others = [
+            other.schema
+            for other in self._infos.natives.with_base(function.name.element_base)
+            if is_reference(function, other.schema)
+        ]
+        for is_functional in (True, False) if is_inplace and str(function.name) in WITH_INPLACE_REFERENCE else (True,):
+            keys = dict.fromkeys(
+                signature_key(is_functional, schema.signature_key_no_defaults)
+                for schema in others
+                if (schema.kind is SchemaKind.functional) is is_functional
+            )
+            found = {key: schemas for key in keys if (schemas := _with_infos(self._infos.values_in(BY_SIGNATURE, key)))}
+            if len(found) > 1:
+                # the one that comes first in the file
+                first = self._infos.entries_in
+                found = dict(sorted(found.items(), key=lambda item: first(BY_SIGNATURE, item[0])[0].index))
+            for schemas in found.values():
+                return Applicable(how, schemas[-1])
         return None
 
     def _find(self, function: NativeFunction, problems: list[MatchProblem]) -> tuple[InfoByKey, How | None]:
@@ -303,18 +296,18 @@ class Matcher:
         if found is None:
             return {}, None
         # asked once, so that the infos of a twin are the same objects for all of its functions
-        infos = self._infos.ask(_infos_for, self._infos, found.base, found.schema)  # type: ignore[arg-type]
+        infos = self._infos.ask(_infos_for, self._infos, found.schema, found.twin)  # type: ignore[arg-type]
         if found.how is How.GENERATED_FUNCTIONAL:
             for info in infos.values():
                 if any("self" in saved.name for saved in info.all_saved_inputs):
                     problems.append(self._problem(MatchProblemKind.FUNCTIONAL_NEEDS_SELF, function, info))
                     return {}, None
         if found.how in (How.FOREACH_INPLACE, How.FOREACH_GENERATED):
-            return self._of_reference(function, infos, found.signature, problems)
+            return self._of_reference(function, infos, problems)
         return infos, found.how
 
     def _of_reference(
-        self, function: NativeFunction, infos: InfoByKey, schema: FunctionSchema, problems: list[MatchProblem]
+        self, function: NativeFunction, infos: InfoByKey, problems: list[MatchProblem]
     ) -> tuple[InfoByKey, How | None]:
         info = infos.get(DEFAULT)
         if info is None:
@@ -323,8 +316,13 @@ class Matcher:
             return {}, None
         if function.schema.kind is SchemaKind.inplace:
             return {DEFAULT: info}, How.FOREACH_INPLACE
-        made, found_problems = foreach_info(function, info, schema)
+        made, found_problems = foreach_info(function, info)
         problems.extend(self._problem(problem.kind, function, info, problem) for problem in found_problems)
         if made is None:
             return {}, None
         return {DEFAULT: made}, How.FOREACH_GENERATED
+
+
+def _with_infos(rows: Iterable[tuple[str, bool]]) -> list[str]:
+    """The schemas of entries with formulas, in the order of the file; of several entries for one the last counts."""
+    return [schema for schema, has_infos in dict(rows).items() if has_infos]

@@ -18,8 +18,8 @@ from derivlint.model.generated.foreach import is_reference
 from derivlint.model.generated.typing import FormulaProblem, TypeChecker
 from derivlint.model.index import (
     BY_BASE,
-    BY_FUNCTION,
     BY_NODE,
+    BY_SCHEMA,
     FOREACH,
     FORMULAS,
     UNRESOLVED,
@@ -296,13 +296,6 @@ class Model(Answers):
         function = body.entry.function
         return build_info(body, function) if function is not None else None
 
-    def functions_in(self, index: EntryIndex[Any], key: str) -> tuple[NativeFunction, ...]:
-        """The functions of the entries under a key, in file order, where the values tell these."""
-        self.note(Read(index.name, key))
-        places = (self.place(number) for number, _ in self._rows(index).get(key, ()))
-        functions = (self.entries[at].function for at in places)
-        return tuple(function.canonical for function in functions if function is not None)
-
     def node_name(self, info: DifferentiabilityInfo) -> str | None:
         """The name of the generated autograd node, with its number; None where nothing is differentiable."""
         if info.prefix is None:
@@ -447,7 +440,7 @@ class Model(Answers):
 
 
 def _entries_for(model: Model, function: NativeFunction) -> tuple[Entry, ...]:
-    found = model.entries_in(BY_FUNCTION, str(function.schema))
+    found = model.entries_in(BY_SCHEMA, str(function.schema))
     return tuple(entry for entry in found if entry.function is not None and entry.function.canonical is function)
 
 
@@ -464,7 +457,7 @@ def _functions_of(model: Model, entry: Entry) -> tuple[FunctionMatch, ...]:
     found = []
     for function in candidates.values():
         # other overloads are not looked at
-        if model.matcher.source(function) != own:
+        if not model.matcher.may_serve(canonical, function) or model.matcher.source(function) != own:
             continue
         match = model.match(function)
         sources = [info.source for info in match.infos.values()]

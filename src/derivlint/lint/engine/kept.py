@@ -401,8 +401,9 @@ class _Recheck:
             if index is None:
                 continue
             own = {at: tuple(index.find(self.model.entries[at])) for at in new}
-            before = _by_key(rows[old] for old in gone)
-            after = _by_key(own.values())
+            # an entry that has moved past others may change their order
+            before = _by_key((old - number, rows[old]) for number, old in enumerate(gone))
+            after = _by_key((at - number, own[at]) for number, at in enumerate(new))
             every: list[Row] = [()] * self.count
             for old, there, size in self.same:
                 every[there : there + size] = rows[old : old + size]
@@ -502,9 +503,10 @@ def _others(same: Iterable[tuple[int, int, int]], count: int) -> list[int]:
     return found
 
 
-def _by_key(rows: Iterable[Row]) -> dict[str, list[Plain]]:
-    found: dict[str, list[Plain]] = {}
-    for row in rows:
+def _by_key(rows: Iterable[tuple[int, Row]]) -> dict[str, list[tuple[int, Plain]]]:
+    """What an index has under each key of some entries, with how many of the other ones come before each."""
+    found: dict[str, list[tuple[int, Plain]]] = {}
+    for before, row in rows:
         for key, value in row:
-            found.setdefault(key, []).append(value)
+            found.setdefault(key, []).append((before, value))
     return found

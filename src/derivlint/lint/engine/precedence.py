@@ -368,7 +368,7 @@ class _Premises:
         unresolved: Iterable[str],
     ) -> None:
         self._yields_to = yields_to
-        self._unresolved = {_base(name) for name in unresolved}
+        self._unresolved = tuple(sorted({_base(name) for name in unresolved}))
         self._broken = [each for each in found if each.rule in HIDING]
         #: what does not rest on something else itself
         self._by_entry: dict[str, list[Diagnostic]] = defaultdict(list)

@@ -68,20 +68,20 @@ def _fits(argument: Argument, reference: Argument) -> bool:
 
 
 def foreach_info(
-    function: NativeFunction, reference: DifferentiabilityInfo, schema: FunctionSchema
+    function: NativeFunction, reference: DifferentiabilityInfo
 ) -> tuple[DifferentiabilityInfo | None, list[ForeachProblem]]:
     """The info of an out-of-place foreach function, made from its reference's.
 
     Args:
         function: the foreach function.
         reference: the info of the function it applies to every element.
-        schema: the signature of that function.
 
     Returns:
         The info, or None where a formula cannot be rewritten, and what is wrong.
     """
     mine = function.schema.arguments.flat_non_out
-    foreach_name = {theirs.name: own.name for own, theirs in zip(mine, schema.arguments.flat_non_out, strict=False)}
+    arguments = reference.func.schema.arguments.flat_non_out
+    foreach_name = {theirs.name: own.name for own, theirs in zip(mine, arguments, strict=False)}
     own_argument = {argument.name: argument for argument in mine}
     problems: list[ForeachProblem] = []
     derivatives = [
