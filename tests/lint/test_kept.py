@@ -61,6 +61,9 @@ def follow(text: str, edits: int, seed: int, natives: NativeFunctions, rules: tu
         kept = found.kept or kept
         if kept is not None and number % 3 == 0:
             kept = msgpack.decode(msgpack.encode(kept), type=Kept)
+        if kept is not None and number % 5 == 0:
+            # entries are found by what they looked up, instead of being looked through
+            assert kept.readers.numbers
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -98,14 +98,34 @@ class Kept(Struct, frozen=True, dict=True):
 
     @cached_property
     def readers(self) -> Readers:
-        """Who looked up what; worked out for the first text, and handed on from there."""
+        """Who looked up what; where many edits are expected, it is worked out for one text, and handed on from there.
+
+        For a single edit that takes longer than to look through all entries.
+        """
         entries = (found.reads if found is not None else () for found in self.entries)
         return Readers.of(entries, ((read, fact.reads) for read, fact in self.facts.items()))
+
+    @property
+    def known_readers(self) -> Readers | None:
+        """Who looked up what; None where that was not worked out."""
+        return self.__dict__.get("readers")
 
     def with_readers(self, readers: Readers) -> Kept:
         """The same, where it is known who looked up what."""
         self.__dict__["readers"] = readers
         return self
+
+    def facts_that_rest_on(self, touched: set[Read]) -> set[Read]:
+        """The facts of the file as a whole that looked up one of these, or a fact that did, and so on."""
+        readers = self.known_readers
+        if readers is not None:
+            return readers.facts_that_rest_on(touched) & self.facts.keys()
+        found: set[Read] = set()
+        new = touched
+        while new:
+            new = {read for read, fact in self.facts.items() if read not in found and not new.isdisjoint(fact.reads)}
+            found |= new
+        return found
 
 
 class _Share(Struct, frozen=True):
@@ -365,8 +385,8 @@ class _Recheck:
         for old, new, size in self.same:
             self.now[old : old + size] = range(new, new + size)
             self.found[new : new + size] = kept.entries[old : old + size]
-        readers = kept.readers.after(self.same, self.count)
-        self.model.numbers, self.model.indexed = readers.numbers, {}
+        readers = kept.known_readers.after(self.same, self.count) if kept.known_readers is not None else None
+        self.model.numbers, self.model.indexed = readers.numbers if readers is not None else (), {}
         touched = self._touched(kept)
         for old in kept.claimed:
             there = self.now[old]
@@ -374,7 +394,8 @@ class _Recheck:
             if there is not None and found is not None:
                 self._add(there, self._moved(kept, found))
         self.readers = readers
-        for index in self.readers.entries_that_read(touched):
+        concerned = range(self.count) if readers is None else readers.entries_that_read(touched)
+        for index in concerned:
             found = self.found[index]
             only = found.to_ask(touched) if found is not None else None
             if only and self.checker.has(only):
@@ -409,7 +430,7 @@ class _Recheck:
                 every[there : there + size] = rows[old : old + size]
             for at, row in own.items():
                 every[at] = row
-            if isinstance(rows, Rows):
+            if isinstance(rows, Rows) and self.model.numbers:
                 every = rows.replaced(every, gone, new, self.model.numbers, self.model.place)
             self.model.indexed[name] = every
             for key in before.keys() | after.keys():
@@ -422,7 +443,7 @@ class _Recheck:
     def _take_over_facts(self, kept: Kept, touched: set[Read]) -> None:
         """Take over the facts that still hold, and add to what is touched those that have changed."""
         facts = self.model.facts = kept.facts.copy()
-        uncertain = {read: facts.pop(read) for read in kept.readers.facts_that_rest_on(touched) & facts.keys()}
+        uncertain = {read: facts.pop(read) for read in kept.facts_that_rest_on(touched)}
         self.taken = len(facts)
         for read in tuple(uncertain):
             self._settle(read, uncertain, touched)
