@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
 import pytest
 from msgspec import msgpack
 
-from derivlint.lint import Rule
+from derivlint.lint import Finding, Rule, RuleMeta, Severity
 from derivlint.lint.engine.kept import CheckedText, Kept, Stopped, check_text, models_of
 from derivlint.lint.engine.run import Checker
+from derivlint.model import Entry, Model
+from derivlint.model.index import EntryIndex
 from derivlint.model.query import Read
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.settings import Settings
@@ -41,6 +43,10 @@ def everything(found: CheckedFile) -> list[object]:
     """All that a check says."""
     diagnostics = [(item, item.severity, item.help, item.fix, item.related) for item in found.findings.diagnostics]
     return [*diagnostics, found.findings.silenced, found.findings.entries, found.findings.formulas, found.crashes]
+
+
+#: The operators of all entries, under one key.
+NAMES = EntryIndex(f"{__name__}:NAMES", lambda entry: [("", entry.operator or "")])
 
 
 def of_entries(text: str, count: int) -> str:
@@ -204,6 +210,29 @@ def test_a_check_that_is_stopped_goes_on_where_it_stood(
     whole = text_checked(source, bundled_natives, ordinary)
     assert found.result == whole.result
     assert found.checked < 15
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_an_entry_that_moves_changes_the_order(bundled_natives: NativeFunctions, is_sorted: bool) -> None:
+    """Who looked it up has seen it, although what the index has of each entry is the same."""
+
+    def check(entry: Entry, model: Model) -> Iterable[Finding]:
+        yield Finding(entry.name_span, ", ".join(model.values_in(NAMES, "")))
+
+    rule = Rule("order", "", "", RuleMeta(Severity.INFO, "style"), "entry", check, (), (), needs=("model",))
+    entries = [
+        "- name: abs(Tensor self) -> Tensor\n",
+        "- name: neg(Tensor self) -> Tensor\n",
+        "- name: sin(Tensor self) -> Tensor\n",
+    ]
+    before = text_checked(SourceFile("d.yaml", "".join(entries)), bundled_natives, (rule,)).kept
+    assert before is not None
+    if is_sorted:
+        assert before.readers.numbers
+    after = text_checked(
+        SourceFile("d.yaml", "".join([*entries[1:], entries[0]])), bundled_natives, (rule,), kept=before
+    )
+    assert {item.message for item in after.result.diagnostics} == {"neg, sin, abs"}
 
 
 def test_nothing_is_left_of_earlier_texts(bundled_natives: NativeFunctions, rules: tuple[Rule, ...]) -> None:

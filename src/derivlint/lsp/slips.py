@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from derivlint.lsp.checker import CheckedDocument
 from derivlint.project.check import check_source
-from derivlint.project.errors import InputError
 from derivlint.source import Span
 
 #: A formula is looked for in so many entries.
@@ -18,7 +17,7 @@ AFTER_NAMES = ("x", "(")
 
 
 def make_slips(checked: CheckedDocument) -> None:
-    """Work out who looked up what, and check the text with slips in one of its entries, of which nothing is kept.
+    """Work out who looked up what, and check the text with slips in one of its entries; nothing of that is kept.
 
     Args:
         checked: the check of the text.
@@ -34,7 +33,8 @@ def make_slips(checked: CheckedDocument) -> None:
         slips = [(formula.value.start, text) for text in BEFORE_FORMULAS]
         slips += [(end, text) for text in AFTER_NAMES if end >= 0]
         for place, text in slips:
-            with suppress(InputError):
+            # what fails here fails again, and is reported, where someone types it
+            with suppress(Exception):
                 edited = source.replaced(Span(place, place), text)
                 natives, settings = project.loaded.natives, project.settings
                 check_source(edited, natives, settings, project.rules, kept=kept).model.discard()
