@@ -20,6 +20,7 @@ from derivlint.formula import Call, Member, Name, walk
 from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER as TENSORS
 from derivlint.functional.definitions import PRIMITIVES as TENSOR_PRIMITIVES
+from derivlint.functional.definitions import defined_helper
 from derivlint.graph.builder import Builder, Item, TensorOptions
 from derivlint.graph.built_in_helpers import BUILT_IN
 from derivlint.graph.errors import GraphError
@@ -58,8 +59,9 @@ pytestmark = pytest.mark.filterwarnings(r"ignore:index_reduce\(\) is in beta")
 #: Helpers whose arguments belong together in ways that are not made here: systems with a factorization, convolutions,
 #: normalizations with their statistics, sparse matrices. PyTorch's own samples run them in tests/emit_python.
 NOT_MADE = words("""
-    _convolution_jvp _cudnn_convolution_backward _grouped_mm_mat1_backward _grouped_mm_mat2_backward _trilinear_backward
-    batchnorm_double_backward convolution_jvp index_backward infinitely_differentiable_native_group_norm_backward
+    _cdist_backward_backward _convolution_jvp _cudnn_convolution_backward _grouped_mm_mat1_backward
+    _grouped_mm_mat2_backward _trilinear_backward batchnorm_double_backward convolution_jvp index_backward
+    infinitely_differentiable_native_group_norm_backward
     infinitely_differentiable_native_rms_norm_backward layer_norm_double_backward linalg_lu_solve_LU
     linalg_lu_solve_jvp linalg_solve_jvp linear_double_backward mm_mat1_sparse_backward
     native_group_norm_backward_dispatcher rms_norm_jvp rms_norm_rstd_jvp
@@ -372,6 +374,30 @@ def test_definitions_by_name_are_those_of_the_files() -> None:
     assert dict(definitions()) == {each.name: each for text in texts for each in read_definitions(text)}
     with pytest.raises(DefinitionError, match='"f" is defined twice'):
         Definitions(["part f(x)\n    = x\n", "part g, f(x)\n    = x\n"])
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")])
+def test_the_gradient_of_distances_is_differentiated(p: float) -> None:
+    """``_cdist_backward`` is a kernel: autograd follows what it computes, in which distances are an input."""
+    generator = torch.Generator().manual_seed(14)
+    x1, x2, grad_output, grad = (
+        torch.rand(shape, generator=generator, dtype=torch.float64)
+        for shape in ((2, 3, 4), (2, 5, 4), (2, 3, 5), (2, 3, 4))
+    )
+    inputs = [grad_output, x1, x2, torch.cdist(x1, x2, p=p)]
+    followed = [tensor.clone().requires_grad_() for tensor in inputs]
+    difference, distance = followed[1].unsqueeze(-2) - followed[2].unsqueeze(-3), followed[3].unsqueeze(-1)
+    if p in (0, 1):
+        slope = difference.sgn() * p
+    elif p == float("inf"):
+        slope = difference.sgn() * (difference.abs() == distance)
+    else:
+        slope = difference * difference.abs().pow(p - 2) * distance.pow(1 - p)
+    result = (followed[0].unsqueeze(-1) * slope).sum(-2)
+    torch.testing.assert_close(result, torch.ops.aten._cdist_backward(grad_output, x1, x2, p, inputs[3]))
+    expected = torch.autograd.grad(result, followed, grad, materialize_grads=True, allow_unused=True)
+    found = defined_helper("_cdist_backward_backward")(grad, *inputs[:3], p, inputs[3], [True] * 4)
+    torch.testing.assert_close(found, expected)
 
 
 def test_trees_that_are_shipped_are_those_that_are_parsed() -> None:
