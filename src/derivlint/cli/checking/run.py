@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 #: How many problems of native_functions.yaml are listed.
 MAX_PROBLEMS = 20
+#: For a longer text, two processes do what comes before the check.
+LONG = 50_000
 #: A pattern of operators' names with one of these is not a name.
 WILDCARDS = "*?["
 
@@ -204,7 +206,8 @@ class Run:
             self._others.update({file.path: file for file in place.sources})
             self._say(f"{source.path}: found in the cache")
             return judge(findings, source, settings, finding_filter)
-        loaded = self._load(operators, partial(_get_ready, source))
+        # of a short text little can be done while operators are read
+        loaded = self._load(operators, partial(_get_ready, source) if len(source.text) > LONG else None)
         self._sources[source.path] = source
         self._tell_problems(loaded)
         kept = None
