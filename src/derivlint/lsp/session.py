@@ -179,6 +179,9 @@ class Session:
                 return None
             file.kept = (project, found.kept or kept)
             file.newest = found.analysis.model
+            if found.kept is not None:
+                # many edits follow
+                _ = found.kept.readers
             if self._ready is not project:
                 self._ready = project
                 make_slips(found)

@@ -17,14 +17,12 @@ AFTER_NAMES = ("x", "(")
 
 
 def make_slips(checked: CheckedDocument) -> None:
-    """Work out who looked up what, and check the text with slips in one of its entries; nothing of that is kept.
+    """Check the text with slips in one of its entries; nothing of that is kept.
 
     Args:
         checked: the check of the text.
     """
     source, project, kept = checked.source, checked.project, checked.kept
-    if kept is not None:
-        _ = kept.readers
     for entry in checked.analysis.model.entries[:FIRST]:
         formula = next((formula for body in entry.bodies for formula in body.formulas if formula.is_expression), None)
         if kept is None or formula is None or entry.name is None:

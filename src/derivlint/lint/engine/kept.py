@@ -372,8 +372,10 @@ class _Recheck:
             model.entry_facts,
             frozenset(bisect_right(self.cut.bounds, each.span.start) - 1 for each in model.document.problems),
         )
-        if self.readers is None or is_worn:
+        if self.readers is None:
             return kept
+        if is_worn:
+            return kept.with_readers(kept.readers)
         # facts are noted in the order in which they were worked out
         for read, fact in islice(reversed(model.facts.items()), len(model.facts) - self.taken):
             self.readers.add_fact(read, fact.reads)
