@@ -173,7 +173,7 @@ except ChildProcessError:
 
 @pytest.mark.forks
 @pytest.mark.torch
-@pytest.mark.skipif(sys.platform != "linux", reason="one process does everything elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only, see _processors")
 @pytest.mark.parametrize(
     ("fate", "said"),
     [("alive", "True 0"), ("killed", "True 1"), ("cut off", "True 1"), ("refused", "True 1"), ("alone", "False 1")],

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from derivlint.lsp.checker import CheckedDocument
-from derivlint.project.check import check_source
+from derivlint.lsp.checker import CheckedDocument, check
 from derivlint.source import Span
 
 #: A formula is looked for in so many entries.
 FIRST = 50
 #: What is typed before a formula: an opening quote, and names that mean nothing.
 BEFORE_FORMULAS = ('"', "unknown(grad.unknown()) + at::unknown() + unknown + ")
-#: What is typed after the name of a schema: a letter, and a bracket.
+#: What is typed after the name of an operator: a letter, and a bracket.
 AFTER_NAMES = ("x", "(")
 
 
@@ -22,18 +21,17 @@ def make_slips(checked: CheckedDocument) -> None:
     Args:
         checked: the check of the text.
     """
-    source, project, kept = checked.source, checked.project, checked.kept
+    if checked.kept is None:
+        return
     for entry in checked.analysis.model.entries[:FIRST]:
-        formula = next((formula for body in entry.bodies for formula in body.formulas if formula.is_expression), None)
-        if kept is None or formula is None or entry.name is None:
+        formula = next((formula for formula in entry.formulas if formula.is_expression), None)
+        if formula is None:
             continue
-        end = source.text.find("(", entry.name.start, entry.name.end)
         slips = [(formula.value.start, text) for text in BEFORE_FORMULAS]
-        slips += [(end, text) for text in AFTER_NAMES if end >= 0]
+        slips += [(entry.name_span.end, text) for text in AFTER_NAMES]
         for place, text in slips:
             # what fails here fails again, and is reported, where someone types it
             with suppress(Exception):
-                edited = source.replaced(Span(place, place), text)
-                natives, settings = project.loaded.natives, project.settings
-                check_source(edited, natives, settings, project.rules, kept=kept).model.discard()
+                edited = checked.source.replaced(Span(place, place), text)
+                check(edited, checked.project, kept=checked.kept).analysis.model.discard()
         return

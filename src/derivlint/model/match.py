@@ -228,11 +228,9 @@ class Matcher:
         schema = function.schema
         if function.generated and schema.kind is SchemaKind.out:
             return None
-        if self._infos.values_in(BY_SCHEMA, str(schema)):
-            return Applicable(How.EXACT, str(schema))
-        view = self._view_with_infos(function)
-        if view is not None:
-            return Applicable(How.EXACT, view, function)
+        exact = self._exact(function)
+        if exact is not None:
+            return exact
         foreach = function.name.is_foreach
         if not foreach:
             by_signature = self._by_signature(function, How.SIGNATURE)
@@ -243,14 +241,16 @@ class Matcher:
             return other
         return self._reference(function) if foreach and self._infos.shares_foreach else None
 
-    def _view_with_infos(self, function: NativeFunction) -> str | None:
-        """The schema of the entry of a view whose ``_copy`` twin a function is; None where there is none."""
+    def _exact(self, function: NativeFunction) -> Applicable | None:
+        """What a function has by its own schema: an entry, or that of the view whose ``_copy`` twin it is."""
+        if self._infos.values_in(BY_SCHEMA, str(function.schema)):
+            return Applicable(How.EXACT, str(function.schema))
         group = self._infos.natives.view_group(function) if function.name.base.endswith(COPY) else None
         if group is None or group.view_copy is not function:
             return None
-        schema = str(group.view.schema)
-        values = self._infos.values_in(BY_SCHEMA, schema)
-        return schema if values and values[-1] else None
+        view = str(group.view.schema)
+        has_infos = self._infos.values_in(BY_SCHEMA, view)
+        return Applicable(How.EXACT, view, function) if has_infos and has_infos[-1] else None
 
     def _by_signature(self, function: NativeFunction, how: How) -> Applicable | None:
         """What a function has by its signature without defaults: of equal ones the last counts, twins being last."""
@@ -260,10 +260,9 @@ class Matcher:
             for each in reversed(self._infos.natives.with_base(function.name.base)):
                 schema = each.schema
                 if (schema.kind is SchemaKind.functional) is is_functional and schema.signature_key_no_defaults == key:
-                    is_written = self._infos.values_in(BY_SCHEMA, str(schema))
-                    view = self._view_with_infos(each) if not is_written else None
-                    if view is not None:
-                        return Applicable(how, view, each)
+                    exact = self._exact(each)
+                    if exact is not None and exact.twin is not None:
+                        return exact._replace(how=how)
         written = _with_infos(self._infos.values_in(BY_SIGNATURE, signature_key(is_functional, key)))
         return Applicable(how, written[-1]) if written else None
 
@@ -283,13 +282,15 @@ class Matcher:
                 if (schema.kind is SchemaKind.functional) is is_functional
             )
             found = {key: schemas for key in keys if (schemas := _with_infos(self._infos.values_in(BY_SIGNATURE, key)))}
-            if len(found) > 1:
+            if found:
                 # the one that comes first in the file
-                first = self._infos.entries_in
-                found = dict(sorted(found.items(), key=lambda item: first(BY_SIGNATURE, item[0])[0].index))
-            for schemas in found.values():
-                return Applicable(how, schemas[-1])
+                first = next(iter(found)) if len(found) == 1 else min(found, key=self._place)
+                return Applicable(how, found[first][-1])
         return None
+
+    def _place(self, signature: str) -> int:
+        """The position of the first entry with a signature."""
+        return self._infos.entries_in(BY_SIGNATURE, signature)[0].index
 
     def _find(self, function: NativeFunction, problems: list[MatchProblem]) -> tuple[InfoByKey, How | None]:
         found = self._applicable_once(function)

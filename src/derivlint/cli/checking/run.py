@@ -357,10 +357,9 @@ def _get_ready(source: SourceFile) -> None:
 
     load_rules()
     for entry in read_file(source):
-        for body in entry.bodies:
-            for formula in body.formulas:
-                if formula.text is not None:
-                    _ = formula.parsed.tree
+        for formula in entry.formulas:
+            if formula.text is not None:
+                _ = formula.parsed.tree
 
 
 def _say_nothing(_: str) -> None:

@@ -103,7 +103,11 @@ class Kept(Struct, frozen=True, dict=True):
         For a single edit that takes longer than to look through all entries.
         """
         entries = (found.reads if found is not None else () for found in self.entries)
-        return Readers.of(entries, ((read, fact.reads) for read, fact in self.facts.items()))
+        return Readers.of(entries, self._reads_of_facts)
+
+    @property
+    def _reads_of_facts(self) -> Iterator[tuple[Read, frozenset[Read]]]:
+        return ((read, fact.reads) for read, fact in self.facts.items())
 
     @property
     def known_readers(self) -> Readers | None:
@@ -117,15 +121,8 @@ class Kept(Struct, frozen=True, dict=True):
 
     def facts_that_rest_on(self, touched: set[Read]) -> set[Read]:
         """The facts of the file as a whole that looked up one of these, or a fact that did, and so on."""
-        readers = self.known_readers
-        if readers is not None:
-            return readers.facts_that_rest_on(touched) & self.facts.keys()
-        found: set[Read] = set()
-        new = touched
-        while new:
-            new = {read for read, fact in self.facts.items() if read not in found and not new.isdisjoint(fact.reads)}
-            found |= new
-        return found
+        readers = self.known_readers or Readers.of((), self._reads_of_facts)
+        return readers.facts_that_rest_on(touched) & self.facts.keys()
 
 
 class _Share(Struct, frozen=True):
@@ -278,8 +275,7 @@ class _Recheck:
             self.file = self._sound(self.checker.file())
         every = (self.file, *(self.found[index] for index in sorted(self.claimed)))
         raw = [Raw(found.claims) for found in every if found is not None]
-        kept = self._kept() if self.model.is_noted else None
-        return CheckedText(self.model, self.checker.settled([*raw, *self.crashed]), kept, len(unknown))
+        return CheckedText(self.model, self.checker.settled([*raw, *self.crashed]), self._kept(), len(unknown))
 
     def _unknown(self) -> list[int]:
         return [index for index, known in enumerate(self.found) if known is None]
@@ -287,7 +283,7 @@ class _Recheck:
     def _go_on(self) -> None:
         """Raise where no one waits any more."""
         if self.stop is not None and self.stop():
-            raise Stopped(self._kept() if self.model.is_noted else None)
+            raise Stopped(self._kept())
 
     def _check(self, index: int) -> Found | None:
         """What is found in an entry; where something is known of it, only the rules are asked that have to be."""
@@ -353,8 +349,11 @@ class _Recheck:
         for name, facts in share.entry_facts.items():
             model.entry_facts.setdefault(name, {}).update(facts)
 
-    def _kept(self) -> Kept:
+    def _kept(self) -> Kept | None:
+        """What was found; None where it was not noted what it rests on."""
         model = self.model
+        if not model.is_noted:
+            return None
         # places in headers do not move with the text
         elsewhere = self.file is not None and any(claim.diagnostic.elsewhere for claim in self.file.claims)
         # who was not asked again is asked about the whole entry next time
@@ -387,8 +386,11 @@ class _Recheck:
         for old, new, size in self.same:
             self.now[old : old + size] = range(new, new + size)
             self.found[new : new + size] = kept.entries[old : old + size]
-        readers = kept.known_readers.after(self.same, self.count) if kept.known_readers is not None else None
-        self.model.numbers, self.model.indexed = readers.numbers if readers is not None else (), {}
+        readers = kept.known_readers
+        if readers is not None:
+            readers = readers.after(self.same, self.count)
+            self.model.numbers = readers.numbers
+        self.model.indexed = {}
         touched = self._touched(kept)
         for old in kept.claimed:
             there = self.now[old]

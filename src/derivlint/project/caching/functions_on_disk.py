@@ -14,8 +14,6 @@ from derivlint.source import SourceFile, Span
 if TYPE_CHECKING:
     from derivlint.schema import NativeFunctions
 
-#: Shorter files are read at once.
-LONG = 100_000
 #: What ``schema.index`` makes of functions, where their schemas begin and end in the file, and the tags of tags.yaml.
 _FORM = {"profiles": [{"*": object}], "functions": [list], "places": [Row(int, int)], "tags": ([str], None)}
 
@@ -42,25 +40,30 @@ def read_functions(
     from derivlint.schema import read_native_functions
 
     read: NativeFunctions | None = None
-    is_shared = meanwhile is not None and sum(len(source.text) for source in sources) > LONG
+    found: dict[str, Any] | None = None
 
     def read_here() -> NativeFunctions:
         return read_native_functions(sources, tags=tags, namespaces=namespaces)
 
+    def table_elsewhere() -> dict[str, Any] | None:
+        data = meanwhile and found_elsewhere(lambda: msgpack.encode(_table_of(read_here())), meanwhile)
+        return msgpack.decode(data) if data else None
+
     def table() -> dict[str, Any] | None:
         nonlocal read
-        if meanwhile is not None and is_shared:
-            found = found_elsewhere(lambda: msgpack.encode(_table_of(read_here())), meanwhile)
-            if found is not None:
-                answer: dict[str, Any] | None = msgpack.decode(found)
-                return answer
-        read = read_here()
-        return _table_of(read)
+        found = table_elsewhere()
+        if found is None:
+            read = read_here()
+            found = _table_of(read)
+        return found
 
-    if len(sources) == 1 and (use_cache or is_shared):
-        texts = (sources[0].text, "-" if tags is None else f"+{tags.text}")
-        material = "\0".join(texts).encode("utf-8", "surrogatepass")
-        found = cached("functions", material, table, shape=(_FORM, None), use_cache=use_cache)
+    if len(sources) == 1:
+        if use_cache:
+            texts = (sources[0].text, "-" if tags is None else f"+{tags.text}")
+            material = "\0".join(texts).encode("utf-8", "surrogatepass")
+            found = cached("functions", material, table, shape=(_FORM, None))
+        else:
+            found = table_elsewhere()
         if read is None and found is not None:
             read = _from_table(found, sources[0])
     return read if read is not None else read_here()
