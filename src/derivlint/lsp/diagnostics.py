@@ -1,4 +1,8 @@
-"""Diagnostics as the protocol has them."""
+"""Diagnostics as the protocol has them.
+
+They are records of our own, which are written as they are: after each edit all diagnostics of the file are sent, and to
+convert as many objects of lsprotocol would take several times as long.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lsprotocol import types
+from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.formats.links import rule_url
@@ -19,9 +24,9 @@ SOURCE = "derivlint"
 CANNOT_CHECK = "cannot-check"
 
 _SEVERITIES = {
-    Severity.ERROR: types.DiagnosticSeverity.Error,
-    Severity.WARNING: types.DiagnosticSeverity.Warning,
-    Severity.INFO: types.DiagnosticSeverity.Information,
+    Severity.ERROR: types.DiagnosticSeverity.Error.value,
+    Severity.WARNING: types.DiagnosticSeverity.Warning.value,
+    Severity.INFO: types.DiagnosticSeverity.Information.value,
 }
 #: What these find could be deleted, and editors show it faded.
 _UNNECESSARY = frozenset(
@@ -37,6 +42,83 @@ _UNNECESSARY = frozenset(
 _DEPRECATED = frozenset({"deprecated-function"})
 
 
+class Position(Struct, frozen=True):
+    """A position of the protocol."""
+
+    line: int
+    character: int
+
+
+class Range(Struct, frozen=True):
+    """A range of the protocol."""
+
+    start: Position
+    end: Position
+
+
+class Location(Struct, frozen=True):
+    """A range of a file."""
+
+    uri: str
+    range: Range
+
+
+class RelatedInformation(Struct, frozen=True):
+    """What a diagnostic is related to."""
+
+    location: Location
+    message: str
+
+
+class CodeDescription(Struct, frozen=True):
+    """Where a code is explained."""
+
+    href: str
+
+
+class Data(Struct, frozen=True):
+    """What we want to know of a diagnostic when its actions are asked for."""
+
+    entry: str | None
+    fixable: bool
+    safe: bool
+
+
+class SentDiagnostic(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """A diagnostic of the protocol."""
+
+    range: Range
+    message: str
+    severity: int
+    code: str
+    source: str
+    code_description: CodeDescription | None = None
+    tags: list[int] | None = None
+    related_information: list[RelatedInformation] | None = None
+    data: Data | None = None
+
+
+class PublishedDiagnostics(Struct, frozen=True, omit_defaults=True):
+    """All diagnostics of a text, which are sent unasked."""
+
+    uri: str
+    diagnostics: list[SentDiagnostic]
+    version: int | None = None
+
+
+class FullReport(Struct, frozen=True, omit_defaults=True, rename="camel", tag_field="kind", tag="full"):
+    """All diagnostics of a text, as the answer to who asks for them."""
+
+    items: list[SentDiagnostic]
+    result_id: str | None = None
+
+
+class UnchangedReport(Struct, frozen=True, rename="camel", tag_field="kind", tag="unchanged"):
+    """The answer to who knows the diagnostics already."""
+
+    result_id: str
+
+
 class Renderer:
     """Turns diagnostics of a file into those of the protocol, with as much as the client understands."""
 
@@ -50,12 +132,13 @@ class Renderer:
         self._description = any(item.code_description_support for item in known)
         self._data = any(item.data_support for item in known)
         tags = {tag for item in known if item.tag_support is not None for tag in item.tag_support.value_set}
-        self._tags = frozenset(tags)
+        self._unnecessary = _UNNECESSARY if types.DiagnosticTag.Unnecessary in tags else frozenset[str]()
+        self._deprecated = _DEPRECATED if types.DiagnosticTag.Deprecated in tags else frozenset[str]()
         self._encoding = encoding
 
     def render(
         self, diagnostics: Iterable[Diagnostic], uri: str, source: SourceFile, others: Mapping[str, SourceFile]
-    ) -> list[types.Diagnostic]:
+    ) -> list[SentDiagnostic]:
         """The diagnostics of a file.
 
         Args:
@@ -70,33 +153,37 @@ class Renderer:
 
     def _one(
         self, item: Diagnostic, uri: str, positions: Positions, others: Mapping[str, SourceFile]
-    ) -> types.Diagnostic:
+    ) -> SentDiagnostic:
         related = [self._place(part, uri, positions, others) for part in item.related] if self._related else []
-        tags = self._tags & {
-            *([types.DiagnosticTag.Unnecessary] if item.rule in _UNNECESSARY else []),
-            *([types.DiagnosticTag.Deprecated] if item.rule in _DEPRECATED else []),
-        }
-        return types.Diagnostic(
-            range=positions.range(item.span),
+        tags = [
+            *([types.DiagnosticTag.Unnecessary.value] if item.rule in self._unnecessary else []),
+            *([types.DiagnosticTag.Deprecated.value] if item.rule in self._deprecated else []),
+        ]
+        return SentDiagnostic(
+            range=_range(positions, item.span),
             message=item.message if item.help is None else f"{item.message}\n{item.help}",
             severity=_SEVERITIES[item.severity],
             code=item.rule,
-            code_description=types.CodeDescription(rule_url(item.rule)) if self._description else None,
+            code_description=CodeDescription(rule_url(item.rule)) if self._description else None,
             source=SOURCE,
-            tags=sorted(tags) or None,
+            tags=tags or None,
             related_information=[place for place in related if place is not None] or None,
             data=_data(item) if self._data else None,
         )
 
     def _place(
         self, part: Related, uri: str, positions: Positions, others: Mapping[str, SourceFile]
-    ) -> types.DiagnosticRelatedInformation | None:
+    ) -> RelatedInformation | None:
         if part.path is not None and part.path != positions.source.path:
             other = others.get(part.path)
             if other is None:
                 return None
             uri, positions = uri_of(part.path), Positions(other, self._encoding)
-        return types.DiagnosticRelatedInformation(types.Location(uri, positions.range(part.span)), part.message)
+        return RelatedInformation(Location(uri, _range(positions, part.span)), part.message)
+
+
+def _range(positions: Positions, span: Span) -> Range:
+    return Range(Position(*positions.line_and_character(span.start)), Position(*positions.line_and_character(span.end)))
 
 
 def _pointing(item: Diagnostic, others: Mapping[str, SourceFile]) -> Diagnostic:
@@ -107,16 +194,16 @@ def _pointing(item: Diagnostic, others: Mapping[str, SourceFile]) -> Diagnostic:
     return replace(item, span=Span(0, 0), message=message, related=(place, *item.related))
 
 
-def _data(item: Diagnostic) -> dict[str, Any]:
-    return {"entry": item.entry, "fixable": item.fix is not None, "safe": item.fix is not None and item.fix.safe}
+def _data(item: Diagnostic) -> Data:
+    return Data(item.entry, item.fix is not None, item.fix is not None and item.fix.safe)
 
 
-def cannot_check(message: str) -> types.Diagnostic:
+def cannot_check(message: str) -> SentDiagnostic:
     """What keeps a file from being checked, at its first line."""
-    return types.Diagnostic(
-        range=types.Range(types.Position(0, 0), types.Position(0, 0)),
+    return SentDiagnostic(
+        range=Range(Position(0, 0), Position(0, 0)),
         message=message,
-        severity=types.DiagnosticSeverity.Error,
+        severity=_SEVERITIES[Severity.ERROR],
         code=CANNOT_CHECK,
         source=SOURCE,
     )

@@ -16,7 +16,15 @@ from pygls.lsp.server import LanguageServer
 from derivlint import __version__
 from derivlint.lsp.checker import CheckedDocument
 from derivlint.lsp.code_actions import FIX_ALL, KINDS, Action, actions, fixed
-from derivlint.lsp.diagnostics import SOURCE, Renderer, cannot_check
+from derivlint.lsp.diagnostics import (
+    SOURCE,
+    FullReport,
+    PublishedDiagnostics,
+    Renderer,
+    SentDiagnostic,
+    UnchangedReport,
+    cannot_check,
+)
 from derivlint.lsp.edge import Edge
 from derivlint.lsp.requests import (
     GENERATED_CODE,
@@ -88,7 +96,7 @@ class DerivlintServer(LanguageServer):
         self.session = Session(Projects(tuple(config)), self.tell, self.log)
         self._renderer = Renderer(client.capabilities, client.encoding)
 
-    def render(self, file: OpenFile, outcome: Outcome) -> list[types.Diagnostic]:
+    def render(self, file: OpenFile, outcome: Outcome) -> list[SentDiagnostic]:
         """The diagnostics of a file, of its present text."""
         if not isinstance(outcome, CheckedDocument):
             return [cannot_check(outcome)]
@@ -106,12 +114,11 @@ class DerivlintServer(LanguageServer):
         if file.is_open:
             self.publish(file, self.render(file, outcome))
 
-    def publish(self, file: OpenFile, diagnostics: list[types.Diagnostic]) -> None:
+    def publish(self, file: OpenFile, diagnostics: list[SentDiagnostic]) -> None:
         """Send the diagnostics of a file's present text."""
         version = file.document.version if self.client.versions else None
-        self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(file.document.uri, diagnostics, version=version)
-        )
+        published = PublishedDiagnostics(file.document.uri, diagnostics, version)
+        self.protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, published)
 
     def end_with(self, process: int | None) -> None:
         """End when a process ends that says that it started this one."""
@@ -268,17 +275,17 @@ def create_server() -> DerivlintServer:
     def shutdown(params: None = None) -> None:
         server.session.shutdown()
 
-    async def diagnostic(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+    async def diagnostic(params: types.DocumentDiagnosticParams) -> FullReport | UnchangedReport:
         file = server.file(params.text_document.uri)
         if file is None:
-            return types.RelatedFullDocumentDiagnosticReport(items=[])
+            return FullReport([])
         outcome = await server.session.outcome(file)
         if isinstance(outcome, CheckedDocument):
             server.watch(outcome.project.files)
             if outcome.result_id == params.previous_result_id:
-                return types.RelatedUnchangedDocumentDiagnosticReport(result_id=outcome.result_id)
+                return UnchangedReport(outcome.result_id)
         result_id = outcome.result_id if isinstance(outcome, CheckedDocument) else None
-        return types.RelatedFullDocumentDiagnosticReport(items=server.render(file, outcome), result_id=result_id)
+        return FullReport(server.render(file, outcome), result_id)
 
     async def code_actions(params: types.CodeActionParams) -> list[types.CodeAction] | None:
         only = [str(getattr(kind, "value", kind)) for kind in params.context.only] if params.context.only else None

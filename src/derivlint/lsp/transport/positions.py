@@ -74,13 +74,15 @@ class Positions:
 
     def position(self, offset: int) -> types.Position:
         """The position of an offset."""
+        return types.Position(*self.line_and_character(offset))
+
+    def line_and_character(self, offset: int) -> tuple[int, int]:
+        """The two numbers of a position."""
         text, starts = self.source.text, self.source.line_starts
         offset = min(offset, len(text))
         line = bisect_right(starts, offset) - 1
         start = starts[line]
-        return types.Position(
-            line, offset - start if self._counts_characters else units(text[start:offset], self.encoding)
-        )
+        return line, offset - start if self._counts_characters else units(text[start:offset], self.encoding)
 
     def range(self, span: Span) -> types.Range:
         """The range of a span."""
