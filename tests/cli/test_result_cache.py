@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from derivlint.formats.registry import FORMATS
-from derivlint.lint.engine.kept import Found
+from derivlint.lint.engine.found import Found
 from derivlint.lint.engine.run import Asked
 from derivlint.model.index import FORMULAS
 from derivlint.model.model import RecordedFact
@@ -196,7 +196,7 @@ def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, he
         {"cut": Cut("", (0, len(TEXT)))},
         {"flawed": frozenset({-7, 77})},
         {"indexed": {"derivlint.model.index:BY_BASE": []}},
-        {"entry_facts": {"derivlint.lint.engine.reading:_read_of": {77: RecordedFact(1, frozenset())}}},
+        {"entry_facts": {"derivlint.lint.engine.reading:_read_of": [RecordedFact(1, frozenset())]}},
         {"indexed": {"os:system": [()]}},
         {"facts": {Read("os:system", "true"): RecordedFact(1, frozenset())}},
         {"claimed": ()},

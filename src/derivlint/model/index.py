@@ -7,7 +7,7 @@ the values is not concerned by other changes of those entries.
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -65,6 +65,18 @@ def load_module_of(name: str) -> None:
             import_module(module)
 
 
+#: Entries that are read together have numbers so far apart, that there is room for others between them.
+SPACING = 1 << 48
+
+
+def first_numbers(count: int) -> range:
+    """The numbers of entries of a text that follows no other one.
+
+    Numbers grow in file order, and an entry keeps its own as long as its text stays the same.
+    """
+    return range(0, count * SPACING, SPACING)
+
+
 class Rows(list[Row]):
     """What an index has of each entry, in file order; it does not change.
 
@@ -85,14 +97,7 @@ class Rows(list[Row]):
                 found.setdefault(key, []).append((number, value))
         return found
 
-    def replaced(
-        self,
-        rows: list[Row],
-        gone: Iterable[int],
-        new: Iterable[int],
-        numbers: Sequence[int],
-        place: Callable[[int], int],
-    ) -> Rows:
+    def replaced(self, rows: list[Row], gone: Iterable[int], new: Iterable[int], numbers: Sequence[int]) -> Rows:
         """The rows of a later text; what is known under keys stays known.
 
         Args:
@@ -100,26 +105,35 @@ class Rows(list[Row]):
             gone: the positions of entries of this text that the later one does not have.
             new: the positions of entries of the later text that this one does not have.
             numbers: those of the entries of the later text.
-            place: the position there of an entry with a number.
         """
         found = Rows(rows, numbers)
         if "by_key" not in self.__dict__:
             return found
-        by_key = self.by_key.copy()
-        left = {self.numbers[at] for at in gone}
-        for key in {key for at in gone for key, _ in self[at]}:
-            by_key[key] = [item for item in by_key[key] if item[0] not in left]
-        added: dict[str, list[tuple[int, Any]]] = {}
+        by_key = found.__dict__["by_key"] = self.by_key.copy()
+        copied: set[str] = set()
+
+        def items_under(key: str) -> list[tuple[int, Any]]:
+            if key not in copied:
+                copied.add(key)
+                by_key[key] = by_key.get(key, []).copy()
+            return by_key[key]
+
+        for at in gone:
+            number = self.numbers[at]
+            for key, _ in self[at]:
+                items = items_under(key)
+                start = bisect_left(items, number, key=number_of)
+                del items[start : bisect_right(items, number, start, key=number_of)]
         for at in new:
             for key, value in rows[at]:
-                added.setdefault(key, []).append((at, value))
-        for key, more in added.items():
-            items = by_key[key] = by_key.get(key, []).copy()
-            # what an index has of one entry keeps its order
-            for at, value in reversed(more):
-                items.insert(bisect_left(items, at, key=lambda item: place(item[0])), (numbers[at], value))
-        found.__dict__["by_key"] = by_key
+                items = items_under(key)
+                items.insert(bisect_right(items, numbers[at], key=number_of), (numbers[at], value))
         return found
+
+
+def number_of(item: tuple[int, Any]) -> int:
+    """The number of an entry that an index has under a key."""
+    return item[0]
 
 
 def _by_base(entry: Entry) -> Iterator[tuple[str, Nothing]]:

@@ -27,6 +27,8 @@ from derivlint.model.index import (
     Plain,
     Row,
     Rows,
+    first_numbers,
+    number_of,
 )
 from derivlint.model.info import build_info
 from derivlint.model.layout import PLAIN, Layout
@@ -156,17 +158,20 @@ class Model(Answers):
         self.matcher = Matcher(self)
         #: by entry, what each index that was asked has of it
         self.indexed: dict[str, list[Row]] = {}
-        #: what indexes call entries, in file order; positions, or what earlier texts called them
+        #: what indexes call entries: new numbers, or those of an earlier text
         self.numbers: Seq[int] = ()
-        self._places: dict[int, int] | None = None
         self._entries_in: dict[tuple[str, str], tuple[Entry, ...]] = {}
         #: the facts of the file that were asked for
         self.facts: dict[Read, RecordedFact] = {}
         #: the facts of entries that were asked for, by name and index
-        self.entry_facts: dict[str, dict[int, RecordedFact]] = {}
+        self.entry_facts: dict[str, list[RecordedFact | None]] = {}
+        #: which of all these were worked out for this text
+        self.new_facts: list[Read] = []
+        self.new_entry_facts: list[tuple[int, frozenset[Read]]] = []
         self.all_entries: Seq[Entry] = ()
         self.entries: Seq[Entry] = ()
         self._read()
+        self.numbers = first_numbers(len(self.all_entries))
 
     def _read(self) -> None:
         """Read the entries; those of other versions have positions after those of this one."""
@@ -222,16 +227,12 @@ class Model(Answers):
         if not isinstance(rows, Rows):
             if rows is None:
                 rows = [cast("Row", tuple(index.find(entry))) for entry in self.entries]
-            rows = self.indexed[index.name] = Rows(rows, self.numbers or range(len(rows)))
+            rows = self.indexed[index.name] = Rows(rows, self.numbers[: len(rows)])
         return rows.by_key
 
     def place(self, number: int) -> int:
         """The position of the entry with a number."""
-        if not self.numbers:
-            return number
-        if self._places is None:
-            self._places = dict(zip(self.numbers, range(len(self.numbers)), strict=True))
-        return self._places[number]
+        return bisect_left(self.numbers, number)
 
     def fact(self, find: Callable[[Model, str], V], key: str = "") -> V:
         """A fact of the file as a whole: plain data, which seldom changes when the file does.
@@ -246,15 +247,19 @@ class Model(Answers):
         if known is None:
             value, reads = self.recorded(find, self, key)
             known = self.facts[read] = RecordedFact(cast("Plain", value), reads)
+            self.new_facts.append(read)
         return cast("V", known.value)
 
     def entry_fact(self, find: Callable[[Model, Entry], V], entry: Entry) -> V:
         """A fact of one entry: plain data, which holds in later texts, too, as long as nothing that it read changes."""
-        known = self.entry_facts.setdefault(name_of(find), {})
-        found = known.get(entry.index)
+        known = self.entry_facts.get(name_of(find))
+        if known is None:
+            known = self.entry_facts[name_of(find)] = [None] * len(self.entries)
+        found = known[entry.index]
         if found is None:
             value, reads = self.recorded(find, self, entry)
             found = known[entry.index] = RecordedFact(cast("Plain", value), reads)
+            self.new_entry_facts.append((entry.index, reads))
         if found.reads:
             self.use(found.reads)
         return cast("V", found.value)
@@ -306,9 +311,8 @@ class Model(Answers):
                 return f"{info.prefix}{name}{info.func.name.overload}"
             return f"{name}_copy" if name is not None else None
         self.note(Read(BY_NODE.name, info.prefix))
-        numbers = (number for number, _ in self._rows(BY_NODE).get(info.prefix, ()))
-        before = sum(self.place(number) < (info.source.index or 0) for number in numbers)
-        return f"{info.prefix}{before}"
+        own = self.numbers[info.source.index or 0]
+        return f"{info.prefix}{bisect_left(self._rows(BY_NODE).get(info.prefix, []), own, key=number_of)}"
 
     @property
     def used_dispatch_keys(self) -> list[str]:

@@ -133,6 +133,10 @@ class Cut(Struct, frozen=True):
     text: str
     bounds: tuple[int, ...]
 
+    def piece(self, index: int) -> Span:
+        """Where a piece is."""
+        return Span(self.bounds[index], self.bounds[index + 1])
+
     def same_as(self, after: Cut) -> Iterator[tuple[int, int, int]]:
         """The runs of pieces that are in another text as well: their places in both, and their number, in order."""
         changed = _difference(self.text, after.text)

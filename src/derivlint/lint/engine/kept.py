@@ -10,13 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, islice
 
 from msgspec import Struct, msgpack
-from msgspec.structs import replace
 
 from derivlint.analysis.analyses import prepare, work_out
 from derivlint.lint.diagnostic import Diagnostic
+from derivlint.lint.engine.found import Found, Move
 from derivlint.lint.engine.precedence import Claim
 from derivlint.lint.engine.processes import processes_for, shared_out
 from derivlint.lint.engine.readers import Readers
@@ -48,31 +47,6 @@ class Stopped(BaseException):
         self.kept = kept
 
 
-class Found(Struct, frozen=True):
-    """What was found in one entry, or in the file as a whole, where no check crashed.
-
-    Attributes:
-        claims: what rules say, at its places in the text, before findings yield to others.
-        asked: what was looked up meanwhile.
-    """
-
-    claims: tuple[Claim, ...]
-    asked: tuple[Asked, ...]
-
-    @property
-    def reads(self) -> Iterator[Read]:
-        """All that was looked up; some of it more than once."""
-        return chain.from_iterable(each.reads for each in self.asked)
-
-    def to_ask(self, touched: set[Read]) -> frozenset[int]:
-        """The positions of the rules that looked up something of this."""
-        found: frozenset[int] = frozenset()
-        for each in self.asked:
-            if not touched.isdisjoint(each.reads):
-                found |= each.rules
-        return found
-
-
 class Kept(Struct, frozen=True, dict=True):
     """What was found in a text: plain data, which can be kept on disk.
 
@@ -83,7 +57,7 @@ class Kept(Struct, frozen=True, dict=True):
         file: what was found in the file as a whole; None where it was not checked.
         indexed: what each index has of each entry, by the name of the index.
         facts: the facts of the file as a whole that were asked for.
-        entry_facts: the facts of entries that were asked for, by the name of the fact and the position of the entry.
+        entry_facts: the facts of each entry that were asked for, by the name of the fact.
         flawed: the pieces in which the YAML has problems; -1 stands for what comes before the first.
     """
 
@@ -93,7 +67,7 @@ class Kept(Struct, frozen=True, dict=True):
     file: Found | None
     indexed: dict[str, list[Row]]
     facts: dict[Read, RecordedFact]
-    entry_facts: dict[str, dict[int, RecordedFact]]
+    entry_facts: dict[str, list[RecordedFact | None]]
     flawed: frozenset[int]
 
     @cached_property
@@ -103,10 +77,16 @@ class Kept(Struct, frozen=True, dict=True):
         For a single edit that takes longer than to look through all entries.
         """
         entries = (found.reads if found is not None else () for found in self.entries)
-        return Readers.of(entries, self._reads_of_facts)
+        readers = Readers.of(entries, self.reads_of_facts)
+        for facts in self.entry_facts.values():
+            for index, fact in enumerate(facts):
+                if fact is not None:
+                    readers.add_entry(index, fact.reads)
+        return readers
 
     @property
-    def _reads_of_facts(self) -> Iterator[tuple[Read, frozenset[Read]]]:
+    def reads_of_facts(self) -> Iterator[tuple[Read, frozenset[Read]]]:
+        """What each fact of the file as a whole looked up."""
         return ((read, fact.reads) for read, fact in self.facts.items())
 
     @property
@@ -118,11 +98,6 @@ class Kept(Struct, frozen=True, dict=True):
         """The same, where it is known who looked up what."""
         self.__dict__["readers"] = readers
         return self
-
-    def facts_that_rest_on(self, touched: set[Read]) -> set[Read]:
-        """The facts of the file as a whole that looked up one of these, or a fact that did, and so on."""
-        readers = self.known_readers or Readers.of((), self._reads_of_facts)
-        return readers.facts_that_rest_on(touched) & self.facts.keys()
 
 
 class _Share(Struct, frozen=True):
@@ -138,7 +113,7 @@ class _Share(Struct, frozen=True):
     found: dict[int, Found]
     indexed: dict[str, list[Row]]
     facts: dict[Read, RecordedFact]
-    entry_facts: dict[str, dict[int, RecordedFact]]
+    entry_facts: dict[str, list[RecordedFact | None]]
 
 
 class CheckedText(Struct, frozen=True):
@@ -248,13 +223,13 @@ class _Recheck:
         #: for each entry of the earlier text its position; None where it is gone
         self.now: list[int | None] = []
         self.found: list[Found | None] = [None] * self.count
+        #: the positions of those of which nothing is known
+        self.unknown: set[int] = set(range(self.count))
         #: the positions of entries in which something was found
         self.claimed: set[int] = set()
         #: entries that only some rules have to be asked about again, with the positions of these
         self.again: dict[int, frozenset[int]] = {}
         self.readers: Readers | None = None
-        #: how many facts were taken over; those after them are new
-        self.taken = 0
         self.file: Found | None = None
         self.crashed: list[Raw] = []
 
@@ -262,7 +237,7 @@ class _Recheck:
         """Check what has to be checked."""
         if self.kept is not None:
             self._take_over(self.kept)
-        unknown = sorted({*self._unknown(), *self.again})
+        unknown = sorted({*self.unknown, *self.again})
         # who may stop a check wants what was found until then, entry by entry
         if self.stop is None and len(unknown) >= MANY:
             self._check_many(unknown)
@@ -272,13 +247,35 @@ class _Recheck:
                 self._add(index, self._check(index))
         if self.file is None:
             self._go_on()
-            self.file = self._sound(self.checker.file())
-        every = (self.file, *(self.found[index] for index in sorted(self.claimed)))
-        raw = [Raw(found.claims) for found in every if found is not None]
-        return CheckedText(self.model, self.checker.settled([*raw, *self.crashed]), self._kept(), len(unknown))
+            raw = self._sound(self.checker.file())
+            self.file = Found(raw.claims, raw.asked) if raw is not None else None
+        return CheckedText(self.model, self._settled(), self._kept(), len(unknown))
 
-    def _unknown(self) -> list[int]:
-        return [index for index, known in enumerate(self.found) if known is None]
+    def _settled(self) -> Result:
+        """What is left of all that was found; of most entries that does not change with what is found in others."""
+        rest = [*self.crashed] if self.file is None else [Raw(self.file.claims), *self.crashed]
+        found = [(index, each) for index in sorted(self.claimed) if (each := self.found[index]) is not None]
+        #: the names of entries of which more than one part says something
+        shared = {claim.diagnostic.entry for raw in rest for claim in raw.claims}
+        known: set[str | None] = set()
+        for _, each in found:
+            name = each.claims[0].diagnostic.entry
+            if each.own(self.checker.own) is None:
+                shared.update(claim.diagnostic.entry for claim in each.claims)
+            elif name in known:
+                shared.add(name)
+            else:
+                known.add(name)
+        beside: list[Claim] = []
+        left: list[Diagnostic] = []
+        for index, each in found:
+            own, start = each.own(self.checker.own), self.cut.bounds[index]
+            if own is None or each.claims[0].diagnostic.entry in shared:
+                rest.append(Raw(each.claims_at(start)))
+            else:
+                beside += each.claims
+                left += each.placed(own, start)
+        return self.checker.settled(rest, beside, left)
 
     def _go_on(self) -> None:
         """Raise where no one waits any more."""
@@ -289,31 +286,40 @@ class _Recheck:
         """What is found in an entry; where something is known of it, only the rules are asked that have to be."""
         entry, known, only = self.model.entries[index], self.found[index], self.again.pop(index, None)
         if known is None or only is None:
-            return self._sound(self.checker.entry(entry))
+            return self._found(index, self.checker.entry(entry))
         raw = self.checker.narrowed(only).entry(entry)
         if raw.crashed:
-            return self._sound(self.checker.entry(entry))
+            return self._found(index, self.checker.entry(entry))
         names = self.checker.names_of(only)
         kept = (Asked(each.rules - only, each.reads) for each in known.asked if not each.rules <= only)
-        claims = (claim for claim in known.claims if claim.diagnostic.rule not in names)
-        return Found((*claims, *raw.claims), (*kept, *raw.asked))
+        before = known.claims_at(self.cut.bounds[index])
+        claims = (claim for claim in before if claim.diagnostic.rule not in names)
+        return Found.of((*claims, *raw.claims), (*kept, *raw.asked), self.cut.piece(index))
 
-    def _sound(self, raw: Raw) -> Found | None:
+    def _found(self, index: int, raw: Raw) -> Found | None:
+        """What was found in an entry, if no check crashed."""
+        sound = self._sound(raw)
+        return Found.of(sound.claims, sound.asked, self.cut.piece(index)) if sound is not None else None
+
+    def _sound(self, raw: Raw) -> Raw | None:
         """What was found, if no check crashed."""
         if raw.crashed:
             self.crashed.append(raw)
             return None
-        return Found(raw.claims, raw.asked)
+        return raw
 
     def _add(self, index: int, found: Found | None) -> None:
         """Take what was found in an entry."""
         self.found[index] = found
         self.claimed.discard(index)
-        if found is not None:
-            if found.claims:
-                self.claimed.add(index)
-            if self.readers is not None:
-                self.readers.add_entry(index, found.reads)
+        if found is None:
+            self.unknown.add(index)
+            return
+        self.unknown.discard(index)
+        if found.claims:
+            self.claimed.add(index)
+        if self.readers is not None:
+            self.readers.add_entry(index, found.reads)
 
     def _check_many(self, indexes: Sequence[int]) -> None:
         """Check entries, several at a time where there are processors; those on which a check crashes are left."""
@@ -337,7 +343,7 @@ class _Recheck:
             work_out(model, entries)
             for index, raw in zip(part, self.checker.entries(entries), strict=True):
                 if not raw.crashed:
-                    found[index] = Found(raw.claims, raw.asked)
+                    found[index] = Found.of(raw.claims, raw.asked, self.cut.piece(index))
         return _Share(found, model.indexed, model.facts, model.entry_facts)
 
     def _take_share(self, share: _Share) -> None:
@@ -346,8 +352,13 @@ class _Recheck:
             self._add(index, found)
         model.indexed.update(share.indexed)
         model.facts.update(share.facts)
+        model.new_facts += share.facts
         for name, facts in share.entry_facts.items():
-            model.entry_facts.setdefault(name, {}).update(facts)
+            own = model.entry_facts.setdefault(name, facts)
+            for index, fact in enumerate(facts):
+                if fact is not None:
+                    own[index] = fact
+                    model.new_entry_facts.append((index, fact.reads))
 
     def _kept(self) -> Kept | None:
         """What was found; None where it was not noted what it rests on."""
@@ -359,26 +370,24 @@ class _Recheck:
         # who was not asked again is asked about the whole entry next time
         for index in self.again:
             self._add(index, None)
-        is_worn = self.readers is not None and self.readers.is_worn
+        readers = self.readers
         kept = Kept(
             self.cut,
             tuple(self.found),
             tuple(sorted(self.claimed)),
             None if elsewhere else self.file,
-            # with new numbers, indexes are made anew
-            {name: list(rows) for name, rows in model.indexed.items()} if is_worn else model.indexed,
+            model.indexed,
             model.facts,
             model.entry_facts,
             frozenset(bisect_right(self.cut.bounds, each.span.start) - 1 for each in model.document.problems),
         )
-        if self.readers is None:
+        if readers is None:
             return kept
-        if is_worn:
-            return kept.with_readers(kept.readers)
-        # facts are noted in the order in which they were worked out
-        for read, fact in islice(reversed(model.facts.items()), len(model.facts) - self.taken):
-            self.readers.add_fact(read, fact.reads)
-        return kept.with_readers(self.readers)
+        for read in model.new_facts:
+            readers.add_fact(read, model.facts[read].reads)
+        for index, reads in model.new_entry_facts:
+            readers.add_entry(index, reads)
+        return kept.with_readers(readers)
 
     def _take_over(self, kept: Kept) -> None:
         self.same = tuple(kept.cut.same_as(self.cut))
@@ -386,17 +395,20 @@ class _Recheck:
         for old, new, size in self.same:
             self.now[old : old + size] = range(new, new + size)
             self.found[new : new + size] = kept.entries[old : old + size]
-        readers = kept.known_readers
+        self.unknown = {index for index, known in enumerate(self.found) if known is None}
+        readers = kept.known_readers.after(self.same, self.count) if kept.known_readers is not None else None
         if readers is not None:
-            readers = readers.after(self.same, self.count)
             self.model.numbers = readers.numbers
-        self.model.indexed = {}
-        touched = self._touched(kept)
+        touched = self._touched(kept, readers)
         for old in kept.claimed:
             there = self.now[old]
             found = self.found[there] if there is not None else None
-            if there is not None and found is not None:
-                self._add(there, self._moved(kept, found))
+            if there is None or found is None:
+                continue
+            if found.is_inside:
+                self.claimed.add(there)
+            else:
+                self._add(there, found.moved(self._move(kept), self.cut.bounds[there]))
         self.readers = readers
         concerned = range(self.count) if readers is None else readers.entries_that_read(touched)
         for index in concerned:
@@ -406,21 +418,24 @@ class _Recheck:
                 self.again[index] = only
             elif only:
                 self._add(index, None)
-        for name, facts in kept.entry_facts.items():
-            self.model.entry_facts[name] = {
-                there: fact
-                for at, fact in facts.items()
-                if (there := self.now[at]) is not None and touched.isdisjoint(fact.reads)
-            }
+        for name, before in kept.entry_facts.items():
+            facts = self.model.entry_facts[name] = [None] * self.count
+            for old, new, size in self.same:
+                facts[new : new + size] = before[old : old + size]
+            for index in concerned:
+                fact = facts[index]
+                if fact is not None and not touched.isdisjoint(fact.reads):
+                    facts[index] = None
         sound = not kept.flawed and not self.model.document.problems
         if sound and kept.file is not None and not kept.file.to_ask(touched):
-            self.file = self._moved(kept, kept.file)
+            self.file = kept.file.moved(self._move(kept), 0)
 
-    def _touched(self, kept: Kept) -> set[Read]:
+    def _touched(self, kept: Kept, readers: Readers | None) -> set[Read]:
         """What would be answered otherwise than in the earlier text."""
         touched: set[Read] = set()
         gone = [old for old, there in enumerate(self.now) if there is None]
         new = _others(self.same, self.count)
+        self.model.indexed = {}
         for name, rows in kept.indexed.items():
             index = index_named(name)
             if index is None:
@@ -434,88 +449,69 @@ class _Recheck:
                 every[there : there + size] = rows[old : old + size]
             for at, row in own.items():
                 every[at] = row
-            if isinstance(rows, Rows) and self.model.numbers:
-                every = rows.replaced(every, gone, new, self.model.numbers, self.model.place)
+            if isinstance(rows, Rows) and readers is not None:
+                every = rows.replaced(every, gone, new, readers.numbers)
             self.model.indexed[name] = every
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))
                 if before.get(key) != after.get(key):
                     touched.add(Read(name, key))
-        self._take_over_facts(kept, touched)
+        _Settling(self.model, kept, touched).run()
         return touched
 
-    def _take_over_facts(self, kept: Kept, touched: set[Read]) -> None:
-        """Take over the facts that still hold, and add to what is touched those that have changed."""
-        facts = self.model.facts = kept.facts.copy()
-        uncertain = {read: facts.pop(read) for read in kept.facts_that_rest_on(touched)}
-        self.taken = len(facts)
-        for read in tuple(uncertain):
-            self._settle(read, uncertain, touched)
+    def _move(self, kept: Kept) -> Move:
+        """Where characters of the earlier text are in this one; None where they are gone."""
+        bounds = kept.cut.bounds
 
-    def _settle(self, read: Read, uncertain: dict[Read, RecordedFact], touched: set[Read]) -> None:
+        def move(span: Span) -> Span | None:
+            old = min(max(bisect_right(bounds, span.start) - 1, 0), len(self.now) - 1)
+            new = self.now[old] if self.now else None
+            if new is None or span.end > bounds[old + 1]:
+                return None
+            return span.shift(self.cut.bounds[new] - bounds[old])
+
+        return move
+
+
+class _Settling:
+    """Takes over the facts that still hold, and adds to what is touched those that have changed."""
+
+    def __init__(self, model: Model, kept: Kept, touched: set[Read]) -> None:
+        self._model = model
+        self._touched = touched
+        self._readers = kept.known_readers or Readers.of((), kept.reads_of_facts)
+        facts = model.facts = kept.facts.copy()
+        #: what may have changed: it is not asked before it is settled
+        uncertain = self._readers.facts_that_rest_on(touched) & facts.keys()
+        self._uncertain = {read: facts.pop(read) for read in uncertain}
+        self._waiting = [*touched]
+
+    def run(self) -> None:
+        """Settle what rests on something that is touched; most facts stay the same, and with them those on them."""
+        while self._waiting:
+            for fact in self._readers.facts_that_read(self._waiting.pop()):
+                self._settle(fact)
+        self._model.facts.update(self._uncertain)
+
+    def _settle(self, read: Read) -> None:
         """Find out whether a fact has changed, after those that it rests on."""
-        before = uncertain.pop(read, None)
+        before = self._uncertain.pop(read, None)
         if before is None:
             return
-        for each in before.reads & uncertain.keys():
-            self._settle(each, uncertain, touched)
-        facts = self.model.facts
-        if read not in facts:
-            if touched.isdisjoint(before.reads):
-                facts[read] = before
+        for each in before.reads & self._uncertain.keys():
+            self._settle(each)
+        model = self._model
+        if read not in model.facts:
+            if self._touched.isdisjoint(before.reads):
+                model.facts[read] = before
                 return
             load_module_of(read.source)
             find = FACTS.get(read.source)
-            if find is None:
-                touched.add(read)
-                return
-            self.model.fact(find, read.key)
-        if facts[read].value != before.value:
-            touched.add(read)
-
-    def _moved(self, kept: Kept, found: Found) -> Found | None:
-        """Findings of the earlier text at their places in this one; None where one points at what is gone."""
-        moved = []
-        for claim in found.claims:
-            there = self._moved_diagnostic(kept, claim.diagnostic)
-            about = self._moved_span(kept, claim.about) if claim.about is not None else None
-            if there is None or (about is None and claim.about is not None):
-                return None
-            is_here = there is claim.diagnostic and about == claim.about
-            moved.append(claim if is_here else replace(claim, diagnostic=there, about=about))
-        return Found(tuple(moved), found.asked)
-
-    def _moved_diagnostic(self, kept: Kept, item: Diagnostic) -> Diagnostic | None:
-        span = self._moved_span(kept, item.span)
-        if span is None:
-            return None
-        fix = item.fix
-        if not item.related and fix is None:
-            return item if span == item.span else replace(item, span=span)
-        related = []
-        for part in item.related:
-            place = part.span if part.path not in (None, item.path) else self._moved_span(kept, part.span)
-            if place is None:
-                return None
-            related.append(replace(part, span=place))
-        if fix is not None:
-            edits = []
-            for edit in fix.edits:
-                place = self._moved_span(kept, edit.span)
-                if place is None:
-                    return None
-                edits.append(replace(edit, span=place))
-            fix = replace(fix, edits=tuple(edits))
-        return replace(item, span=span, related=tuple(related), fix=fix)
-
-    def _moved_span(self, kept: Kept, span: Span) -> Span | None:
-        """The same characters in this text; None where they are gone."""
-        bounds = kept.cut.bounds
-        old = min(max(bisect_right(bounds, span.start) - 1, 0), len(self.now) - 1)
-        new = self.now[old] if self.now else None
-        if new is None or span.end > bounds[old + 1]:
-            return None
-        return span.shift(self.cut.bounds[new] - bounds[old])
+            if find is not None:
+                model.fact(find, read.key)
+        if read not in model.facts or model.facts[read].value != before.value:
+            self._touched.add(read)
+            self._waiting.append(read)
 
 
 def _others(same: Iterable[tuple[int, int, int]], count: int) -> list[int]:

@@ -9,7 +9,7 @@ where those are wrong. What explains a finding is as severe and as certain as th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
 from msgspec import Struct
@@ -294,10 +294,31 @@ WRONG_SIZES = (
 )
 
 
+def unexplained_alone(
+    claims: tuple[Claim, ...], yields_to: Mapping[str, tuple[Yields, ...]]
+) -> tuple[Diagnostic, ...] | None:
+    """The findings of one entry that follow from no other one; None where those of other entries count.
+
+    They count where there are more of that name, too, which this does not see.
+
+    Args:
+        claims: what the rules say of the entry.
+        yields_to: what the rules yield to, by their names.
+    """
+    entries = {claim.diagnostic.entry for claim in claims}
+    if len(entries) != 1 or None in entries or any(claim.rests_on for claim in claims):
+        return None
+    rules = {claim.diagnostic.rule for claim in claims}
+    if any(each.within is Within.FILE for rule in rules for each in yields_to.get(rule, ())):
+        return None
+    return tuple(sorted(unexplained(claims, yields_to), key=Diagnostic.identity))
+
+
 def unexplained(
     claims: Iterable[Claim],
     yields_to: Mapping[str, tuple[Yields, ...]],
     unresolved: Iterable[str] = (),
+    beside: Collection[Claim] = (),
 ) -> set[Diagnostic]:
     """The findings that follow from no other one.
 
@@ -305,6 +326,7 @@ def unexplained(
         claims: what the rules say of a file.
         yields_to: what the rules yield to, by their names.
         unresolved: the operators of entries that were not found, as they are written.
+        beside: what the rules say of entries by other names, of which it is known what is left.
     """
     found = {claim.diagnostic: claim for claim in claims}
     by_entry: dict[str | None, dict[str, list[Diagnostic]]] = {}
@@ -312,12 +334,14 @@ def unexplained(
     for diagnostic in found:
         by_entry.setdefault(diagnostic.entry, {}).setdefault(diagnostic.rule, []).append(diagnostic)
         in_file.setdefault(diagnostic.rule, []).append(diagnostic)
+    for claim in beside:
+        in_file.setdefault(claim.diagnostic.rule, []).append(claim.diagnostic)
     #: for each rule those of the rules that it yields to which found something
     reasons = {
         name: [(rule, each) for each in yields_to.get(name, ()) for rule in each.rules if rule in in_file]
-        for name in in_file
+        for name in {diagnostic.rule for diagnostic in found}
     }
-    premises = _Premises(found, yields_to, unresolved)
+    premises = _Premises((*found.values(), *beside), yields_to, unresolved)
     kept = set(found)
     joined: dict[Diagnostic, list[Diagnostic]] = defaultdict(list)
     for diagnostic, claim in found.items():
@@ -363,17 +387,20 @@ class _Premises:
 
     def __init__(
         self,
-        found: Mapping[Diagnostic, Claim],
+        claims: Iterable[Claim],
         yields_to: Mapping[str, tuple[Yields, ...]],
         unresolved: Iterable[str],
     ) -> None:
         self._yields_to = yields_to
         self._unresolved = tuple(sorted({_base(name) for name in unresolved}))
-        self._broken = [each for each in found if each.rule in HIDING]
+        self._broken: list[Diagnostic] = []
         #: what does not rest on something else itself
         self._by_entry: dict[str, list[Diagnostic]] = defaultdict(list)
         self._by_base: dict[str, list[Diagnostic]] = defaultdict(list)
-        for diagnostic, claim in found.items():
+        for claim in claims:
+            diagnostic = claim.diagnostic
+            if diagnostic.rule in HIDING:
+                self._broken.append(diagnostic)
             if diagnostic.entry is not None and not claim.rests_on:
                 if diagnostic.rule in MISLEADING:
                     self._by_entry[diagnostic.entry].append(diagnostic)

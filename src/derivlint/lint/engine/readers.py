@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from derivlint.model.index import SPACING, first_numbers
 from derivlint.model.query import Read
 
 #: Runs of entries that are in two texts: their places in both, and their number.
 Runs = Sequence[tuple[int, int, int]]
-#: With so many times the numbers that are in use, old ones are forgotten.
+#: After so many times as many entries as there are, what was noted is noted anew.
 SPARE = 4
 
 
@@ -20,22 +22,22 @@ class Readers:
     with those texts and only grows: whoever is found has to be asked what it looked up, and no one is missing.
 
     Attributes:
-        numbers: those of the entries, in file order.
+        numbers: those of the entries, in file order, in which they grow.
     """
 
     def __init__(
-        self, numbers: tuple[int, ...], unused: int, entries: dict[Read, set[int]], facts: dict[Read, set[Read]]
+        self, numbers: Sequence[int], replaced: int, entries: dict[Read, set[int]], facts: dict[Read, set[Read]]
     ) -> None:
         """Take what is known.
 
         Args:
             numbers: those of the entries, in file order.
-            unused: the first number that no entry has or had.
+            replaced: how many entries came after the first text.
             entries: the numbers of entries that looked something up.
             facts: likewise the facts of the file as a whole.
         """
         self.numbers = numbers
-        self._unused = unused
+        self._replaced = replaced
         self._entries = entries
         self._facts = facts
 
@@ -43,32 +45,39 @@ class Readers:
     def of(cls, entries: Iterable[Iterable[Read]], facts: Iterable[tuple[Read, Iterable[Read]]]) -> Readers:
         """Begin with what each entry and each fact looked up."""
         entries = tuple(entries)
-        found = cls(tuple(range(len(entries))), len(entries), {}, {})
+        found = cls(first_numbers(len(entries)), 0, {}, {})
         for index, reads in enumerate(entries):
             found.add_entry(index, reads)
         for fact, reads in facts:
             found.add_fact(fact, reads)
         return found
 
-    @property
-    def is_worn(self) -> bool:
-        """Whether most of what was noted is about entries that are gone."""
-        return self._unused > SPARE * (len(self.numbers) + 100)
-
-    def after(self, same: Runs, count: int) -> Readers:
+    def after(self, same: Runs, count: int) -> Readers | None:
         """Those of a later text, in which these runs of entries are the same.
+
+        None where there is no number for an entry between its neighbours, or most of what was noted is about entries
+        that are gone: then one begins anew.
 
         Args:
             same: the runs.
             count: the number of its entries.
         """
         numbers: list[int] = []
-        unused = self._unused
-        for old, new, size in (*same, (0, count, 0)):
+        replaced = self._replaced
+        for old, new, size in (*same, (len(self.numbers), count, 0)):
             others = new - len(numbers)
-            numbers += (*range(unused, unused + others), *self.numbers[old : old + size])
-            unused += others
-        return Readers(tuple(numbers), unused, self._entries, self._facts)
+            if others:
+                before = numbers[-1] if numbers else -SPACING
+                after = self.numbers[old] if old < len(self.numbers) else before + (others + 1) * SPACING
+                step = (after - before) // (others + 1)
+                if step == 0:
+                    return None
+                numbers += range(before + step, before + step * (others + 1), step)
+                replaced += others
+            numbers += self.numbers[old : old + size]
+        if replaced > SPARE * (len(numbers) + 100):
+            return None
+        return Readers(numbers, replaced, self._entries, self._facts)
 
     def add_entry(self, index: int, reads: Iterable[Read]) -> None:
         """Note what the entry at a position looked up."""
@@ -83,14 +92,24 @@ class Readers:
 
     def entries_that_read(self, reads: Iterable[Read]) -> list[int]:
         """The positions of entries that may have looked up one of these, in file order."""
-        found = set(chain.from_iterable(self._entries.get(read, ()) for read in reads))
-        return [index for index, number in enumerate(self.numbers) if number in found] if found else []
+        numbers = self.numbers
+        found = []
+        for number in sorted(set(chain.from_iterable(self._entries.get(read, ()) for read in reads))):
+            index = bisect_left(numbers, number)
+            # there may be no such entry any more
+            if index < len(numbers) and numbers[index] == number:
+                found.append(index)
+        return found
+
+    def facts_that_read(self, read: Read) -> Iterable[Read]:
+        """The facts that may have looked this up."""
+        return self._facts.get(read, ())
 
     def facts_that_rest_on(self, reads: Iterable[Read]) -> set[Read]:
         """The facts that may have looked up one of these, or a fact that did, and so on."""
         found: set[Read] = set()
         waiting: Iterator[Read] = iter(reads)
-        while new := set(chain.from_iterable(self._facts.get(read, ()) for read in waiting)) - found:
+        while new := set(chain.from_iterable(map(self.facts_that_read, waiting))) - found:
             found |= new
             waiting = iter(new)
         return found

@@ -7,14 +7,14 @@ meanwhile. A check that crashes is a finding at the entry on which it crashed, a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
-from derivlint.lint.engine.precedence import Claim, unexplained
+from derivlint.lint.engine.precedence import Claim, Yields, unexplained, unexplained_alone
 from derivlint.lint.engine.result import Result, Unjudged
 from derivlint.lint.engine.watched import Watched
 from derivlint.lint.rule import Rule, Target
@@ -199,18 +199,32 @@ class Checker:
         yield self.file()
         yield from map(self.entry, self._model.entries)
 
-    def settled(self, raw: Iterable[Raw]) -> Result:
-        """What is left of what was said of all entries and of the file: one diagnostic for one slip."""
+    @cached_property
+    def _yields_to(self) -> dict[str, tuple[Yields, ...]]:
+        return {rule.name: rule.meta.yields_to for rule in self._rules}
+
+    def own(self, claims: tuple[Claim, ...]) -> tuple[Diagnostic, ...] | None:
+        """What is left of what was said of one entry; None where what was said of others counts."""
+        return unexplained_alone(claims, self._yields_to)
+
+    def settled(self, raw: Iterable[Raw], beside: Collection[Claim] = (), left: Iterable[Diagnostic] = ()) -> Result:
+        """What is left of what was said of all entries and of the file: one diagnostic for one slip.
+
+        Args:
+            raw: what was said.
+            beside: what was said of other entries, of which it is known what is left.
+            left: this, at its places in the text.
+        """
         from derivlint.model.index import UNRESOLVED
 
         raw = tuple(raw)
         unresolved = filter(None, self._model.values_in(UNRESOLVED, ""))
         claims = [claim for each in raw for claim in each.claims]
-        yields_to = {rule.name: rule.meta.yields_to for rule in self._rules}
-        kept = unexplained(claims, yields_to, unresolved) if claims else set()
+        found = unexplained(claims, self._yields_to, unresolved, beside) if claims else set()
         crashes = {item for each in raw for item in each.crashes}
         crashed = frozenset[Crashed]().union(*(each.crashed for each in raw))
-        return Result(tuple(sorted(kept | crashes, key=Diagnostic.identity)), len(crashes), crashed)
+        every = (*found, *crashes, *left)
+        return Result(tuple(sorted(every, key=Diagnostic.identity)), len(crashes), crashed)
 
 
 def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = None) -> Result:

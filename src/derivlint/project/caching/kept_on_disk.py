@@ -6,13 +6,12 @@ the text; otherwise nothing comes out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from msgspec import DecodeError, ValidationError, msgpack
 
-from derivlint.lint import Diagnostic
+from derivlint.lint.engine.found import Found, places_of
 from derivlint.lint.engine.kept import Kept
 from derivlint.project.caching.cache import read_entry, sealed, unsealed
 from derivlint.source import Span, replace_file
@@ -64,20 +63,22 @@ def _is_possible(kept: Kept, path: str) -> bool:
         return False
     if any(len(rows) != count for rows in kept.indexed.values()):
         return False
-    if any(not 0 <= at < count for facts in kept.entry_facts.values() for at in facts):
+    if any(len(facts) != count for facts in kept.entry_facts.values()):
         return False
     if kept.claimed != tuple(at for at, each in enumerate(kept.entries) if each is not None and each.claims):
         return False
-    found = [*kept.entries, kept.file]
-    diagnostics = [claim.diagnostic for each in found if each is not None for claim in each.claims]
+    pieces = [(each, kept.cut.piece(at)) for at, each in enumerate(kept.entries) if each is not None]
+    if kept.file is not None:
+        pieces.append((kept.file, Span(0, len(text))))
     return all(
-        item.path == path and all(0 <= place.start <= place.end <= len(text) for place in _places(item))
-        for item in diagnostics
+        item.path == path and all(_is_possible_place(place, found, piece, len(text)) for place in places_of(item))
+        for found, piece in pieces
+        for claim in found.claims
+        for item in (claim.diagnostic,)
     )
 
 
-def _places(item: Diagnostic) -> Iterator[Span]:
-    """The places in the file that a diagnostic speaks of."""
-    yield item.span
-    yield from (part.span for part in item.related if part.path in (None, item.path))
-    yield from (edit.span for edit in (item.fix.edits if item.fix is not None else ()))
+def _is_possible_place(place: Span, found: Found, piece: Span, length: int) -> bool:
+    """Whether a place of a finding lies in the text, and in the piece of its entry where it moves with that."""
+    there = place.shift(piece.start - found.start)
+    return there.start <= there.end and (piece if found.is_inside else Span(0, length)).contains(there)

@@ -1,0 +1,142 @@
+"""What was found in one entry, and where that is in a later text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from derivlint.lint.diagnostic import Diagnostic
+from derivlint.lint.engine.precedence import Claim
+from derivlint.lint.engine.run import Asked
+from derivlint.model.query import Read
+from derivlint.source import Span
+
+#: Says which findings are left of the claims about an entry; None where that depends on others.
+Settle = Callable[[tuple[Claim, ...]], tuple[Diagnostic, ...] | None]
+#: The place of what is at another place, in another text; None where it is gone.
+Move = Callable[[Span], Span | None]
+
+
+class Found(Struct, frozen=True, dict=True):
+    """What was found in one entry, or in the file as a whole, where no check crashed.
+
+    Attributes:
+        claims: what rules say, before findings yield to others, at its places in the text that it was found in.
+        asked: what was looked up meanwhile.
+        start: where the piece of the entry began in that text.
+        is_inside: whether all places lie in the piece, so that they move with it.
+    """
+
+    claims: tuple[Claim, ...]
+    asked: tuple[Asked, ...]
+    start: int = 0
+    is_inside: bool = False
+
+    @classmethod
+    def of(cls, claims: tuple[Claim, ...], asked: tuple[Asked, ...], piece: Span) -> Found:
+        """What was found in the entry whose piece this is."""
+        inside = all(map(piece.contains, chain.from_iterable(map(_places, claims))))
+        return cls(claims, asked, piece.start, inside)
+
+    @property
+    def reads(self) -> Iterator[Read]:
+        """All that was looked up; some of it more than once."""
+        return chain.from_iterable(each.reads for each in self.asked)
+
+    def to_ask(self, touched: set[Read]) -> frozenset[int]:
+        """The positions of the rules that looked up something of this."""
+        found: frozenset[int] = frozenset()
+        for each in self.asked:
+            if not touched.isdisjoint(each.reads):
+                found |= each.rules
+        return found
+
+    def claims_at(self, start: int) -> tuple[Claim, ...]:
+        """The claims in a text in which the piece begins there."""
+        if start == self.start:
+            return self.claims
+        moved = (moved_claim(claim, _by(start - self.start)) for claim in self.claims)
+        return tuple(claim for claim in moved if claim is not None)
+
+    def own(
+        self, settle: Callable[[tuple[Claim, ...]], tuple[Diagnostic, ...] | None]
+    ) -> tuple[Diagnostic, ...] | None:
+        """The findings that are left of the claims if those of other entries do not count; None where they do.
+
+        Args:
+            settle: says which; it is asked once.
+        """
+        known: tuple[Diagnostic, ...] | None
+        if "left" not in self.__dict__:
+            self.__dict__["left"] = settle(self.claims)
+        known = self.__dict__["left"]
+        return known
+
+    def placed(self, findings: Iterable[Diagnostic], start: int) -> Iterable[Diagnostic]:
+        """Findings that are left of the claims in a text in which the piece begins there."""
+        if start == self.start:
+            return findings
+        move = _by(start - self.start)
+        return [moved for item in findings if (moved := moved_diagnostic(item, move)) is not None]
+
+    def moved(self, move: Move, start: int) -> Found | None:
+        """The same in a text in which the piece begins there; None where something is gone that a claim speaks of."""
+        claims = tuple(moved_claim(claim, move) for claim in self.claims)
+        there = tuple(claim for claim in claims if claim is not None)
+        return Found(there, self.asked, start, self.is_inside) if len(there) == len(claims) else None
+
+
+def moved_claim(claim: Claim, move: Move) -> Claim | None:
+    """A claim where its places are in another text; None where one of them is gone."""
+    there = moved_diagnostic(claim.diagnostic, move)
+    about = move(claim.about) if claim.about is not None else None
+    if there is None or (about is None and claim.about is not None):
+        return None
+    return (
+        claim if there is claim.diagnostic and about == claim.about else replace(claim, diagnostic=there, about=about)
+    )
+
+
+def moved_diagnostic(item: Diagnostic, move: Move) -> Diagnostic | None:
+    """A finding where its places are in another text; None where one of them is gone."""
+    span = move(item.span)
+    if span is None:
+        return None
+    fix = item.fix
+    if not item.related and fix is None:
+        return item if span == item.span else replace(item, span=span)
+    related = []
+    for part in item.related:
+        place = part.span if part.path not in (None, item.path) else move(part.span)
+        if place is None:
+            return None
+        related.append(replace(part, span=place))
+    if fix is not None:
+        edits = []
+        for edit in fix.edits:
+            place = move(edit.span)
+            if place is None:
+                return None
+            edits.append(replace(edit, span=place))
+        fix = replace(fix, edits=tuple(edits))
+    return replace(item, span=span, related=tuple(related), fix=fix)
+
+
+def places_of(item: Diagnostic) -> Iterator[Span]:
+    """The places in the file that a finding speaks of."""
+    yield item.span
+    yield from (part.span for part in item.related if part.path in (None, item.path))
+    yield from (edit.span for edit in (item.fix.edits if item.fix is not None else ()))
+
+
+def _places(claim: Claim) -> Iterator[Span]:
+    yield from places_of(claim.diagnostic)
+    if claim.about is not None:
+        yield claim.about
+
+
+def _by(offset: int) -> Move:
+    return lambda span: span.shift(offset)
