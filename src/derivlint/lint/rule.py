@@ -134,6 +134,8 @@ class Rule(Struct, frozen=True):
 
     def bound(self, model: object) -> tuple[Callable[..., Iterable[Finding]], tuple[object, ...]]:
         """The function that finds things, and what it takes next to its target: the model, the values of options."""
+        if not self.needs:
+            return self.check, ()
         return self.check, tuple(model if name == "model" else self.options for name in self.needs)
 
     def configured(self, values: Mapping[str, OptionValue]) -> Rule:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, Rule
-from derivlint.lint.engine.crash import Crashed
 from derivlint.lint.engine.kept import Kept, check_text, models_of
-from derivlint.lint.engine.run import SUPPRESSIONS, judge_suppressions
+from derivlint.lint.engine.result import Result
+from derivlint.lint.engine.run import SUPPRESSIONS, in_order, judge_suppressions, together
 from derivlint.lint.suppressions.suppression import suppressions_of
 from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.model import Model, build_model
@@ -93,34 +93,29 @@ def check_source(
     models = models or models_of(source, natives, settings.layout, settings.version, kept, keeps=keeps)
     _require_version(models[0], settings)
     texts = [check_text(model, ordinary, kept=kept, stop=stop) for model in models]
-    every: set[Diagnostic] = set()
-    crashes = 0
-    crashed: set[Crashed] = set()
+    results = [text.result for text in texts]
+    if extra is not None:
+        results += [Result(in_order(extra(text.model, text.result.diagnostics))) for text in texts]
+    found = together(results)
     names = {rule.name for rule in rules}
-    for text in texts:
-        every.update(text.result.diagnostics)
-        crashes += text.result.internal_errors
-        crashed |= text.result.crashed
-        if extra is not None:
-            every.update(extra(text.model, text.result.diagnostics))
     model = models[0]
     # a suppression may be of use for one version only
     known_names = rule_names(names)
     judged = judge_suppressions(
         model,
         rules,
-        every,
+        found.diagnostics,
         names=known_names,
-        crashed=frozenset(crashed),
+        crashed=found.crashed,
         models=models,
         says_unjudged=finding_filter is not None and finding_filter.baseline is not None,
     )
-    every.update(judged.diagnostics)
+    every = together([found, judged])
     findings = Findings(
-        tuple(sorted(every, key=Diagnostic.identity)),
-        frozenset(suppressions_of(model).matches(every, known_names)),
+        every.diagnostics,
+        frozenset(suppressions_of(model).matches(every.diagnostics, known_names)),
         frozenset(names),
-        crashes + judged.internal_errors,
+        every.internal_errors,
         model.n_entries,
         model.n_formulas,
         judged.unjudged,

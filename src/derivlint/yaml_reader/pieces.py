@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator
-from collections.abc import Mapping as Map
 from collections.abc import Sequence as Seq
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -66,6 +65,7 @@ class Pieces(Document):
     Attributes:
         bounds: where the piece of each item begins, and where the last one ends; an item that is not YAML is a part of
             the piece before.
+        ends: where items end that are followed by others which are not YAML, by where they begin.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Pieces(Document):
         source: SourceFile,
         bounds: tuple[int, ...],
         nodes: list[YamlNode | None],
-        ends: Map[int, int],
+        ends: dict[int, int],
         problems: Seq[YamlProblem] = (),
     ) -> None:
         """A document of items.
@@ -87,7 +87,7 @@ class Pieces(Document):
         """
         super().__init__(source, None, tuple(problems))
         self._nodes = nodes
-        self._ends = ends
+        self.ends = ends
         self.bounds = bounds
 
     @property
@@ -99,8 +99,7 @@ class Pieces(Document):
         """An item."""
         found = self._nodes[index]
         if found is None:
-            start = self.bounds[index]
-            item = Span(start, self._ends.get(start, self.bounds[index + 1]))
+            item = Cut(self.source.text, self.bounds, self.ends).piece(index)
             found = self._nodes[index] = read_piece(self.source.text, item)
             assert found is not None, "the item can be read on its own"
         return found
@@ -128,14 +127,17 @@ class Cut(Struct, frozen=True):
     Attributes:
         text: the text.
         bounds: where the piece of each item begins, and where the last one ends.
+        ends: where pieces end before the next one begins, by where they begin: what is between is not YAML.
     """
 
     text: str
     bounds: tuple[int, ...]
+    ends: dict[int, int] = {}
 
     def piece(self, index: int) -> Span:
         """Where a piece is."""
-        return Span(self.bounds[index], self.bounds[index + 1])
+        start = self.bounds[index]
+        return Span(start, self.ends.get(start, self.bounds[index + 1]))
 
     def same_as(self, after: Cut) -> Iterator[tuple[int, int, int]]:
         """The runs of pieces that are in another text as well: their places in both, and their number, in order."""
@@ -160,7 +162,8 @@ class Cut(Struct, frozen=True):
 
     def pieces(self, first: int, last: int) -> list[str]:
         """The pieces from one place to another one."""
-        return [self.text[start:end] for start, end in pairwise(self.bounds[first : last + 1])]
+        ends = self.ends
+        return [self.text[start : ends.get(start, end)] for start, end in pairwise(self.bounds[first : last + 1])]
 
     def moved(self, first: int, shift: int) -> tuple[int, ...]:
         """The bounds from one place on, if that text is moved."""
@@ -221,7 +224,8 @@ def read_pieces(source: SourceFile, before: Cut, flawed: Collection[int]) -> Pie
     known = {piece for at in range(first, last) if at not in flawed for piece in before.pieces(at, at + 1)}
     starts = [start] if first or _FIRST_ITEM.match(text) else []
     starts += [match.end() - 1 for match in _ITEM.finditer(text, start, end)]
-    head = text[: before.bounds[0] if first else [*starts, end][0]]
+    # what comes before the first item is the same where that is
+    head = "" if first else text[: [*starts, end][0]]
     if any(_SOMETHING.match(line) for line in head.splitlines()):
         return None
     bounds = [*before.bounds[:first]]

@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Diagnostic
-from derivlint.lint.engine.precedence import Claim
+from derivlint.lint.engine.precedence import Claim, Premises
 from derivlint.lint.engine.run import Asked
 from derivlint.model.query import Read
 from derivlint.source import Span
 
-#: Says which findings are left of the claims about an entry; None where that depends on others.
-Settle = Callable[[tuple[Claim, ...]], tuple[Diagnostic, ...] | None]
+#: Says which findings are left of the claims about an entry.
+Settle = Callable[[tuple[Claim, ...], Premises], Iterable[Diagnostic]]
 #: The place of what is at another place, in another text; None where it is gone.
 Move = Callable[[Span], Span | None]
 
@@ -61,19 +61,30 @@ class Found(Struct, frozen=True, dict=True):
         moved = (moved_claim(claim, _by(start - self.start)) for claim in self.claims)
         return tuple(claim for claim in moved if claim is not None)
 
-    def own(
-        self, settle: Callable[[tuple[Claim, ...]], tuple[Diagnostic, ...] | None]
-    ) -> tuple[Diagnostic, ...] | None:
-        """The findings that are left of the claims if those of other entries do not count; None where they do.
+    def entry(self, name_of_all: Callable[[tuple[Claim, ...]], str | None]) -> str | None:
+        """The entry that all claims are of, if they lie in its piece, and nothing said of others explains them.
 
         Args:
-            settle: says which; it is asked once.
+            name_of_all: says so of claims; it is asked once.
         """
-        known: tuple[Diagnostic, ...] | None
-        if "left" not in self.__dict__:
-            self.__dict__["left"] = settle(self.claims)
-        known = self.__dict__["left"]
-        return known
+        if "_entry" not in self.__dict__:
+            self.__dict__["_entry"] = name_of_all(self.claims) if self.is_inside else None
+        name: str | None = self.__dict__["_entry"]
+        return name
+
+    def left(self, premises: Premises, settle: Settle) -> tuple[Diagnostic, ...]:
+        """The findings that are left of the claims about such an entry, where they were found.
+
+        Args:
+            premises: what is wrong with the entries that findings rest on.
+            settle: says which are left; it is asked once for each set of claims that rest on others in vain.
+        """
+        known: dict[frozenset[int], tuple[Diagnostic, ...]] = self.__dict__.setdefault("_left", {})
+        rejected = premises.rejected(self.claims)
+        found = known.get(rejected)
+        if found is None:
+            found = known[rejected] = tuple(sorted(settle(self.claims, premises), key=Diagnostic.identity))
+        return found
 
     def placed(self, findings: Iterable[Diagnostic], start: int) -> Iterable[Diagnostic]:
         """Findings that are left of the claims in a text in which the piece begins there."""

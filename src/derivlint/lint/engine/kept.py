@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 
 from msgspec import Struct, msgpack
 
@@ -184,7 +185,7 @@ def check_text(
     if kept is not None and not _is_read_alike(model.source, kept):
         kept = None
     if isinstance(document, Pieces):
-        return _Recheck(model, checker, document.bounds, kept, stop).run()
+        return _Recheck(model, checker, Cut(document.source.text, document.bounds, document.ends), kept, stop).run()
     bounds = pieces_of(document) if model.layout.entries is None and model.versions is None else None
     if bounds is None:
         results: list[Raw] = []
@@ -193,7 +194,7 @@ def check_text(
             if stop is not None and stop():
                 raise Stopped(None)
         return CheckedText(model, checker.settled(results), None, len(model.entries))
-    return _Recheck(model, checker, bounds, kept, stop).run()
+    return _Recheck(model, checker, Cut(document.source.text, bounds), kept, stop).run()
 
 
 def _is_read_alike(source: SourceFile, kept: Kept) -> bool:
@@ -208,16 +209,16 @@ class _Recheck:
         self,
         model: Model,
         checker: Checker,
-        bounds: tuple[int, ...],
+        cut: Cut,
         kept: Kept | None,
         stop: Callable[[], bool] | None,
     ) -> None:
         self.model = model
         self.checker = checker
-        self.cut = Cut(model.source.text, bounds)
+        self.cut = cut
         self.kept = kept
         self.stop = stop
-        self.count = len(bounds) - 1
+        self.count = len(cut.bounds) - 1
         #: the runs of entries whose pieces are the same as in the earlier text
         self.same: tuple[tuple[int, int, int], ...] = ()
         #: for each entry of the earlier text its position; None where it is gone
@@ -253,29 +254,32 @@ class _Recheck:
 
     def _settled(self) -> Result:
         """What is left of all that was found; of most entries that does not change with what is found in others."""
-        rest = [*self.crashed] if self.file is None else [Raw(self.file.claims), *self.crashed]
+        checker, starts = self.checker, self.cut.bounds
+        whole = [*self.crashed] if self.file is None else [Raw(self.file.claims), *self.crashed]
+        rest = [claim for raw in whole for claim in raw.claims]
         found = [(index, each) for index in sorted(self.claimed) if (each := self.found[index]) is not None]
+        premises = checker.premises(chain(rest, *(each.claims for _, each in found)))
         #: the names of entries of which more than one part says something
-        shared = {claim.diagnostic.entry for raw in rest for claim in raw.claims}
-        known: set[str | None] = set()
+        shared = {claim.diagnostic.entry for claim in rest}
+        known: set[str] = set()
         for _, each in found:
-            name = each.claims[0].diagnostic.entry
-            if each.own(self.checker.own) is None:
+            name = each.entry(checker.name_of_all)
+            if name is None:
                 shared.update(claim.diagnostic.entry for claim in each.claims)
             elif name in known:
                 shared.add(name)
             else:
                 known.add(name)
-        beside: list[Claim] = []
         left: list[Diagnostic] = []
+        beside: list[Claim] = []
         for index, each in found:
-            own, start = each.own(self.checker.own), self.cut.bounds[index]
-            if own is None or each.claims[0].diagnostic.entry in shared:
-                rest.append(Raw(each.claims_at(start)))
+            name = each.entry(checker.name_of_all)
+            if name is None or name in shared:
+                rest += each.claims_at(starts[index])
             else:
+                left += each.placed(each.left(premises, checker.left), starts[index])
                 beside += each.claims
-                left += each.placed(own, start)
-        return self.checker.settled(rest, beside, left)
+        return checker.result(whole, (*checker.left(rest, premises, beside), *left))
 
     def _go_on(self) -> None:
         """Raise where no one waits any more."""
@@ -466,7 +470,7 @@ class _Recheck:
         def move(span: Span) -> Span | None:
             old = min(max(bisect_right(bounds, span.start) - 1, 0), len(self.now) - 1)
             new = self.now[old] if self.now else None
-            if new is None or span.end > bounds[old + 1]:
+            if new is None or span.end > kept.cut.piece(old).end:
                 return None
             return span.shift(self.cut.bounds[new] - bounds[old])
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Diagnostic
+from derivlint.lint.severity import Confidence, Severity
 from derivlint.lint.wording import closest
 from derivlint.source import Span
 
@@ -294,39 +295,19 @@ WRONG_SIZES = (
 )
 
 
-def unexplained_alone(
-    claims: tuple[Claim, ...], yields_to: Mapping[str, tuple[Yields, ...]]
-) -> tuple[Diagnostic, ...] | None:
-    """The findings of one entry that follow from no other one; None where those of other entries count.
-
-    They count where there are more of that name, too, which this does not see.
-
-    Args:
-        claims: what the rules say of the entry.
-        yields_to: what the rules yield to, by their names.
-    """
-    entries = {claim.diagnostic.entry for claim in claims}
-    if len(entries) != 1 or None in entries or any(claim.rests_on for claim in claims):
-        return None
-    rules = {claim.diagnostic.rule for claim in claims}
-    if any(each.within is Within.FILE for rule in rules for each in yields_to.get(rule, ())):
-        return None
-    return tuple(sorted(unexplained(claims, yields_to), key=Diagnostic.identity))
-
-
 def unexplained(
-    claims: Iterable[Claim],
+    claims: Collection[Claim],
     yields_to: Mapping[str, tuple[Yields, ...]],
-    unresolved: Iterable[str] = (),
-    beside: Collection[Claim] = (),
+    premises: Premises,
+    beside: Iterable[Claim] = (),
 ) -> set[Diagnostic]:
     """The findings that follow from no other one.
 
     Args:
-        claims: what the rules say of a file.
+        claims: what the rules say of a file, or all that they say of some entries.
         yields_to: what the rules yield to, by their names.
-        unresolved: the operators of entries that were not found, as they are written.
-        beside: what the rules say of entries by other names, of which it is known what is left.
+        premises: what is wrong with the entries that findings rest on.
+        beside: what the rules say of the other entries.
     """
     found = {claim.diagnostic: claim for claim in claims}
     by_entry: dict[str | None, dict[str, list[Diagnostic]]] = {}
@@ -334,14 +315,14 @@ def unexplained(
     for diagnostic in found:
         by_entry.setdefault(diagnostic.entry, {}).setdefault(diagnostic.rule, []).append(diagnostic)
         in_file.setdefault(diagnostic.rule, []).append(diagnostic)
+    rules = tuple(in_file)
     for claim in beside:
         in_file.setdefault(claim.diagnostic.rule, []).append(claim.diagnostic)
     #: for each rule those of the rules that it yields to which found something
     reasons = {
         name: [(rule, each) for each in yields_to.get(name, ()) for rule in each.rules if rule in in_file]
-        for name in {diagnostic.rule for diagnostic in found}
+        for name in rules
     }
-    premises = _Premises((*found.values(), *beside), yields_to, unresolved)
     kept = set(found)
     joined: dict[Diagnostic, list[Diagnostic]] = defaultdict(list)
     for diagnostic, claim in found.items():
@@ -354,6 +335,18 @@ def unexplained(
                     kept.discard(diagnostic)
                     joined[other].append(diagnostic)
     return {_raised(item, joined[item]) if item in joined else item for item in kept}
+
+
+def name_of_all(claims: Iterable[Claim], yields_to: Mapping[str, tuple[Yields, ...]]) -> str | None:
+    """The entry that all claims are of, whose findings follow from no finding of another entry of the file.
+
+    They may rest on other entries. None where there is no such entry.
+    """
+    entries = {claim.diagnostic.entry for claim in claims}
+    rules = {claim.diagnostic.rule for claim in claims}
+    if len(entries) != 1 or any(each.within is Within.FILE for rule in rules for each in yields_to.get(rule, ())):
+        return None
+    return entries.pop()
 
 
 def _explains(declared: Yields, other: Diagnostic, diagnostic: Diagnostic, about: Span) -> bool:
@@ -382,15 +375,22 @@ def _outweighs(other: Diagnostic, diagnostic: Diagnostic) -> bool:
     return other.severity >= diagnostic.severity and other.confidence >= diagnostic.confidence
 
 
-class _Premises:
+class Premises:
     """What is wrong with the entries that findings rest on."""
 
     def __init__(
         self,
         claims: Iterable[Claim],
         yields_to: Mapping[str, tuple[Yields, ...]],
-        unresolved: Iterable[str],
+        unresolved: Iterable[str] = (),
     ) -> None:
+        """Take what was found.
+
+        Args:
+            claims: what the rules say of a file.
+            yields_to: what the rules yield to, by their names.
+            unresolved: the operators of entries that were not found, as they are written.
+        """
         self._yields_to = yields_to
         self._unresolved = tuple(sorted({_base(name) for name in unresolved}))
         self._broken: list[Diagnostic] = []
@@ -405,7 +405,7 @@ class _Premises:
                 if diagnostic.rule in MISLEADING:
                     self._by_entry[diagnostic.entry].append(diagnostic)
                 self._by_base[_base(diagnostic.entry)].append(diagnostic)
-        self._named: dict[str, bool] = {}
+        self._rejected: dict[tuple[str, Severity, Confidence], bool] = {}
 
     def reject(self, diagnostic: Diagnostic, operator: str) -> bool:
         """Whether a premise does not hold: something is wrong with the entry, or it may be one that is misspelt."""
@@ -415,12 +415,25 @@ class _Premises:
                 _outweighs(other, diagnostic) and not self._follows(other, diagnostic)
                 for other in self._by_entry.get(operator, ())
             )
-        base = _base(operator)
+        question = (operator, diagnostic.severity, diagnostic.confidence)
+        known = self._rejected.get(question)
+        if known is None:
+            known = self._rejected[question] = self._is_rejected(diagnostic, _base(operator))
+        return known
+
+    def rejected(self, claims: Iterable[Claim]) -> frozenset[int]:
+        """Which of the claims of an entry rest on other entries in vain."""
+        return frozenset(
+            number
+            for number, claim in enumerate(claims)
+            for operator in claim.rests_on
+            if operator != claim.diagnostic.entry and self.reject(claim.diagnostic, operator)
+        )
+
+    def _is_rejected(self, diagnostic: Diagnostic, base: str) -> bool:
         if any(_outweighs(other, diagnostic) for other in (*self._by_base.get(base, ()), *self._broken)):
             return True
-        if base not in self._named:
-            self._named[base] = base in self._unresolved or closest(base, self._unresolved) is not None
-        return self._named[base]
+        return base in self._unresolved or closest(base, self._unresolved) is not None
 
     def _follows(self, other: Diagnostic, diagnostic: Diagnostic) -> bool:
         """Whether a finding may follow from another one of the entry, which is not dropped because of it."""

@@ -24,6 +24,6 @@ class Result(Struct, frozen=True):
     """
 
     diagnostics: tuple[Diagnostic, ...]
-    internal_errors: int
+    internal_errors: int = 0
     crashed: frozenset[Crashed] = frozenset()
     unjudged: Unjudged | None = None

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
-from derivlint.lint.engine.precedence import Claim, Yields, unexplained, unexplained_alone
+from derivlint.lint.engine.precedence import Claim, Premises, Yields, name_of_all, unexplained
 from derivlint.lint.engine.result import Result, Unjudged
 from derivlint.lint.engine.watched import Watched
 from derivlint.lint.rule import Rule, Target
@@ -203,28 +203,38 @@ class Checker:
     def _yields_to(self) -> dict[str, tuple[Yields, ...]]:
         return {rule.name: rule.meta.yields_to for rule in self._rules}
 
-    def own(self, claims: tuple[Claim, ...]) -> tuple[Diagnostic, ...] | None:
-        """What is left of what was said of one entry; None where what was said of others counts."""
-        return unexplained_alone(claims, self._yields_to)
-
-    def settled(self, raw: Iterable[Raw], beside: Collection[Claim] = (), left: Iterable[Diagnostic] = ()) -> Result:
-        """What is left of what was said of all entries and of the file: one diagnostic for one slip.
-
-        Args:
-            raw: what was said.
-            beside: what was said of other entries, of which it is known what is left.
-            left: this, at its places in the text.
-        """
+    def premises(self, claims: Iterable[Claim]) -> Premises:
+        """What is wrong with the entries that findings rest on, given all that was said of the file."""
         from derivlint.model.index import UNRESOLVED
 
+        return Premises(claims, self._yields_to, filter(None, self._model.values_in(UNRESOLVED, "")))
+
+    def name_of_all(self, claims: Iterable[Claim]) -> str | None:
+        """The entry that all claims are of, if what is said of others explains none of them."""
+        return name_of_all(claims, self._yields_to)
+
+    def left(self, claims: Collection[Claim], premises: Premises, beside: Iterable[Claim] = ()) -> set[Diagnostic]:
+        """What is left of what was said of some entries: one diagnostic for one slip.
+
+        Args:
+            claims: what was said of them.
+            premises: what is wrong with entries that findings rest on.
+            beside: what was said of other entries.
+        """
+        return unexplained(claims, self._yields_to, premises, beside)
+
+    def settled(self, raw: Iterable[Raw]) -> Result:
+        """What is left of what was said of all entries and of the file."""
         raw = tuple(raw)
-        unresolved = filter(None, self._model.values_in(UNRESOLVED, ""))
         claims = [claim for each in raw for claim in each.claims]
-        found = unexplained(claims, self._yields_to, unresolved, beside) if claims else set()
+        return self.result(raw, self.left(claims, self.premises(claims)))
+
+    def result(self, raw: Iterable[Raw], left: Iterable[Diagnostic]) -> Result:
+        """What is left, sorted, with the crashes."""
+        raw = tuple(raw)
         crashes = {item for each in raw for item in each.crashes}
         crashed = frozenset[Crashed]().union(*(each.crashed for each in raw))
-        every = (*found, *crashes, *left)
-        return Result(tuple(sorted(every, key=Diagnostic.identity)), len(crashes), crashed)
+        return Result(in_order((*left, *crashes)), len(crashes), crashed)
 
 
 def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = None) -> Result:
@@ -245,11 +255,18 @@ def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = 
 def together(results: Iterable[Result]) -> Result:
     """Several results as one."""
     results = tuple(results)
+    some = [result.diagnostics for result in results if result.diagnostics]
     return Result(
-        tuple(sorted({item for result in results for item in result.diagnostics}, key=Diagnostic.identity)),
+        some[0] if len(some) == 1 else in_order(item for diagnostics in some for item in diagnostics),
         sum(result.internal_errors for result in results),
         frozenset().union(*(result.crashed for result in results)),
     )
+
+
+def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Findings in their order, each once."""
+    every = sorted(found, key=Diagnostic.identity)
+    return tuple([item for item, before in zip(every, (None, *every), strict=False) if item != before])
 
 
 def judge_suppressions(
@@ -292,7 +309,7 @@ def judge_suppressions(
         for rule in judging:
             run.ask_of_suppressions(rule, in_use)
     raw = run.result()
-    found = tuple(sorted({*(claim.diagnostic for claim in raw.claims), *raw.crashes}, key=Diagnostic.identity))
+    found = in_order((*(claim.diagnostic for claim in raw.claims), *raw.crashes))
     return Result(found, len(raw.crashes), crashed | raw.crashed, unjudged)
 
 

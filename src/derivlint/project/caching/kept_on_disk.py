@@ -61,6 +61,8 @@ def _is_possible(kept: Kept, path: str) -> bool:
         return False
     if any(first >= second for first, second in pairwise(bounds)):
         return False
+    if any(not piece.start < piece.end <= bounds[at + 1] for at in range(count) for piece in (kept.cut.piece(at),)):
+        return False
     if any(len(rows) != count for rows in kept.indexed.values()):
         return False
     if any(len(facts) != count for facts in kept.entry_facts.values()):
