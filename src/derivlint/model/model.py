@@ -28,6 +28,7 @@ from derivlint.model.index import (
     Row,
     Rows,
     first_numbers,
+    load_module_of,
     number_of,
 )
 from derivlint.model.info import build_info
@@ -249,6 +250,16 @@ class Model(Answers):
             known = self.facts[read] = RecordedFact(cast("Plain", value), reads)
             self.new_facts.append(read)
         return cast("V", known.value)
+
+    def fact_of(self, read: Read) -> RecordedFact | None:
+        """A fact of the file as a whole that was looked up in another text; None where there is no such fact."""
+        if read not in self.facts:
+            load_module_of(read.source)
+            find = FACTS.get(read.source)
+            if find is None:
+                return None
+            self.fact(find, read.key)
+        return self.facts[read]
 
     def entry_fact(self, find: Callable[[Model, Entry], V], entry: Entry) -> V:
         """A fact of one entry: plain data, which holds in later texts, too, as long as nothing that it read changes."""

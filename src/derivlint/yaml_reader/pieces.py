@@ -139,6 +139,11 @@ class Cut(Struct, frozen=True):
         start = self.bounds[index]
         return Span(start, self.ends.get(start, self.bounds[index + 1]))
 
+    def text_of(self, index: int) -> str:
+        """The text of a piece."""
+        piece = self.piece(index)
+        return self.text[piece.start : piece.end]
+
     def same_as(self, after: Cut) -> Iterator[tuple[int, int, int]]:
         """The runs of pieces that are in another text as well: their places in both, and their number, in order."""
         changed = _difference(self.text, after.text)

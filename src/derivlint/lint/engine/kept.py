@@ -17,6 +17,7 @@ from msgspec import Struct, msgpack
 from derivlint.analysis.analyses import prepare, work_out
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.engine.found import Found, Move
+from derivlint.lint.engine.past import REMEMBERED, Answering, Past
 from derivlint.lint.engine.precedence import Claim
 from derivlint.lint.engine.processes import processes_for, shared_out
 from derivlint.lint.engine.readers import Readers
@@ -24,9 +25,9 @@ from derivlint.lint.engine.result import Result
 from derivlint.lint.engine.run import Asked, Checker, Raw
 from derivlint.lint.rule import Rule
 from derivlint.model import Model, build_models
-from derivlint.model.index import Plain, Row, Rows, index_named, load_module_of
+from derivlint.model.index import Plain, Row, Rows, index_named
 from derivlint.model.layout import Layout, marked_layout
-from derivlint.model.model import FACTS, RecordedFact
+from derivlint.model.model import RecordedFact
 from derivlint.model.query import Read
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
@@ -95,9 +96,20 @@ class Kept(Struct, frozen=True, dict=True):
         """Who looked up what; None where that was not worked out."""
         return self.__dict__.get("readers")
 
-    def with_readers(self, readers: Readers) -> Kept:
-        """The same, where it is known who looked up what."""
-        self.__dict__["readers"] = readers
+    @property
+    def past(self) -> Past:
+        """What was found in earlier texts, where that is remembered; it is not kept on disk."""
+        past: Past = self.__dict__.setdefault("_past", Past())
+        return past
+
+    def with_readers(self, readers: Readers, past: Past) -> Kept:
+        """The same, where it is known who looked up what.
+
+        Args:
+            readers: who did.
+            past: what was found in earlier texts.
+        """
+        self.__dict__.update(readers=readers, _past=past)
         return self
 
 
@@ -231,6 +243,7 @@ class _Recheck:
         #: entries that only some rules have to be asked about again, with the positions of these
         self.again: dict[int, frozenset[int]] = {}
         self.readers: Readers | None = None
+        self.past = Past()
         self.file: Found | None = None
         self.crashed: list[Raw] = []
 
@@ -391,7 +404,7 @@ class _Recheck:
             readers.add_fact(read, model.facts[read].reads)
         for index, reads in model.new_entry_facts:
             readers.add_entry(index, reads)
-        return kept.with_readers(readers)
+        return kept.with_readers(readers, self.past)
 
     def _take_over(self, kept: Kept) -> None:
         self.same = tuple(kept.cut.same_as(self.cut))
@@ -430,9 +443,29 @@ class _Recheck:
                 fact = facts[index]
                 if fact is not None and not touched.isdisjoint(fact.reads):
                     facts[index] = None
+        if kept.known_readers is not None and readers is not None and len(self.unknown) + len(self.again) <= REMEMBERED:
+            self._recall(kept, kept.known_readers, readers)
         sound = not kept.flawed and not self.model.document.problems
         if sound and kept.file is not None and not kept.file.to_ask(touched):
             self.file = kept.file.moved(self._move(kept), 0)
+
+    def _recall(self, kept: Kept, before: Readers, readers: Readers) -> None:
+        """Take over what was found in entries as they are again; remember those that change."""
+        self.past = kept.past.copy()
+        then = Answering(kept.cut, before.numbers, kept.indexed, kept.facts.get)
+        now = Answering(self.cut, readers.numbers, self.model.indexed, self.model.fact_of)
+        for index in sorted({*self.unknown, *self.again}):
+            text, number, replaced = self.cut.text_of(index), readers.numbers[index], self.found[index]
+            recalled = self.past.recall(text, number, now)
+            if replaced is not None:
+                self.past.remember(text, replaced, number, then)
+            if recalled is not None:
+                self.again.pop(index, None)
+                self._add(index, recalled)
+        for old, there in enumerate(self.now):
+            gone = kept.entries[old] if there is None else None
+            if gone is not None:
+                self.past.remember(kept.cut.text_of(old), gone, before.numbers[old], then)
 
     def _touched(self, kept: Kept, readers: Readers | None) -> set[Read]:
         """What would be answered otherwise than in the earlier text."""
@@ -505,15 +538,11 @@ class _Settling:
         for each in before.reads & self._uncertain.keys():
             self._settle(each)
         model = self._model
-        if read not in model.facts:
-            if self._touched.isdisjoint(before.reads):
-                model.facts[read] = before
-                return
-            load_module_of(read.source)
-            find = FACTS.get(read.source)
-            if find is not None:
-                model.fact(find, read.key)
-        if read not in model.facts or model.facts[read].value != before.value:
+        if read not in model.facts and self._touched.isdisjoint(before.reads):
+            model.facts[read] = before
+            return
+        after = model.fact_of(read)
+        if after is None or after.value != before.value:
             self._touched.add(read)
             self._waiting.append(read)
 

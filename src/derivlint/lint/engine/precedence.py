@@ -433,7 +433,8 @@ class Premises:
     def _is_rejected(self, diagnostic: Diagnostic, base: str) -> bool:
         if any(_outweighs(other, diagnostic) for other in (*self._by_base.get(base, ()), *self._broken)):
             return True
-        return base in self._unresolved or closest(base, self._unresolved) is not None
+        unresolved = self._unresolved
+        return bool(unresolved) and (base in unresolved or closest(base, unresolved) is not None)
 
     def _follows(self, other: Diagnostic, diagnostic: Diagnostic) -> bool:
         """Whether a finding may follow from another one of the entry, which is not dropped because of it."""
