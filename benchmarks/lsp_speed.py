@@ -5,13 +5,14 @@
 
 Each edit is one of someone who works in the file: a letter in a formula, an entry that goes and comes back, an opening
 quote, a letter in an operator's name; what is measured is the time from sending it (the last byte written) to the
-diagnostics of that version. ``ruff server`` gets the same kinds of edits in turn, each after the same pause, in Python
-files with as many lines, so that the ratios are those of one run on one machine: a letter in an expression, a function
-that goes and comes back, the opening quotes of a string over several lines, a letter in a function's name. How long it
-takes depends most of all on how much it finds; the files are one in which it finds nothing, of the standard library,
-and those of the installed torch whose authors have derivatives.yaml open as well. With --memory, so many edits are sent
-as fast as they are answered, and the memory of the server is printed on the way. Servers are processes of their own, so
-the time includes both ends of the connection.
+diagnostics of that version. Every second edit takes the one before back, as undoing does; the others are printed on
+their own as well, since what was found a moment ago is remembered. ``ruff server`` gets the same kinds of edits in
+turn, each after the same pause, in Python files with as many lines, so that the ratios are those of one run on one
+machine: a letter in an expression, a function that goes and comes back, the opening quotes of a string over several
+lines, a letter in a function's name. How long it takes depends most of all on how much it finds; the files are one in
+which it finds nothing, of the standard library, and those of the installed torch whose authors have derivatives.yaml
+open as well. With --memory, so many edits are sent as fast as they are answered, and the memory of the server is
+printed on the way. Servers are processes of their own, so the time includes both ends of the connection.
 """
 
 from __future__ import annotations
@@ -176,9 +177,12 @@ class Typist:
         self._kinds = kinds
         self._language = language
         self._back: Change | None = None
+        #: whether the last change took the one before back
+        self.has_undone = False
 
     def next(self) -> Change:
         """The next change: one of the kinds, or what takes the last one back."""
+        self.has_undone = self._back is not None
         if self._back is not None:
             change, self._back = self._back, None
             return change
@@ -223,10 +227,10 @@ def spread(times: list[float]) -> dict[str, float]:
     return {**at, "max": times[-1]}
 
 
-def shown(name: str, edits: int, found: dict[str, float]) -> str:
+def shown(name: str, found: dict[str, float]) -> str:
     """Percentiles in words."""
     values = ", ".join(f"{key} {1000 * value:.1f} ms" for key, value in found.items())
-    return f"{name}: edit to diagnostics, {edits} edits: {values}"
+    return f"{name}: edit to diagnostics: {values}"
 
 
 async def measure(given: argparse.Namespace) -> None:
@@ -254,19 +258,23 @@ async def measure(given: argparse.Namespace) -> None:
                 module.write_text(python, encoding="utf-8")
                 server = Server([ruff, "server"], "python", module, python)
                 servers[f"ruff server, {name}"] = (server, Typist(python, kinds, PYTHON))
-        times: dict[str, list[float]] = {name: [] for name in servers}
+        times: dict[str, list[tuple[float, bool]]] = {name: [] for name in servers}
         for name, (server, _) in servers.items():
             print(f"{name}: open: {await server.start():.2f} s")
         for number in range(given.edits):
             for name, (server, typist) in servers.items():
                 await asyncio.sleep(pauses[number % len(pauses)])
-                times[name].append(await server.edit(typist.next()))
-        found = {name: spread(each) for name, each in times.items()}
-        for name, each in found.items():
-            print(shown(name, given.edits, each))
-        at = found.pop("derivlint")
-        for name, each in found.items():
-            print(f"derivlint / {name}: " + ", ".join(f"{key} {at[key] / each[key]:.2f}" for key in at))
+                change = typist.next()
+                times[name].append((await server.edit(change), typist.has_undone))
+        for title, wanted in (("all edits", (True, False)), ("without those that undo", (False,))):
+            chosen = {name: [time for time, undone in each if undone in wanted] for name, each in times.items()}
+            found = {name: spread(each) for name, each in chosen.items()}
+            print(f"{title}: {len(chosen['derivlint'])}")
+            for name, values in found.items():
+                print(shown(name, values))
+            at = found.pop("derivlint")
+            for name, values in found.items():
+                print(f"derivlint / {name}: " + ", ".join(f"{key} {at[key] / values[key]:.2f}" for key in at))
         typist = servers["derivlint"][1]
         for number in range(given.memory + 1):
             if number % max(given.memory // 10, 1) == 0:

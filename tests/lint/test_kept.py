@@ -59,9 +59,12 @@ def follow(text: str, edits: int, seed: int, natives: NativeFunctions, rules: tu
     """Check that many texts in turn, each made of the one before or of the first one."""
     random = Random(seed)
     now, kept = text, checked(text, natives, rules).kept
+    texts = [text]
     for number in range(edits):
-        # now and then what was broken is repaired
-        now = edited(now if random.random() < 0.7 else text, random)
+        # now and then what was broken is repaired, or someone undoes the last edits
+        chance = random.random()
+        now = random.choice(texts[-4:]) if chance > 0.85 else edited(now if chance < 0.6 else text, random)
+        texts.append(now)
         found = checked(now, natives, rules, kept)
         assert everything(found) == everything(checked(now, natives, rules)), (seed, number, now)
         # what cannot be kept is left over from an earlier text; kept on disk it is the same
