@@ -42,25 +42,25 @@ _UNNECESSARY = frozenset(
 _DEPRECATED = frozenset({"deprecated-function"})
 
 
-class Position(Struct, frozen=True):
+class SentPosition(Struct, frozen=True):
     """A position of the protocol."""
 
     line: int
     character: int
 
 
-class Range(Struct, frozen=True):
+class SentRange(Struct, frozen=True):
     """A range of the protocol."""
 
-    start: Position
-    end: Position
+    start: SentPosition
+    end: SentPosition
 
 
 class Location(Struct, frozen=True):
     """A range of a file."""
 
     uri: str
-    range: Range
+    range: SentRange
 
 
 class RelatedInformation(Struct, frozen=True):
@@ -87,7 +87,7 @@ class Data(Struct, frozen=True):
 class SentDiagnostic(Struct, frozen=True, omit_defaults=True, rename="camel"):
     """A diagnostic of the protocol."""
 
-    range: Range
+    range: SentRange
     message: str
     severity: int
     code: str
@@ -182,8 +182,10 @@ class Renderer:
         return RelatedInformation(Location(uri, _range(positions, part.span)), part.message)
 
 
-def _range(positions: Positions, span: Span) -> Range:
-    return Range(Position(*positions.line_and_character(span.start)), Position(*positions.line_and_character(span.end)))
+def _range(positions: Positions, span: Span) -> SentRange:
+    return SentRange(
+        SentPosition(*positions.line_and_character(span.start)), SentPosition(*positions.line_and_character(span.end))
+    )
 
 
 def _pointing(item: Diagnostic, others: Mapping[str, SourceFile]) -> Diagnostic:
@@ -201,7 +203,7 @@ def _data(item: Diagnostic) -> Data:
 def cannot_check(message: str) -> SentDiagnostic:
     """What keeps a file from being checked, at its first line."""
     return SentDiagnostic(
-        range=Range(Position(0, 0), Position(0, 0)),
+        range=SentRange(SentPosition(0, 0), SentPosition(0, 0)),
         message=message,
         severity=_SEVERITIES[Severity.ERROR],
         code=CANNOT_CHECK,
