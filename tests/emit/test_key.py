@@ -42,6 +42,8 @@ DERIVATIVES = """\
     AutogradXLA:
       self: threshold_backward(grad, result, 0)
 """
+#: The distance from 1 to the next float.
+FLOAT_EPSILON = 2**-23
 STEP = """\
 import json
 import sys
@@ -73,7 +75,7 @@ def step(device):
     with torch.no_grad():
         for each in weights:
             each -= 0.1 * each.grad
-    numbers = [loss.item(), *(each.detach().cpu().tolist() for each in weights)]
+    numbers = [loss.item(), *(number for each in weights for number in each.detach().cpu().flatten().tolist())]
     names = [f"{type(each).__module__}.{each.name()}" for each in nodes]
     return numbers, names
 
@@ -233,4 +235,5 @@ def test_a_device_of_its_own_is_trained_through_the_kernels(
         "builtins.MmBackward0",
         "builtins.SigmoidBackward0",
     ]
-    assert numbers == expected
+    # the backward of matmul multiplies other matrices than that of mm, and some processors round those differently
+    assert numbers == pytest.approx(expected, rel=4 * FLOAT_EPSILON)
