@@ -199,6 +199,7 @@ def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, he
         {"entry_facts": {"derivlint.lint.engine.reading:_read_of": [RecordedFact(1, frozenset())]}},
         {"indexed": {"os:system": [()]}},
         {"facts": {Read("os:system", "true"): RecordedFact(1, frozenset())}},
+        {"file": Found((), (), 7)},
         {"claimed": ()},
         {"claimed": (0, 1, 77)},
         {"entries": 4 * (Found((), (Asked(frozenset({7777}), frozenset({Read(FORMULAS.name, "", True)})),)),)},

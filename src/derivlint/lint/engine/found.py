@@ -106,9 +106,8 @@ def moved_claim(claim: Claim, move: Move) -> Claim | None:
     about = move(claim.about) if claim.about is not None else None
     if there is None or (about is None and claim.about is not None):
         return None
-    return (
-        claim if there is claim.diagnostic and about == claim.about else replace(claim, diagnostic=there, about=about)
-    )
+    is_here = there is claim.diagnostic and about == claim.about
+    return claim if is_here else replace(claim, diagnostic=there, about=about)
 
 
 def moved_diagnostic(item: Diagnostic, move: Move) -> Diagnostic | None:

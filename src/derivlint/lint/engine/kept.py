@@ -235,6 +235,8 @@ class _Recheck:
         self.same: tuple[tuple[int, int, int], ...] = ()
         #: for each entry of the earlier text its position; None where it is gone
         self.now: list[int | None] = []
+        #: the positions there of those that are gone
+        self.gone: list[int] = []
         self.found: list[Found | None] = [None] * self.count
         #: the positions of those of which nothing is known
         self.unknown: set[int] = set(range(self.count))
@@ -243,6 +245,7 @@ class _Recheck:
         #: entries that only some rules have to be asked about again, with the positions of these
         self.again: dict[int, frozenset[int]] = {}
         self.readers: Readers | None = None
+        #: what was found in earlier texts
         self.past = Past()
         self.file: Found | None = None
         self.crashed: list[Raw] = []
@@ -412,7 +415,9 @@ class _Recheck:
         for old, new, size in self.same:
             self.now[old : old + size] = range(new, new + size)
             self.found[new : new + size] = kept.entries[old : old + size]
+        self.gone = [old for old, there in enumerate(self.now) if there is None]
         self.unknown = {index for index, known in enumerate(self.found) if known is None}
+        self.past = kept.past
         readers = kept.known_readers.after(self.same, self.count) if kept.known_readers is not None else None
         if readers is not None:
             self.model.numbers = readers.numbers
@@ -462,15 +467,14 @@ class _Recheck:
             if recalled is not None:
                 self.again.pop(index, None)
                 self._add(index, recalled)
-        for old, there in enumerate(self.now):
-            gone = kept.entries[old] if there is None else None
+        for old in self.gone:
+            gone = kept.entries[old]
             if gone is not None:
                 self.past.remember(kept.cut.text_of(old), gone, before.numbers[old], then)
 
     def _touched(self, kept: Kept, readers: Readers | None) -> set[Read]:
         """What would be answered otherwise than in the earlier text."""
         touched: set[Read] = set()
-        gone = [old for old, there in enumerate(self.now) if there is None]
         new = _others(self.same, self.count)
         self.model.indexed = {}
         for name, rows in kept.indexed.items():
@@ -479,7 +483,7 @@ class _Recheck:
                 continue
             own = {at: tuple(index.find(self.model.entries[at])) for at in new}
             # an entry that has moved past others may change their order
-            before = _by_key((old - number, rows[old]) for number, old in enumerate(gone))
+            before = _by_key((old - number, rows[old]) for number, old in enumerate(self.gone))
             after = _by_key((at - number, own[at]) for number, at in enumerate(new))
             every: list[Row] = [()] * self.count
             for old, there, size in self.same:
@@ -487,7 +491,7 @@ class _Recheck:
             for at, row in own.items():
                 every[at] = row
             if isinstance(rows, Rows) and readers is not None:
-                every = rows.replaced(every, gone, new, readers.numbers)
+                every = rows.replaced(every, self.gone, new, readers.numbers)
             self.model.indexed[name] = every
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))

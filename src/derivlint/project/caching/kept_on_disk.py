@@ -69,6 +69,8 @@ def _is_possible(kept: Kept, path: str) -> bool:
         return False
     if kept.claimed != tuple(at for at, each in enumerate(kept.entries) if each is not None and each.claims):
         return False
+    if kept.file is not None and kept.file.start:
+        return False
     pieces = [(each, kept.cut.piece(at)) for at, each in enumerate(kept.entries) if each is not None]
     if kept.file is not None:
         pieces.append((kept.file, Span(0, len(text))))
