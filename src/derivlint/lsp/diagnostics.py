@@ -106,14 +106,23 @@ class PublishedDiagnostics(Struct, frozen=True, omit_defaults=True):
     version: int | None = None
 
 
-class FullReport(Struct, frozen=True, omit_defaults=True, rename="camel", tag_field="kind", tag="full"):
+class FullReport(
+    Struct,
+    frozen=True,
+    omit_defaults=True,
+    rename="camel",
+    tag_field="kind",
+    tag=types.DocumentDiagnosticReportKind.Full.value,
+):
     """All diagnostics of a text, as the answer to who asks for them."""
 
     items: list[SentDiagnostic]
     result_id: str | None = None
 
 
-class UnchangedReport(Struct, frozen=True, rename="camel", tag_field="kind", tag="unchanged"):
+class UnchangedReport(
+    Struct, frozen=True, rename="camel", tag_field="kind", tag=types.DocumentDiagnosticReportKind.Unchanged.value
+):
     """The answer to who knows the diagnostics already."""
 
     result_id: str

@@ -490,8 +490,10 @@ class _Recheck:
                 every[there : there + size] = rows[old : old + size]
             for at, row in own.items():
                 every[at] = row
-            if isinstance(rows, Rows) and readers is not None:
+            if readers is not None and isinstance(rows, Rows):
                 every = rows.replaced(every, self.gone, new, readers.numbers)
+            elif readers is not None:
+                every = Rows(every, readers.numbers)
             self.model.indexed[name] = every
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))
