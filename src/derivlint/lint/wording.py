@@ -38,20 +38,10 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     A third of the letters may differ, at most three. Of equally near ones that with the same letters wins ("sihn" is
     "sinh" rather than "sign"), then the first in alphabetical order.
     """
+    limit = min(3, max(1, len(name) // 3))
+    lowered, letters = _letters(name)
     # thousands of names are compared where nothing fits: what a glance rules out is not looked at again
     by_length = _by_length(candidates) if isinstance(candidates, tuple) else _arranged(candidates)
-    most = min(3, max(1, len(name) // 3))
-    # most slips are of one letter, which few names are near to
-    for limit in sorted({1, most}):
-        found = _within(name, by_length, limit)
-        if found is not None:
-            return found
-    return None
-
-
-def _within(name: str, by_length: dict[int, list[tuple[str, str, int]]], limit: int) -> str | None:
-    """The closest of names by their length, with at most so many letters that differ."""
-    lowered, letters = _letters(name)
     near = [
         (other_letters != letters, candidate, other)
         for length in range(len(lowered) - limit, len(lowered) + limit + 1)
