@@ -56,10 +56,9 @@ class Found(Struct, frozen=True, dict=True):
 
     def claims_at(self, start: int) -> tuple[Claim, ...]:
         """The claims in a text in which the piece begins there."""
-        if start == self.start:
-            return self.claims
-        moved = (moved_claim(claim, _by(start - self.start)) for claim in self.claims)
-        return tuple(claim for claim in moved if claim is not None)
+        found = self if start == self.start else self.moved(_by(start - self.start), start)
+        assert found is not None, "what lies in the piece moves with it"
+        return found.claims
 
     def entry(self, name_of_all: Callable[[tuple[Claim, ...]], str | None]) -> str | None:
         """The entry that all claims are of, if they lie in its piece, and nothing said of others explains them.

@@ -28,7 +28,7 @@ class Answering(Struct, frozen=True):
         cut: the text.
         numbers: those of its entries.
         indexed: what indexes have of them.
-        fact: finds a fact of the file as a whole; None where there is no such fact.
+        fact: finds a fact of the file as a whole; None where it is unknown.
     """
 
     cut: Cut

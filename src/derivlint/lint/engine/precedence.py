@@ -340,7 +340,7 @@ def unexplained(
 def name_of_all(claims: Iterable[Claim], yields_to: Mapping[str, tuple[Yields, ...]]) -> str | None:
     """The entry that all claims are of, whose findings follow from no finding of another entry of the file.
 
-    They may rest on other entries. None where there is no such entry.
+    They may rest on other entries. None for claims of several entries, or ones that findings elsewhere may explain.
     """
     entries = {claim.diagnostic.entry for claim in claims}
     rules = {claim.diagnostic.rule for claim in claims}

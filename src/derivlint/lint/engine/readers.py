@@ -55,7 +55,7 @@ class Readers:
     def after(self, same: Runs, count: int) -> Readers | None:
         """Those of a later text, in which these runs of entries are the same.
 
-        None where there is no number for an entry between its neighbours, or most of what was noted is about entries
+        None where two neighbours leave no number for an entry between them, or most of what was noted is about entries
         that are gone: then one begins anew.
 
         Args:

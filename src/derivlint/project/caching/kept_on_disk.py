@@ -61,7 +61,7 @@ def _is_possible(kept: Kept, path: str) -> bool:
         return False
     if any(first >= second for first, second in pairwise(bounds)):
         return False
-    if any(not piece.start < piece.end <= bounds[at + 1] for at in range(count) for piece in (kept.cut.piece(at),)):
+    if any(not start < kept.cut.piece(at).end <= end for at, (start, end) in enumerate(pairwise(bounds))):
         return False
     if any(len(rows) != count for rows in kept.indexed.values()):
         return False
@@ -75,10 +75,10 @@ def _is_possible(kept: Kept, path: str) -> bool:
     if kept.file is not None:
         pieces.append((kept.file, Span(0, len(text))))
     return all(
-        item.path == path and all(_is_possible_place(place, found, piece, len(text)) for place in places_of(item))
+        claim.diagnostic.path == path
+        and all(_is_possible_place(place, found, piece, len(text)) for place in places_of(claim.diagnostic))
         for found, piece in pieces
         for claim in found.claims
-        for item in (claim.diagnostic,)
     )
 
 
