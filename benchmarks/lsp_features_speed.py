@@ -41,7 +41,10 @@ def main() -> None:
     )
     text = source.text
     offsets = [
-        formula.value.start + 1 for body in real.model.bodies() for formula in body.formulas if formula.is_expression
+        formula.value_span.start + 1
+        for body in real.model.bodies()
+        for formula in body.formulas
+        if formula.is_expression
     ][::5]
     requests: dict[str, Callable[[int], object]] = {
         "hover": lambda offset: hover(real, offset),

@@ -129,7 +129,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         written = formula.written
         subject = quoted(written.auto) if written.auto is not None else "the formula"
         yield Finding(
-            written.value.span,
+            written.value_span,
             f"{subject} may return the tangent {quoted_list(names, 'or')} itself, "
             f"but {quoted(entry.operator or '')} returns a new tensor",
             help='return a copy, with ".clone()"',

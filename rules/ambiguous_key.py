@@ -87,7 +87,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     for name, resolved in formula.resolved_names:
         if resolved.argument is not None and resolved.output is not None:
             yield Finding(
-                name.span,
+                formula.name_span(name),
                 f'{quoted(name.text)} is both an argument and an output of "{formula.entry.operator}"',
                 help="leave it out of the keys; PyTorch's generator cannot tell which one is meant",
             )

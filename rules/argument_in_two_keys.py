@@ -109,11 +109,11 @@ def check(body: DispatchBody) -> Iterator[Finding]:
                 key = quoted(first[repeated[0]].key_text)
                 message = f"{quoted(repeated[0])} already has a formula under the key {key}"
             yield Finding(
-                names[repeated[0]].span,
+                formula.name_span(names[repeated[0]]),
                 message,
                 help="keep one formula for each",
                 related=tuple(
-                    Related(f"the first formula for {quoted(text)}", first[text].key.span) for text in repeated
+                    Related(f"the first formula for {quoted(text)}", first[text].key_span) for text in repeated
                 ),
                 at=formula,
             )

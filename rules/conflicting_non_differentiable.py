@@ -104,5 +104,5 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         if len(texts) == 1:
             key = formulas[texts[0]].key_text
             message = f"{quoted(texts[0])} is declared non_differentiable but has a formula under the key {quoted(key)}"
-        related = tuple(Related(f"the formula for {quoted(text)}", formulas[text].key.span) for text in texts)
-        yield Finding(names[0].span, message, help="remove one of the two", related=related, at=formula)
+        related = tuple(Related(f"the formula for {quoted(text)}", formulas[text].key_span) for text in texts)
+        yield Finding(formula.name_span(names[0]), message, help="remove one of the two", related=related, at=formula)

@@ -104,7 +104,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         if is_copied_view(interpretation):
             formula = interpretation.formula.written
             yield Finding(
-                formula.value.span,
+                formula.value_span,
                 f"{quoted(entry.operator or '')} returns a view, but the formula makes a new tensor of the tangent",
                 help='return the same view of the tangent; "auto_linear" does that',
                 fix=formula_fix(formula, 'write "auto_linear"', [(0, len(formula.parsed.text), AUTO_LINEAR)]),

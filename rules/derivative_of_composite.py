@@ -142,5 +142,5 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
                 f'"{match.function.name}", which the formula also serves, is composite (CompositeImplicitAutograd)'
             )
             help_text = "give it a dispatch section in native_functions.yaml"
-        return Finding(formula.key.span, message, help=help_text, at=formula)
+        return Finding(formula.key_span, message, help=help_text, at=formula)
     return None

@@ -169,9 +169,9 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
         value = f"[{', '.join(flags)}]"
         where, fix = entry.name_span, None
         if declared is not None and isinstance(declared.node, Sequence):
-            where = declared.value_node(first.output.index).span
+            where = entry.place(declared.value_node(first.output.index))
             edits = tuple(
-                TextEdit(declared.value_node(index).span, flag)
+                TextEdit(entry.place(declared.value_node(index)), flag)
                 for index, (flag, was) in enumerate(zip(flags, declared.values or (), strict=False))
                 if flag != str(was)
             )

@@ -92,9 +92,9 @@ def check(entry: Entry) -> Iterator[Finding]:
     for output, value, item in zip(function.outputs, declared.values, declared.node.items, strict=True):
         if value and not output.type.is_tensor_like:
             yield Finding(
-                item.span,
+                entry.place(item),
                 f'output {quoted(output.name)} of "{entry.operator}" is of type "{output.type}" '
                 "and cannot be differentiable",
                 help='write "False"',
-                fix=Fix('write "False"', (TextEdit(item.span, "False"),)),
+                fix=Fix('write "False"', (TextEdit(entry.place(item), "False"),)),
             )

@@ -98,7 +98,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     keys = bodies_without_default(model, entry)
     if keys and entry.dispatch_key_node is not None:
         yield Finding(
-            entry.dispatch_key_node.span,
+            entry.place(entry.dispatch_key_node),
             f'{quoted(entry.operator or "")} has formulas for {quoted_list(keys)} only, and none for "Default"',
             help='write the formulas below "Default"',
             at=entry,

@@ -149,11 +149,11 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
         earlier, other = first.setdefault((key.kind, key.value), (key, value))
         if earlier is key:
             continue
-        related = (Related("the first one", earlier.span),)
+        related = (Related("the first one", entry.place(earlier)),)
         if mapping is entry.node and key.value == "name":
             which = f' "{entry.operator}"' if entry.operator is not None else ""
             help_text = 'start a new entry with "- " before it'
-            yield Finding(key.span, f'the entry{which} has a second "name"', help=help_text, related=related)
+            yield Finding(entry.place(key), f'the entry{which} has a second "name"', help=help_text, related=related)
             # what follows belongs to the other entry
             return
         help_text = "keep one of the two"
@@ -163,11 +163,11 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
         if is_another:
             help_text = 'start a new entry with "- name: ..." before it, or keep one of the two'
         yield Finding(
-            key.span,
+            entry.place(key),
             f"the key {quoted(key.value)} occurs twice{of}",
             help=help_text,
             related=related,
-            fix=_fix(mapping, key, value) if _same(value, other) else None,
+            fix=_fix(entry, mapping, key, value) if _same(value, other) else None,
         )
         if is_another:
             return
@@ -199,6 +199,6 @@ def _same(one: YamlNode, other: YamlNode) -> bool:
     return isinstance(one, Scalar) and isinstance(other, Scalar) and (one.kind, one.value) == (other.kind, other.value)
 
 
-def _fix(mapping: Mapping, key: Scalar, value: YamlNode) -> Fix | None:
+def _fix(entry: Entry, mapping: Mapping, key: Scalar, value: YamlNode) -> Fix | None:
     span = removal(mapping, Pair(key, value))
-    return Fix("remove the repetition", (TextEdit(span, ""),)) if span is not None else None
+    return Fix("remove the repetition", (TextEdit(span.shift(entry.start), ""),)) if span is not None else None

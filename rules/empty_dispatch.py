@@ -77,6 +77,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     if not isinstance(dispatch, Mapping) or dispatch.pairs or key is None or entry.beside_dispatch:
         return
     if not model.served_without_default(entry):
-        where = key.span.cover(dispatch.span)
+        where = entry.place(key).cover(entry.place(dispatch))
         help_text = 'write the formulas below "Default", or without "dispatch"'
         yield Finding(where, '"dispatch" is empty, so the entry has no formulas', help=help_text, at=entry)

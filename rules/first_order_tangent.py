@@ -124,7 +124,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             formula = found.interpretation.formula.written
             verb, it, constant = ("is", "it", "a constant") if len(found.names) == 1 else ("are", "them", "constants")
             yield Finding(
-                formula.value.span,
+                formula.value_span,
                 f"the forward formula reads {quoted_list(found.names)}, which {verb} not differentiable: its "
                 f"derivative treats {it} as {constant}",
                 help="let the output be differentiable, or compute it again from the input",

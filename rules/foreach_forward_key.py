@@ -119,7 +119,7 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
                 continue
             foreach = quoted(str(each.function.name))
             return Finding(
-                key.span,
+                formula.name_span(key),
                 f'{foreach} shares this formula and has no output {quoted(key.text)}, only "{RESULT}"',
                 help=f"give {foreach} an entry of its own",
                 at=formula,

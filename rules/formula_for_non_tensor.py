@@ -105,7 +105,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
         seen.add(name.text)
         kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
         yield Finding(
-            name.span,
+            formula.name_span(name),
             f'{quoted(name.text)} of "{formula.entry.operator}" is of type "{kind}", which has no gradient',
             help=_cure(function),
             fix=_fix(formula),
@@ -120,7 +120,7 @@ def _fix(formula: DerivativeFormula) -> Fix | None:
     if not names:
         return removal_fix(formula, "remove the formula")
     text = formula.key_written_with(names)
-    return Fix("take it out of the key", (TextEdit(formula.key.span, text),), safe=False) if text is not None else None
+    return Fix("take it out of the key", (TextEdit(formula.key_span, text),), safe=False) if text is not None else None
 
 
 def _cure(function: EntryFunction) -> str:

@@ -88,7 +88,7 @@ def check(entry: Entry) -> Iterator[Finding]:
         for problem in expression.parsed.problems:
             if problem.kind in KINDS:
                 yield Finding(
-                    expression.scalar.span,
+                    expression.span,
                     problem.message,
                     help="it is not analyzed; move the computation to a C++ function, and call that",
                     at=expression.written,

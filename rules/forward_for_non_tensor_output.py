@@ -103,7 +103,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
         output = resolved.output
         if resolved.kind is NameKind.OUTPUT and output is not None and not output.has_tangent:
             yield Finding(
-                name.span,
+                formula.name_span(name),
                 f'output {quoted(name.text)} of "{formula.entry.operator}" is of type "{output.type}", '
                 "which has no tangent",
                 help='only outputs of type "Tensor" or "Tensor[]" can have a forward formula',

@@ -183,4 +183,4 @@ def _finding(formula: DerivativeFormula, body: DispatchBody) -> Finding:
     else:
         message = f"{message}, because no argument has a backward formula"
         cure = "give the differentiable arguments their backward formulas"
-    return Finding(formula.value.span, message, help=cure, at=formula)
+    return Finding(formula.value_span, message, help=cure, at=formula)

@@ -85,5 +85,5 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             formula.span_of(node),
             f'"grad_input_mask[{index}]" does not exist: the key names {counted(len(formula.names), "argument")}',
             help=f"the last element is grad_input_mask[{len(formula.names) - 1}]",
-            related=(Related("the key", formula.key.span),),
+            related=(Related("the key", formula.key_span),),
         )

@@ -130,7 +130,7 @@ def _check_body(model: Model, body: DispatchBody) -> Iterator[Finding]:
         declared = body.entry.output_differentiability
         related: tuple[Related, ...] = ()
         if item.index < len(outputs) and declared is not None:
-            related = (Related("declared here", declared.node.span),)
+            related = (Related("declared here", body.entry.place(declared.node)),)
         yield Finding(
             formula.span_of(item.node),
             f'"grads[{item.index}]" does not exist: {why}',

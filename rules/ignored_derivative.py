@@ -124,7 +124,7 @@ def _finding(body: DispatchBody, differentiability: Differentiability) -> Findin
     declared = body.entry.output_differentiability
     if differentiability.is_declared_undifferentiable:
         return Finding(
-            formula.key.span,
+            formula.key_span,
             f'"{name}" is among the operators that PyTorch never differentiates, so {formulas} are rejected',
             help="remove the formulas; torchgen lists the operator in DONT_REQUIRE_DERIVATIVE",
             at=body,
@@ -134,15 +134,17 @@ def _finding(body: DispatchBody, differentiability: Differentiability) -> Findin
             for key_name in other.names:
                 if differentiability.is_inplace and key_name.text == "self":
                     return Finding(
-                        key_name.span,
+                        other.name_span(key_name),
                         f'"self" is non_differentiable, but also the output of "{name}", which the formulas serve',
                         help='leave "self" out: an argument without formula has no gradient',
                         at=other,
                     )
     is_tensor = any(value.type.is_tensor_like for value in differentiability.returns)
-    related = () if declared is None else (Related("the outputs are switched off here", declared.node.span),)
+    related = (
+        () if declared is None else (Related("the outputs are switched off here", body.entry.place(declared.node)),)
+    )
     return Finding(
-        formula.key.span,
+        formula.key_span,
         f'no output of "{name}" is differentiable, so {formulas} are rejected'
         if is_tensor
         else f'"{name}" returns no tensor, so {formulas} are rejected',

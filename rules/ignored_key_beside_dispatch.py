@@ -129,7 +129,11 @@ def check(entry: Entry) -> Iterator[Finding]:
         help_text = f'did you mean "{guess}"?'
     elif isinstance(value, Mapping):
         help_text = f'indent {it} further, below "dispatch"'
-    related = tuple(Related("ignored as well", key.span) for key, _ in others)
-    fix = Fix(f'replace it by "{guess}"', (TextEdit(first.span, guess),), safe=False) if guess is not None else None
+    related = tuple(Related("ignored as well", entry.place(key)) for key, _ in others)
+    fix = (
+        Fix(f'replace it by "{guess}"', (TextEdit(entry.place(first), guess),), safe=False)
+        if guess is not None
+        else None
+    )
     message = f'{quoted_list(keys)} next to "dispatch" {are} ignored'
-    yield Finding(first.span, message, help=help_text, related=related, fix=fix)
+    yield Finding(entry.place(first), message, help=help_text, related=related, fix=fix)

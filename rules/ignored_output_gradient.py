@@ -112,7 +112,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
                 f"{'gradient' if len(others) == 1 else 'gradients'} of {quoted_list(others)} "
                 f"{'is' if len(others) == 1 else 'are'} ignored",
                 help=f"use {quoted_list(_gradients(outputs))}, or switch {quoted_list(others)} off",
-                related=(Related("the differentiable outputs are declared here", declared.node.span),),
+                related=(Related("the differentiable outputs are declared here", body.entry.place(declared.node)),),
                 at=each.written,
             )
             return

@@ -77,7 +77,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         formulas = body.with_role(Role.BACKWARD)
         if formulas and own.function.is_abstract:
             yield Finding(
-                formulas[0].key.span,
+                formulas[0].key_span,
                 f"{quoted(body.entry.operator or '')} returns nothing, so its formulas have no effect",
                 help="give the formulas to an operator that returns its result",
                 at=body,

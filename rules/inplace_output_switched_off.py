@@ -93,7 +93,7 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
             is_own = differentiability.function is entry.function.canonical
             subject = f'"{name}"' if is_own else f'"{name}", which the entry also serves,'
             return Finding(
-                declared.value_node(declared.values.index(False)).span,
+                entry.place(declared.value_node(declared.values.index(False))),
                 f"{subject} is in-place, so its output cannot be switched off",
                 help=f'give "{name}" a formula' if is_own else f'give "{name}" an entry of its own',
                 at=entry,

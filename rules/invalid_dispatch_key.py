@@ -153,12 +153,12 @@ def _finding(body: DispatchBody, node: Scalar, allowed: Sequence[str], taken: Co
     if guess is not None:
         help_text = f'did you mean "{guess}"?'
         if guess not in taken and node.style == "plain":
-            fix = Fix(f"replace it by {quoted(guess)}", (TextEdit(node.span, guess),), safe=False)
+            fix = Fix(f"replace it by {quoted(guess)}", (TextEdit(body.entry.place(node), guess),), safe=False)
     else:
         backends = ", ".join(key.removeprefix(PREFIX) for key in allowed if key not in NO_BACKENDS)
         help_text = f'allowed are "Default", "AutogradNestedTensor" and "Autograd" with a backend: {backends}'
     message = f"{quoted(body.key)} is not a dispatch key that derivatives can have"
-    return Finding(node.span, message, help=help_text, fix=fix, at=body)
+    return Finding(body.entry.place(node), message, help=help_text, fix=fix, at=body)
 
 
 def _guess(key: str, allowed: Sequence[str]) -> str | None:

@@ -120,7 +120,7 @@ def check(entry: Entry) -> Iterator[Finding]:
                 continue
             where = expression.range(problem.start, problem.end)
             yield Finding(
-                where if where.start < where.end else expression.scalar.span,
+                where if where.start < where.end else expression.span,
                 problem.message,
                 help=problem.help,
                 related=tuple(

@@ -143,14 +143,14 @@ def check(model: Model) -> Iterator[Finding]:
         root = known.problem.node
         keys = [pair.key for pair in getattr(root, "pairs", ())]
         yield Finding(
-            keys[0].span if keys else root.span,
+            keys[0].within if keys else root.within,
             f"the file has no list of versions {quoted(known.word)}",
             help=f'write "{known.word}: [...]" with the names of all versions, the oldest first',
         )
     for entry in model.all_entries:
         for problem in entry.versions.problems if entry.versions is not None else ():
             message, help_text = _words(problem, known)
-            yield Finding(problem.node.span, message, help=help_text, at=entry)
+            yield Finding(entry.place(problem.node), message, help=help_text, at=entry)
 
 
 def _words(problem: VersionProblem, known: FileVersions) -> tuple[str, str]:

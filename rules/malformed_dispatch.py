@@ -122,7 +122,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         if problem.kind in (
             FormProblemKind.DISPATCH_TYPE,
             FormProblemKind.DISPATCH_BODY_TYPE,
-        ) and not model.is_explained(problem.node):
+        ) and not model.is_explained(entry, problem.node):
             yield _finding(model, entry, problem)
             break
 
@@ -134,10 +134,10 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
         if is_empty and entry.dispatch_key_node is not None:
             message = '"dispatch" has no dispatch keys below it'
             help_text = 'indent them further than "dispatch"'
-            return Finding(entry.dispatch_key_node.span, message, help=help_text, at=entry)
+            return Finding(entry.place(entry.dispatch_key_node), message, help=help_text, at=entry)
         help_text = 'write "dispatch:", below it the dispatch keys, and below each of them its formulas'
         return Finding(
-            node.span, f'"dispatch" is {_what(node)}, not a mapping of dispatch keys', help=help_text, at=entry
+            entry.place(node), f'"dispatch" is {_what(node)}, not a mapping of dispatch keys', help=help_text, at=entry
         )
     body = next(body for body in entry.bodies if body.key == problem.key)
     key = quoted(body.key)
@@ -145,17 +145,22 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
     is_formula = body.key != "Default" and body.key not in model.natives.autograd_keys
     if is_formula:
         help_text = 'indent it below a dispatch key such as "Default"'
-        return Finding(body.key_node.span, f"{key} is where a dispatch key is expected", help=help_text, at=body)
+        return Finding(
+            entry.place(body.key_node), f"{key} is where a dispatch key is expected", help=help_text, at=body
+        )
     if is_empty:
         return Finding(
-            body.key_node.span,
+            entry.place(body.key_node),
             f"the dispatch key {key} has no formulas below it",
             help=f"indent them further than {key}",
             at=body,
         )
     help_text = f'write "{body.key}:", and below it the keys with their formulas'
     return Finding(
-        node.span, f"the dispatch key {key} is {_what(node)}, not a mapping of formulas", help=help_text, at=body
+        entry.place(node),
+        f"the dispatch key {key} is {_what(node)}, not a mapping of formulas",
+        help=help_text,
+        at=body,
     )
 
 

@@ -136,10 +136,13 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report items that cannot be read as entries."""
     # a key with an unknown tag may be the name
-    if any(problem.kind is FormProblemKind.KEY_TYPE and model.is_explained(problem.node) for problem in entry.problems):
+    if any(
+        problem.kind is FormProblemKind.KEY_TYPE and model.is_explained(entry, problem.node)
+        for problem in entry.problems
+    ):
         return
     for problem in entry.problems:
-        if problem.kind in KINDS and not model.is_explained(problem.node):
+        if problem.kind in KINDS and not model.is_explained(entry, problem.node):
             yield _finding(entry, problem)
 
 
@@ -147,14 +150,16 @@ def _finding(entry: Entry, problem: FormProblem) -> Finding:
     node = problem.node
     if problem.kind is FormProblemKind.ENTRY_TYPE:
         if isinstance(node, Scalar) and node.kind == "null":
-            return Finding(node.span, "this list item is empty", help=SHAPE, at=entry)
-        return Finding(node.span, f"this list item is {_what(node)}, not an entry with a name", help=SHAPE, at=entry)
+            return Finding(entry.place(node), "this list item is empty", help=SHAPE, at=entry)
+        return Finding(
+            entry.place(node), f"this list item is {_what(node)}, not an entry with a name", help=SHAPE, at=entry
+        )
     if problem.kind is FormProblemKind.NAME_TYPE:
         if isinstance(node, Scalar) and node.kind == "null":
             pair = entry.mapping.find("name") if entry.mapping is not None else None
-            where = pair.key.span if pair is not None and not node.value else node.span
+            where = entry.place(pair.key) if pair is not None and not node.value else entry.place(node)
             return Finding(where, "the name of the entry is empty", help=SHAPE, at=entry)
-        return Finding(node.span, f"the name of the entry is {_what(node)}, not a schema", help=SHAPE, at=entry)
+        return Finding(entry.place(node), f"the name of the entry is {_what(node)}, not a schema", help=SHAPE, at=entry)
     return _without_name(entry, node)
 
 
@@ -165,9 +170,9 @@ def _without_name(entry: Entry, node: YamlNode) -> Finding:
         help_text = f'did you mean "name" by {quoted(key.value)}?'
         if key.value == "func":
             help_text = '"func" is the key of native_functions.yaml; here it is "name"'
-        fix = Fix(f'replace {quoted(key.value)} by "name"', (TextEdit(key.span, "name"),))
-        return Finding(key.span, message, help=help_text, fix=fix, at=entry)
-    where = node.pairs[0].key.span if isinstance(node, Mapping) and node.pairs else node.span
+        fix = Fix(f'replace {quoted(key.value)} by "name"', (TextEdit(entry.place(key), "name"),))
+        return Finding(entry.place(key), message, help=help_text, fix=fix, at=entry)
+    where = entry.place(node.pairs[0].key) if isinstance(node, Mapping) and node.pairs else entry.place(node)
     return Finding(where, message, help=SHAPE, at=entry)
 
 

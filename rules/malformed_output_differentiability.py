@@ -144,7 +144,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report values that cannot be understood."""
     for problem in entry.problems:
-        if model.is_explained(problem.node):
+        if model.is_explained(entry, problem.node):
             continue
         if problem.kind is FormProblemKind.OUTPUT_DIFFERENTIABILITY_TYPE:
             yield _wrong_type(entry, problem)
@@ -164,46 +164,46 @@ def _wrong_type(entry: Entry, problem: FormProblem) -> Finding:
     declared = entry.output_differentiability
     if declared is not None and node is not declared.node:
         what = "a list" if isinstance(node, Sequence) else "a mapping" if isinstance(node, Mapping) else "no boolean"
-        return Finding(node.span, f"a value of output_differentiability is {what}", help=SHAPE, at=entry)
+        return Finding(entry.place(node), f"a value of output_differentiability is {what}", help=SHAPE, at=entry)
     if not isinstance(node, Scalar):
-        return Finding(node.span, "output_differentiability is a mapping, not a list", help=SHAPE, at=entry)
+        return Finding(entry.place(node), "output_differentiability is a mapping, not a list", help=SHAPE, at=entry)
     fix = None
     if node.kind == "bool" and entry.function is not None and len(entry.function.outputs) == 1:
-        fix = Fix("put it in brackets", (TextEdit(node.span, f"[{node.value}]"),))
+        fix = Fix("put it in brackets", (TextEdit(entry.place(node), f"[{node.value}]"),))
     if not node.value and declared is not None:
-        return Finding(declared.key.span, "output_differentiability is empty", help=SHAPE, at=entry)
+        return Finding(entry.place(declared.key), "output_differentiability is empty", help=SHAPE, at=entry)
     message = f"output_differentiability is {quoted(node.value)}, not a list"
-    return Finding(node.span, message, help=SHAPE, fix=fix, at=entry)
+    return Finding(entry.place(node), message, help=SHAPE, fix=fix, at=entry)
 
 
 def _string(entry: Entry, node: YamlNode) -> Finding:
     assert isinstance(node, Scalar)
     message = f"output_differentiability is the string {quoted(node.value)}, not a list"
     if node.value.startswith("[") and node.value.endswith("]"):
-        fix = Fix("remove the quotes", (TextEdit(node.span, node.value),)) if node.value.isprintable() else None
-        return Finding(node.span, message, help="write it without quotes", fix=fix, at=entry)
+        fix = Fix("remove the quotes", (TextEdit(entry.place(node), node.value),)) if node.value.isprintable() else None
+        return Finding(entry.place(node), message, help="write it without quotes", fix=fix, at=entry)
     words = node.value.split(",")
     if all(word.strip().lower() in ("true", "false") for word in words):
         text = ", ".join(word.strip().capitalize() for word in words)
-        fix = Fix("put it in brackets", (TextEdit(node.span, f"[{text}]"),))
-        return Finding(node.span, message, help=f"write [{text}]", fix=fix, at=entry)
+        fix = Fix("put it in brackets", (TextEdit(entry.place(node), f"[{text}]"),))
+        return Finding(entry.place(node), message, help=f"write [{text}]", fix=fix, at=entry)
     help_text = SHAPE if not node.value else 'a C++ condition is in a list, as in "[condition]"'
-    return Finding(node.span, message, help=help_text, at=entry)
+    return Finding(entry.place(node), message, help=help_text, at=entry)
 
 
 def _strings(entry: Entry, node: YamlNode) -> Finding:
     assert isinstance(node, Sequence)
     strings = [item for item in node.items if isinstance(item, Scalar) and item.kind == "str"]
     if all(_says_truth(item) for item in strings):
-        edits = tuple(TextEdit(item.span, item.value.capitalize()) for item in strings)
+        edits = tuple(TextEdit(entry.place(item), item.value.capitalize()) for item in strings)
         what = "which are not booleans" if len(strings) > 1 else "which is not a boolean"
         message = f"output_differentiability has {counted(len(strings), 'string')}, {what}"
         fix = Fix("remove the quotes", edits)
-        return Finding(node.span, message, help="write True and False without quotes", fix=fix, at=entry)
+        return Finding(entry.place(node), message, help="write True and False without quotes", fix=fix, at=entry)
     help_text = "write True or False for each output, or a C++ condition as the only value"
     if len(strings) == len(node.items):
         message = f"output_differentiability has {counted(len(strings), 'string')}, but a C++ condition is alone"
-        return Finding(node.span, message, help=help_text, at=entry)
-    where = strings[0].span
+        return Finding(entry.place(node), message, help=help_text, at=entry)
+    where = entry.place(strings[0])
     message = f"output_differentiability has a string among {len(node.items)} values"
     return Finding(where, message, help=help_text, at=entry)

@@ -91,5 +91,5 @@ def check(entry: Entry) -> Iterator[Finding]:
     problem = entry.schema_problem
     if problem is not None and problem.error is not None and entry.name is not None:
         error = problem.error
-        where = entry.name.span_of(error.start, error.end)
+        where = entry.place_in(entry.name, error.start, error.end)
         yield Finding(where, error.message, help=error.help, at=entry)

@@ -101,7 +101,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             written = interpretation.formula.written
             own = written.names[0].text
             yield Finding(
-                written.value.span,
+                written.value_span,
                 f'the gradient of {quoted(own)} lacks "handle_r_to_c", which other formulas of the entry have',
                 help=f'write "handle_r_to_c({own}.scalar_type(), ...)" around it',
                 at=written,

@@ -172,7 +172,7 @@ def _finding(missing: MissingDerivative, usual: int) -> Finding:
     if evidence is not None:
         key = f"the formula of {quoted(evidence.written.key_text)}"
         reason = f"{key} reads its value" if missing.reader is not None else f"{key} uses it"
-        related = (Related(key, evidence.written.value.span),)
+        related = (Related(key, evidence.written.value_span),)
     else:
         is_all = missing.given == missing.others
         count = f"all {missing.given}" if is_all else f"{missing.given} of {missing.others}"
@@ -181,7 +181,7 @@ def _finding(missing: MissingDerivative, usual: int) -> Finding:
         if missing.is_optional and missing.written is None:
             confidence = Confidence.MEDIUM
     return Finding(
-        missing.body.entry.name_span if missing.written is None else missing.written.value.span,
+        missing.body.entry.name_span if missing.written is None else missing.written.value_span,
         f"{quoted(missing.argument)} {fact}, but {reason}",
         help='write its formula, or not_implemented("...") where there is none',
         related=related,

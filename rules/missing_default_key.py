@@ -116,4 +116,4 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         which = name if needing[0].name.is_foreach else f"the view {name}"
         message = f'the entry has no "Default" formulas, which {which} needs'
         help_text = 'add the key "Default" below "dispatch"'
-        yield Finding(entry.dispatch_key_node.span, message, help=help_text, at=entry)
+        yield Finding(entry.place(entry.dispatch_key_node), message, help=help_text, at=entry)

@@ -187,7 +187,7 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
         reason, help_text = _reason(own, function, "it" if len(names) == 1 else "them")
         formula, first = superfluous[0]
         yield Finding(
-            first.span,
+            formula.name_span(first),
             f"{quoted_list(names)} {'is' if len(names) == 1 else 'are'} not differentiable: {reason}",
             help=help_text,
             related=_declaration(body),
@@ -196,7 +196,7 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
         )
     elif missing:
         yield Finding(
-            body.with_role(Role.FORWARD)[0].key.span,
+            body.with_role(Role.FORWARD)[0].key_span,
             f'"{body.entry.operator}" has no forward formula for its differentiable '
             f"{'output' if len(missing) == 1 else 'outputs'} {quoted_list(missing)}",
             help="give every differentiable output a forward formula, or none",
@@ -220,7 +220,7 @@ def _declaration(body: DispatchBody) -> tuple[Related, ...]:
     declared = body.entry.output_differentiability
     if declared is None:
         return ()
-    return (Related("the differentiable outputs are declared here", declared.node.span),)
+    return (Related("the differentiable outputs are declared here", body.entry.place(declared.node)),)
 
 
 def _judge_variants(model: Model, body: DispatchBody) -> Iterator[Finding]:
@@ -231,7 +231,7 @@ def _judge_variants(model: Model, body: DispatchBody) -> Iterator[Finding]:
         if covered != len(variant.output_indices):
             first = body.with_role(Role.FORWARD)[0]
             yield Finding(
-                first.key.span,
+                first.key_span,
                 f'"{variant.function.name}", which the formulas also serve, has '
                 f"{counted(len(variant.output_indices), 'differentiable output')}, not {covered}",
                 help="give every differentiable output a forward formula, or none",

@@ -102,7 +102,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 continue
             formula = interpretation.formula.written
             yield Finding(
-                formula.value.span,
+                formula.value_span,
                 f"the formula does not use {quoted(missing.gradient)}, "
                 f"in which {quoted(entry.operator or '')} is linear",
                 help=f"multiply by {quoted(missing.gradient)}",

@@ -101,7 +101,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for body in entry.bodies:
         for formula, name in missing_tangents(analyses, body):
             yield Finding(
-                formula.value.span,
+                formula.value_span,
                 f"the formula does not use {quoted(name + TANGENT)}, although {quoted(name)} has a gradient",
                 help=f"add the term with {quoted(name + TANGENT)}",
                 at=formula,

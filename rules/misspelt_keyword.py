@@ -152,7 +152,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     if meant is None or formula.text is None or formula.entry.function is None or formula.role is Role.UNRESOLVED:
         return
     is_about_arguments = meant == NON_DIFFERENTIABLE
-    where, written = formula.value.span, quoted(" ".join(formula.text.split()))
+    where, written = formula.value_span, quoted(" ".join(formula.text.split()))
     if formula.role is Role.BACKWARD and not is_about_arguments:
         if formula.text.strip() == meant:
             message = f"{written} is only valid in forward formulas"
@@ -178,4 +178,4 @@ def _fix(formula: DerivativeFormula, meant: str) -> Fix | None:
     if not isinstance(value, Scalar) or value.style not in ("plain", "single", "double") or formula.text is None:
         return None
     is_slip = distance(formula.text.strip().lower(), meant, 2) <= 2
-    return Fix(f"write {quoted(meant)}", (TextEdit(value.span, meant),), safe=is_slip)
+    return Fix(f"write {quoted(meant)}", (TextEdit(formula.value_span, meant),), safe=is_slip)

@@ -146,7 +146,7 @@ def check(body: DispatchBody, model: Model) -> Iterator[Finding]:
     refusal = _refusal(body, formula)
     if refusal is not None:
         message, cure, related = refusal
-        yield Finding(formula.value.span, f'"{AUTO_ELEMENT_WISE}" {message}', help=cure, related=related, at=formula)
+        yield Finding(formula.value_span, f'"{AUTO_ELEMENT_WISE}" {message}', help=cure, related=related, at=formula)
 
 
 def _refusal(body: DispatchBody, formula: DerivativeFormula) -> tuple[str, str, tuple[Related, ...]] | None:
@@ -163,13 +163,13 @@ def _refusal(body: DispatchBody, formula: DerivativeFormula) -> tuple[str, str, 
         return f"is made from a backward formula, but {operator} has none", "give one argument a backward formula", ()
     if len(arguments) > 1:
         related = tuple(
-            Related(f"{quoted_list([name.text for name in each.names])} declared here", each.key.span)
+            Related(f"{quoted_list([name.text for name in each.names])} declared here", each.key_span)
             for each in body.with_role(Role.BACKWARD)
         )
         fact = f"is for one differentiable argument, but {operator} has {len(arguments)}: {quoted_list(arguments)}"
         return fact, WRITE_OUT, related
     if len(forward) > 1:
-        others = tuple(Related("another forward formula", each.key.span) for each in forward if each is not formula)
+        others = tuple(Related("another forward formula", each.key_span) for each in forward if each is not formula)
         return f"must be the only forward formula, but {operator} has {len(forward)}", WRITE_OUT, others
     packed = packed_lists(info)
     if packed:

@@ -127,7 +127,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         if any(each.auto == AUTO_ELEMENT_WISE for each in forward):
             return
         fact = f"must be the only forward formula, but {operator} has {len(forward)}"
-        related = tuple(Related("another forward formula", each.key.span) for each in forward if each is not formula)
+        related = tuple(Related("another forward formula", each.key_span) for each in forward if each is not formula)
     elif len(set(outputs)) > 1:
         fact = f"is for one output, but its key names {len(outputs)}: {quoted_list(outputs)}"
     elif packed:
@@ -135,4 +135,4 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         cure = f"call a function that takes {quoted_list(packed)} itself and unpacks the tangents"
     else:
         return
-    yield Finding(formula.value.span, f'"{AUTO_LINEAR}" {fact}', help=cure, related=related, at=formula)
+    yield Finding(formula.value_span, f'"{AUTO_LINEAR}" {fact}', help=cure, related=related, at=formula)

@@ -87,5 +87,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             kinds = f"the argument {quoted(first)} with the output {quoted(name.text)}"
         else:
             continue
-        yield Finding(name.span, f"the key mixes {kinds}", help="give arguments and outputs keys of their own")
+        yield Finding(
+            formula.name_span(name), f"the key mixes {kinds}", help="give arguments and outputs keys of their own"
+        )
         return

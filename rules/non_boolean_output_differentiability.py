@@ -102,7 +102,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report values that are understood in an unexpected way."""
     for problem in entry.problems:
-        if model.is_explained(problem.node):
+        if model.is_explained(entry, problem.node):
             continue
         if problem.kind is FormProblemKind.OUTPUT_DIFFERENTIABILITY_VALUE:
             yield _value(entry, problem.node)
@@ -118,10 +118,10 @@ def _value(entry: Entry, node: YamlNode) -> Finding:
     word = str(declared.values is not None and declared.values[index])
     if not isinstance(node, Scalar) or not node.value:
         message = f"an empty value of output_differentiability counts as {word}"
-        return Finding(declared.node.span, message, help=f"write {word}", at=entry)
-    fix = Fix(f"write {word}", (TextEdit(node.span, word),))
+        return Finding(entry.place(declared.node), message, help=f"write {word}", at=entry)
+    fix = Fix(f"write {word}", (TextEdit(entry.place(node), word),))
     message = f"the value {quoted(node.value)} of output_differentiability counts as {word}"
-    return Finding(node.span, message, help=f"write {word}", fix=fix, at=entry)
+    return Finding(entry.place(node), message, help=f"write {word}", fix=fix, at=entry)
 
 
 def _ignored(entry: Entry, node: YamlNode) -> Finding:
@@ -130,13 +130,13 @@ def _ignored(entry: Entry, node: YamlNode) -> Finding:
     help_text = "write True or False for each output, or leave it out"
     if isinstance(node, Sequence):
         message = "output_differentiability is an empty list, which counts as not given"
-        return Finding(node.span, message, help=help_text, at=entry)
+        return Finding(entry.place(node), message, help=help_text, at=entry)
     if not isinstance(node, Scalar) or not node.value:
         message = "output_differentiability is empty, which counts as not given"
-        return Finding(declared.key.span, message, help=help_text, at=entry)
+        return Finding(entry.place(declared.key), message, help=help_text, at=entry)
     fix = None
     if node.kind == "bool" and entry.function is not None and len(entry.function.outputs) == 1:
         help_text = "write [False] to make the output non-differentiable, or leave it out"
-        fix = Fix("put it in brackets", (TextEdit(node.span, "[False]"),), safe=False)
+        fix = Fix("put it in brackets", (TextEdit(entry.place(node), "[False]"),), safe=False)
     message = f"output_differentiability is {quoted(node.value)}, which counts as not given"
-    return Finding(node.span, message, help=help_text, fix=fix, at=entry)
+    return Finding(entry.place(node), message, help=help_text, fix=fix, at=entry)

@@ -108,10 +108,10 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     for formula in formulas:
         fix = None
         if can_be_written:
-            place = formula.key.span.cover(formula.value.span)
+            place = formula.key_span.cover(formula.value_span)
             fix = Fix("switch the output off", (TextEdit(place, text),), safe=False)
         yield Finding(
-            formula.value.span,
+            formula.value_span,
             f'"non_differentiable" is for arguments, but {quoted(formula.names[0].text)} is an output',
             help=f"write {quoted(text)} instead",
             fix=fix,

@@ -125,7 +125,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report formulas that are not strings."""
     for formula in entry.formulas:
-        if formula.text is None and not _is_other_slip(formula) and not model.is_explained(formula.value):
+        if formula.text is None and not _is_other_slip(formula) and not model.is_explained(entry, formula.value):
             yield _finding(model, formula)
 
 
@@ -137,10 +137,10 @@ def _is_other_slip(formula: DerivativeFormula) -> bool:
 
 
 def _finding(model: Model, formula: DerivativeFormula) -> Finding:
-    node, key = formula.value, quoted(formula.key_text)
+    node, place, key = formula.value, formula.value_span, quoted(formula.key_text)
     if isinstance(node, Scalar):
         if node.kind == "null":
-            where = node.span if node.value else formula.key.span
+            where = place if node.value else formula.key_span
             return Finding(
                 where, f"the formula of {key} is empty", help="write a formula, or leave the key out", at=formula
             )
@@ -149,25 +149,24 @@ def _finding(model: Model, formula: DerivativeFormula) -> Finding:
         if node.kind in ("int", "float") and not node.value.strip("+-0."):
             help_text += '; a gradient that is zero is "zeros_like(grad)"'
         return Finding(
-            node.span,
+            place,
             f"the formula {quoted(node.value)} of {key} is {what} in YAML, not a string",
             help=help_text,
-            fix=quote_scalar(node, QUOTE, safe=False),
+            fix=quote_scalar(formula.entry, node, QUOTE, safe=False),
             at=formula,
         )
     if isinstance(node, Sequence) and node.flow:
         fix = None
         if len(node.items) == 1 and isinstance(node.items[0], Scalar) and node.items[0].kind == "str":
-            edits = (TextEdit(node.span, model.source.slice(node.items[0].span)),)
+            edits = (TextEdit(place, model.source.slice(formula.entry.place(node.items[0]))),)
             fix = Fix("remove the brackets", edits)
         message = f'the formula of {key} starts with "[", which makes it a list to YAML'
-        return Finding(node.span, message, help="write the formula without brackets", fix=fix, at=formula)
+        return Finding(place, message, help="write the formula without brackets", fix=fix, at=formula)
     if isinstance(node, Mapping) and node.flow:
-        text = model.source.slice(node.span)
-        fix = Fix(QUOTE, (TextEdit(node.span, quote_text(text)),)) if text.isprintable() else None
+        text = model.source.slice(place)
+        fix = Fix(QUOTE, (TextEdit(place, quote_text(text)),)) if text.isprintable() else None
         message = f'the formula of {key} starts with "{{", which makes it a mapping to YAML'
-        return Finding(node.span, message, help=QUOTE, fix=fix, at=formula)
+        return Finding(place, message, help=QUOTE, fix=fix, at=formula)
     what = "list" if isinstance(node, Sequence) else "mapping"
-    return Finding(
-        node.span, f"the formula of {key} is a {what}, not a string", help="write one formula after the key", at=formula
-    )
+    message = f"the formula of {key} is a {what}, not a string"
+    return Finding(place, message, help="write one formula after the key", at=formula)

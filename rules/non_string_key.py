@@ -121,18 +121,18 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report keys that are not strings."""
     for problem in entry.problems:
-        if problem.kind is FormProblemKind.KEY_TYPE and not model.is_explained(problem.node):
-            where, message, help_text, fix = _judge(model, problem.node)
-            yield Finding(where.span, message, help=help_text, fix=fix, at=entry)
+        if problem.kind is FormProblemKind.KEY_TYPE and not model.is_explained(entry, problem.node):
+            where, message, help_text, fix = _judge(entry, model, problem.node)
+            yield Finding(entry.place(where), message, help=help_text, fix=fix, at=entry)
 
 
-def _judge(model: Model, key: YamlNode) -> tuple[YamlNode, str, str, Fix | None]:
+def _judge(entry: Entry, model: Model, key: YamlNode) -> tuple[YamlNode, str, str, Fix | None]:
     names = "a key names the arguments or outputs that its formula is for"
     if isinstance(key, Sequence):
         fix = None
         if key.flow and key.items and all(isinstance(item, Scalar) and item.value.isidentifier() for item in key.items):
-            text = ", ".join(model.source.slice(item.span) for item in key.items)
-            fix = Fix("remove the brackets", (TextEdit(key.span, text),))
+            text = ", ".join(model.source.slice(entry.place(item)) for item in key.items)
+            fix = Fix("remove the brackets", (TextEdit(entry.place(key), text),))
         return key, "the key is a list, not a string", "write the names without brackets", fix
     if not isinstance(key, Scalar):
         return key, "the key is a mapping, not a string", names, None
@@ -142,5 +142,5 @@ def _judge(model: Model, key: YamlNode) -> tuple[YamlNode, str, str, Fix | None]
         return key, "the key is empty", names, None
     message = f"the key {quoted(key.value)} is {KINDS.get(key.kind, 'a special value')} to YAML, not a name"
     if key.kind == "bool":
-        return key, message, "put it in double quotes", quote_scalar(key, "put the key in double quotes")
+        return key, message, "put it in double quotes", quote_scalar(entry, key, "put the key in double quotes")
     return key, message, names, None

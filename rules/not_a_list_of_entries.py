@@ -106,19 +106,19 @@ def check(model: Model) -> Iterator[Finding]:
         below = SHAPE.replace("a file of derivatives", f'what is below "{key}"')
         if node is None:
             yield Finding(
-                root.pairs[0].key.span if root.pairs else root.span, f'the file has no key "{key}"', help=below
+                root.pairs[0].key.within if root.pairs else root.within, f'the file has no key "{key}"', help=below
             )
         else:
-            yield Finding(node.span, f'what is below "{key}" is not a list of entries', help=below)
+            yield Finding(node.within, f'what is below "{key}" is not a list of entries', help=below)
         return
     if root is None and Path(model.source.path).name != DERIVATIVES:
         # of a back end's further files some hold nothing but comments; PyTorch's generator reads no other file
         return
     if root is None or (isinstance(root, Scalar) and root.kind == "null"):
-        yield Finding(Span(0, 0) if root is None else root.span, "the file has no entries", help=SHAPE)
+        yield Finding(Span(0, 0) if root is None else root.within, "the file has no entries", help=SHAPE)
         return
     if isinstance(root, Mapping):
-        where = root.pairs[0].key.span if root.pairs else root.span
+        where = root.pairs[0].key.within if root.pairs else root.within
         yield Finding(where, "the top level of the file is a mapping, not a list of entries", help=SHAPE)
         return
-    yield Finding(root.span, "the top level of the file is a single value, not a list of entries", help=SHAPE)
+    yield Finding(root.within, "the top level of the file is a single value, not a list of entries", help=SHAPE)

@@ -89,7 +89,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
         if resolved.kind is NameKind.GENERIC_OUTPUT and resolved.index is not None and resolved.output is None:
             count = counted(len(function.outputs), "output")
             yield Finding(
-                name.span,
+                formula.name_span(name),
                 f'{quoted(name.text)} is out of range: "{formula.entry.operator}" has {count}',
                 help=listed("output", function.output_names),
             )

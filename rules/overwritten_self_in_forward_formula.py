@@ -124,7 +124,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 def _finding(formula: DerivativeFormula) -> Finding:
     uses = variable_uses(formula.parsed, SELF_PRIMAL)
-    where = formula.value.span
+    where = formula.value_span
     for word in (*uses, *occurrences(formula.parsed, SELF_PRIMAL))[:1]:
         where = formula.span_of(word)
     fix = None

@@ -141,7 +141,7 @@ def _base_names(formula: DerivativeFormula) -> Iterator[Finding]:
     for name, word in misread_base_name(formula):
         if word is None:
             yield Finding(
-                formula.value.span,
+                formula.value_span,
                 f"torchgen does not replace every {quoted(name)} with its primal and rejects those that are left",
                 help=f"put spaces around the operators in the formula of {quoted(name)}",
                 at=formula,

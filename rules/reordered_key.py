@@ -161,9 +161,9 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     text = formula.key_written_with(found.right) if found.right is not None else None
     if text is not None and found.right is not None:
         cure = f"write {quoted(', '.join(found.right))}"
-        fix = Fix("reorder the names", (TextEdit(formula.key.span, text),), safe=False)
+        fix = Fix("reorder the names", (TextEdit(formula.key_span, text),), safe=False)
     yield Finding(
-        formula.key.span,
+        formula.key_span,
         f"{quoted(found.first)} comes before {quoted(found.second)}, but {source} the other way round",
         help=cure,
         fix=fix,

@@ -94,11 +94,11 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     fix = None
     text = formula.key_written_with([name for name in dict.fromkeys(names) if name])
     if text is not None:
-        fix = Fix("remove the repetition", (TextEdit(formula.key.span, text),), safe=False)
+        fix = Fix("remove the repetition", (TextEdit(formula.key_span, text),), safe=False)
     for position, name in enumerate(formula.names):
         if name.text and name.text not in refused and names[:position].count(name.text) == 1:
             yield Finding(
-                name.span,
+                formula.name_span(name),
                 f"{quoted(name.text)} occurs twice in the key {quoted(formula.key_text)}",
                 help="name every argument or output once",
                 fix=fix,

@@ -92,7 +92,7 @@ def check(entry: Entry) -> Iterator[Finding]:
         where = entry.name_span
         argument = declared.arguments.by_name(name)
         if argument is not None and argument.name_span is not None and declared.text == entry.name.value:
-            where = entry.name.span_of(*argument.name_span)
+            where = entry.place_in(entry.name, *argument.name_span)
         message = f'"{entry.operator}" has an argument "{name}", which is {analyses} in formulas'
         yield Finding(where, message, help="give the argument another name in native_functions.yaml")
         return

@@ -110,10 +110,10 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
         subject = name if is_own else f"{name}, which the entry also serves,"
         second = formulas[1]
         return Finding(
-            second.key.span,
+            second.key_span,
             f"{subject} is in-place and has one tangent, not {len(formulas)}",
             help="keep one forward formula, or none",
-            related=tuple(Related("another forward formula", each.key.span) for each in formulas if each is not second),
+            related=tuple(Related("another forward formula", each.key_span) for each in formulas if each is not second),
             at=second,
         )
     return None

@@ -85,5 +85,5 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             formula.span_of(name.word),
             f"{quoted(name.word.text)} does not exist: the output {quoted(name.subject or '')} is not differentiable",
             help=f"the formula can use {quoted_list(available)}" if available else None,
-            related=(Related("declared here", declared.node.span),) if declared is not None else (),
+            related=(Related("declared here", formula.entry.place(declared.node)),) if declared is not None else (),
         )

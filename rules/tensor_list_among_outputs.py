@@ -88,7 +88,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
         output = resolved.output
         if resolved.kind is NameKind.OUTPUT and output is not None and output.is_tensor_list and output.has_tangent:
             yield Finding(
-                name.span,
+                formula.name_span(name),
                 f"{quoted(name.text)} is a list of tensors and cannot share a key with other outputs",
                 help="give it a key and a formula of its own",
             )

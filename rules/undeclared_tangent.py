@@ -176,7 +176,7 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
             yield _itself(names, f"{quoted(subject)} is not a tensor")
         elif subject in info.non_differentiable_arg_names:
             declared = tuple(
-                Related("declared here", name.span)
+                Related("declared here", formula.name_span(name))
                 for formula in body.with_role(Role.NON_DIFFERENTIABLE)
                 for name in formula.names
                 if name.text == subject

@@ -157,7 +157,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     for name, resolved in formula.resolved_names:
         if resolved.kind is NameKind.TENSOR_OPTION:
             yield Finding(
-                name.span,
+                formula.name_span(name),
                 f'{quoted(name.text)} is a tensor option of "{formula.entry.operator}", which has no gradient',
                 help=f"remove it; {_can_name(function)}",
             )
@@ -171,7 +171,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
 def _unknown(formula: DerivativeFormula, name: KeyName, function: EntryFunction) -> Finding:
     if formula.body.key_node is not None and name.text in ENTRY_KEYS:
         return Finding(
-            name.span,
+            formula.name_span(name),
             f'{quoted(name.text)} is not read under the dispatch key "{formula.body.key}"',
             help='put it next to "dispatch"; it holds for all dispatch keys',
         )
@@ -181,24 +181,27 @@ def _unknown(formula: DerivativeFormula, name: KeyName, function: EntryFunction)
         candidates.update(ENTRY_KEYS)
     found = closest(name.text, candidates)
     if found is None:
-        return Finding(name.span, message, help=_can_name(function))
+        return Finding(formula.name_span(name), message, help=_can_name(function))
     fix = None
     if formula.key.exact:
         # of a name with one or two letters every other such name is near
         is_certain = len(name.text) > 2 and closest(name.text, candidates - {found}) is None
-        fix = Fix(f'replace it by "{found}"', (TextEdit(name.span, found),), safe=is_certain)
-    return Finding(name.span, message, help=f'did you mean "{found}"?', fix=fix)
+        fix = Fix(f'replace it by "{found}"', (TextEdit(formula.name_span(name), found),), safe=is_certain)
+    return Finding(formula.name_span(name), message, help=f'did you mean "{found}"?', fix=fix)
 
 
 def _without_name(formula: DerivativeFormula, name: KeyName) -> Finding:
     rest = [other.text for other in formula.names if other.text]
     if not rest:
         message = f"the key {quoted(formula.key_text)} names nothing"
-        return Finding(formula.key.span, message, help="write the arguments that the formula is for")
+        return Finding(formula.key_span, message, help="write the arguments that the formula is for")
     text = formula.key_written_with(rest)
-    fix = Fix("remove the comma", (TextEdit(formula.key.span, text),)) if text is not None else None
+    fix = Fix("remove the comma", (TextEdit(formula.key_span, text),)) if text is not None else None
     return Finding(
-        name.span, f"the key {quoted(formula.key_text)} has a comma without a name", "remove the comma", fix=fix
+        formula.name_span(name),
+        f"the key {quoted(formula.key_text)} has a comma without a name",
+        "remove the comma",
+        fix=fix,
     )
 
 

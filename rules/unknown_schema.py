@@ -348,7 +348,7 @@ def _difference(entry: Entry, declared: NativeFunction, found: Sequence[SchemaDi
         message += f" (and {counted(len(found) - 1, 'more difference')})"
         help_text = f'PyTorch declares "{declared.schema}"'
         assert entry.name is not None
-        where = entry.name.span_of(0, len(entry.name.value))
+        where = entry.place_in(entry.name, 0, len(entry.name.value))
         related = tuple(Related(_say(item, operator)[0], _place(entry, item.span)) for item in found[:MAX_LISTED])
     renamed = {
         item.written: item.expected for item in found if item.kind in RENAMING and item.written and item.expected
@@ -359,7 +359,7 @@ def _difference(entry: Entry, declared: NativeFunction, found: Sequence[SchemaDi
 
 def _place(entry: Entry, span: Span) -> Span:
     assert entry.name is not None
-    return entry.name.span_of(span.start, span.end)
+    return entry.place_in(entry.name, span.start, span.end)
 
 
 def _say(item: SchemaDifference, operator: str) -> tuple[str, str]:

@@ -104,7 +104,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 f"the gradient {quoted(gradient)} of the differentiable output {quoted(unused.output)} is not used, "
                 f"only {quoted_list(unused.used)}",
                 help='use it, or declare in "output_differentiability" that the output is not differentiable',
-                related=(Related("a formula that uses another one", unused.last.key.span),),
+                related=(Related("a formula that uses another one", unused.last.key_span),),
                 at=body,
                 rests_on=(body.entry.operator or "",),
             )

@@ -101,11 +101,11 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     text = formula.key_written_with([name.text for name in formula.names if name.text not in names])
     fix = removal_fix(formula, "remove the declaration", safe=True) if len(names) == len(formula.names) else None
     if text is not None:
-        fix = Fix("take it out of the key", (TextEdit(formula.key.span, text),))
+        fix = Fix("take it out of the key", (TextEdit(formula.key_span, text),))
     for name, binding in useless:
         kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
         yield Finding(
-            name.span,
+            formula.name_span(name),
             f'{quoted(name.text)} is of type "{kind}" and never differentiable',
             help="remove it; only tensor arguments need the declaration",
             fix=fix,

@@ -112,9 +112,9 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         for wrong in wrong_automatic(analyses, body):
             if wrong.reason in REASONS:
                 formula = wrong.interpretation.formula
-                where = formula.written.value.span if wrong.node is None else formula.span_of(wrong.node)
+                where = formula.written.value_span if wrong.node is None else formula.span_of(wrong.node)
                 yield Finding(
-                    wrong.written.value.span,
+                    wrong.written.value_span,
                     f"{quoted(wrong.name)} in the backward formula {shown(formula, formula.tree)} "
                     f"{REASONS[wrong.reason]}",
                     help="write out the forward formula",

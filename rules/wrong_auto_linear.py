@@ -98,12 +98,12 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         for wrong in wrong_automatic(analyses, body):
             if wrong.reason in REASONS:
                 yield Finding(
-                    wrong.written.value.span,
+                    wrong.written.value_span,
                     f"{quoted(body.entry.operator or '')} is not linear: its backward formula "
                     f"{shown(wrong.interpretation.formula, wrong.interpretation.formula.tree)} "
                     f"depends on {quoted(wrong.name)}",
                     help='write out the forward formula, or use "auto_element_wise" for an element-wise operator',
-                    related=(Related("the backward formula", wrong.interpretation.formula.written.value.span),),
+                    related=(Related("the backward formula", wrong.interpretation.formula.written.value_span),),
                     at=wrong.written,
                     rests_on=(body.entry.operator or "",),
                 )

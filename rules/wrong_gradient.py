@@ -161,7 +161,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             if _are_exchanged(item, wrong[other]):
                 exchanged.add(other)
                 message += f"; the formula of {quoted(wrong[other].name)} gives it"
-                related = (Related(f"the formula of {quoted(wrong[other].name)}", second.written.value.span),)
+                related = (Related(f"the formula of {quoted(wrong[other].name)}", second.written.value_span),)
                 break
         yield Finding(
             formula.span_of(formula.tree),

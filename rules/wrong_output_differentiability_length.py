@@ -106,5 +106,5 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
                 f'output_differentiability has {values}, but "{function.name}", which the entry serves, has {outputs}'
             )
             help_text = "leave output_differentiability out where every output is differentiable"
-        return Finding(declared.node.span, message, help=help_text, at=entry)
+        return Finding(entry.place(declared.node), message, help=help_text, at=entry)
     return None

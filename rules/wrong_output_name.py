@@ -128,17 +128,17 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             continue
         if resolved.output is not None:
             yield Finding(
-                name.span,
+                formula.name_span(name),
                 f"{_position(function, resolved.output)} of {quoted(operator or '')} is called "
                 f"{quoted(resolved.output.key_name)}, not {quoted(name.text)}",
                 help=listed("output", function.output_names),
-                fix=_rename(formula, resolved.output, TextEdit(name.span, resolved.output.key_name)),
+                fix=_rename(formula, resolved.output, TextEdit(formula.name_span(name), resolved.output.key_name)),
             )
         elif resolved.index is None:
             reason = f'"result" is ambiguous: "{operator}" has {counted(len(function.outputs), "output")}'
             if not function.outputs:
                 reason = f'"{operator}" has no output that "result" could mean'
-            yield Finding(name.span, reason, help=listed("output", function.output_names))
+            yield Finding(formula.name_span(name), reason, help=listed("output", function.output_names))
 
 
 def _position(function: EntryFunction, output: Output) -> str:

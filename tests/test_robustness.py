@@ -347,7 +347,7 @@ def silly_rule(name: str, fix: Fix) -> Rule:
     """A rule that finds something in each formula, with a fix that may not be."""
 
     def check(formula: DerivativeFormula) -> list[Finding]:
-        return [Finding(formula.key.span, "a finding", fix=fix)]
+        return [Finding(formula.key_span, "a finding", fix=fix)]
 
     return Rule(name, "silly", "silly\n", RuleMeta(Severity.WARNING, "style"), "formula", check, (), ())
 

@@ -288,7 +288,7 @@ def test_an_exchange_of_neighbours_in_the_installed_file_is_found(derivatives_pa
             names = [name.text for name in formula.names]
             names[first], names[second] = names[second], names[first]
             entry = formula.entry.span
-            key = formula.key.span
+            key = formula.key_span
             changed = "- " + text[entry.start : key.start] + ", ".join(names) + text[key.end : entry.end] + "\n"
             model = model_of(changed, installed.natives)
             tried += 1

@@ -63,7 +63,7 @@ def changed(model: Model, mutant: SemanticMutant) -> str:
     """The entry alone, with the changed formula."""
     entry = model.entries[mutant.entry]
     formula = next(formula for formula in entry.formulas if formula.key_text == mutant.key)
-    start, end = formula.value.start, formula.value.end
+    start, end = formula.value_span
     lines_start = model.source.text.rfind("\n", 0, entry.span.start) + 1
     stop = model.entries[mutant.entry + 1].span.start if mutant.entry + 1 < len(model.entries) else None
     quoted = "'" + mutant.text.replace("'", "''") + "'"

@@ -31,8 +31,8 @@ def model(natives: NativeFunctions) -> Model:
 
 def test_findings_become_sorted_diagnostics_without_duplicates(bundled_natives: NativeFunctions) -> None:
     def lines(formula: DerivativeFormula) -> Iterable[Finding]:
-        yield Finding(formula.value.span, "formula")
-        yield Finding(formula.value.span, "formula")
+        yield Finding(formula.value_span, "formula")
+        yield Finding(formula.value_span, "formula")
 
     def whole(model: Model) -> Iterable[Finding]:
         yield Finding(model.entries[1].name_span, "entry", at=model.entries[1], confidence=Confidence.HIGH)

@@ -260,12 +260,14 @@ def spots(model: Model) -> list[Diagnostic]:
     found = [finding(entry.name_span, entry.operator, None, None) for entry in model.entries]
     for entry in model.entries:
         for formula in entry.formulas:
-            found.append(finding(formula.key.span, entry.operator, formula.body.key, formula.key_text, "key-rule"))
+            found.append(finding(formula.key_span, entry.operator, formula.body.key, formula.key_text, "key-rule"))
             if formula.text:
                 span = formula.range(len(formula.text) - 1, len(formula.text))
                 found.append(finding(span, entry.operator, formula.body.key, formula.key_text))
         if entry.output_differentiability is not None:
-            found.append(finding(entry.output_differentiability.node.span, entry.operator, None, None, "od-rule"))
+            found.append(
+                finding(entry.place(entry.output_differentiability.node), entry.operator, None, None, "od-rule")
+            )
     return found
 
 

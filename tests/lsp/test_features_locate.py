@@ -151,14 +151,15 @@ def test_a_formula_with_an_error_keeps_its_words() -> None:
 @given(st.lists(st.sampled_from(["grad", "é", "😀", "\\n", "\\u00e9", "\n     ", " ", "x"]), min_size=1, max_size=12))
 def test_decoding_a_place_inverts_the_map_of_the_scalar(pieces: list[str]) -> None:
     analysis = analysis_of(f'{NAME}  self: "a{"".join(pieces)}b"\n')
-    value = analysis.model.all_entries[0].formulas[0].value
+    entry = analysis.model.all_entries[0]
+    value = entry.formulas[0].value
     from derivlint.yaml_reader import Scalar
 
     assert isinstance(value, Scalar)
     if value.exact:
-        starts = [value.offset(index) for index in range(len(value.value))]
+        starts = [entry.start + value.offset(index) for index in range(len(value.value))]
         for index, offset in enumerate(starts):
-            found = decoded_index(value, offset)
+            found = decoded_index(entry, value, offset)
             assert found is not None
             # characters that one escape or line end stands for share a place
             assert starts[found] == offset

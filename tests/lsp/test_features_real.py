@@ -68,7 +68,9 @@ def test_every_argument_and_output_leads_to_its_name_in_the_schema(real: Documen
                 assert places[0].text == found.part.name
             else:
                 assert places[0].text in (found.part.name, str(found.part.type), word.text) or "(" in places[0].text
-            assert places[0].whole == formula.entry.name.span if formula.entry.name is not None else True
+            assert (
+                places[0].whole == formula.entry.place(formula.entry.name) if formula.entry.name is not None else True
+            )
 
 
 def test_references_of_a_function_are_words_of_its_name(real: DocumentAnalysis) -> None:
@@ -95,7 +97,7 @@ def test_every_function_of_the_real_header_has_its_place() -> None:
 
 def test_requests_are_answered_everywhere(real: DocumentAnalysis) -> None:
     text = real.source.text
-    for offset in [formula.value.start + 1 for formula in formulas(real)][::25]:
+    for offset in [formula.value_span.start + 1 for formula in formulas(real)][::25]:
         around = Span(offset, offset + 3000)
         assert selections(real, offset)
         assert completions(real, text, offset).items

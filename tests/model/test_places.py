@@ -22,7 +22,7 @@ def test_every_word_of_every_formula_is_cut_from_the_source_by_its_place(model: 
     folded = 0
     for entry in model.entries:
         for formula in entry.formulas:
-            raw = model.source.slice(formula.value.span)
+            raw = model.source.slice(formula.value_span)
             folded += "\n" in raw
             assert formula.is_exact()
             for word in formula.parsed.words:
@@ -49,7 +49,7 @@ def test_every_name_in_a_key_is_cut_from_the_source_by_its_place(model: Model) -
     for entry in model.entries:
         for formula in entry.formulas:
             for name in formula.names:
-                assert model.source.slice(name.span) == name.text
+                assert model.source.slice(formula.name_span(name)) == name.text
 
 
 def test_every_operator_is_cut_from_the_source_by_its_place(model: Model) -> None:

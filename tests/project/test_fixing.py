@@ -51,7 +51,7 @@ def finder(name: str, word: str) -> Rule:
 
     def check(formula: DerivativeFormula) -> Iterator[Finding]:
         if word in (formula.text or ""):
-            yield Finding(formula.value.span, f'"{word}" is used')
+            yield Finding(formula.value_span, f'"{word}" is used')
 
     return Rule(
         name,
@@ -110,8 +110,8 @@ def test_an_error_that_was_there_before_does_not_count(bundled_natives: NativeFu
 
     def check(model: Model) -> Iterator[Finding]:
         formula = model.entries[0].bodies[0].formulas[0]
-        yield Finding(formula.value.span, f'"{formula.text}" is bad')
-        yield Finding(formula.key.span, f"the formula has {len(formula.text or '')} characters")
+        yield Finding(formula.value_span, f'"{formula.text}" is bad')
+        yield Finding(formula.key_span, f"the formula has {len(formula.text or '')} characters")
 
     bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR, group="style"), "model", check, (), ())
     outcome = fixed("one", bundled_natives, rule("a", Severity.WARNING, ("one", "eleven")), bad)

@@ -287,7 +287,7 @@ def test_the_work_grows_with_the_number_of_comments(shape: str, bundled_natives:
     for count in (100, 1600):
         model = build_model(SourceFile("d.yaml", _many(count)[shape]), bundled_natives)
         found = [
-            Diagnostic("d.yaml", formula.value.span, "missing-conjugate", "m", Severity.WARNING, Confidence.HIGH)
+            Diagnostic("d.yaml", formula.value_span, "missing-conjugate", "m", Severity.WARNING, Confidence.HIGH)
             for formula in (formula for entry in model.entries for formula in entry.formulas)
         ]
 

@@ -223,6 +223,6 @@ def _changed(model: Model, original: FormulaFunction, formula: str) -> FormulaFu
 
 def entry_text(model: Model, written: DerivativeFormula, formula: str) -> str:
     """The text of an entry with one formula changed."""
-    text, whole, value = model.source.text, written.entry.span, written.value.span
+    text, whole, value = model.source.text, written.entry.span, written.value_span
     end = "\n" if text[value.start : value.end].endswith("\n") else ""
     return f"- {text[whole.start : value.start]}{json.dumps(formula)}{end}{text[value.end : whole.end]}\n"

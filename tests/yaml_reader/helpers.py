@@ -43,14 +43,15 @@ def scalars(node: YamlNode | None) -> Iterator[Scalar]:
             yield from scalars(value)
 
 
-def dump(node: YamlNode | None) -> Any:
-    """Everything about a node as plain data."""
+def dump(node: YamlNode | None, base: int = 0) -> Any:
+    """Everything about a node as plain data, with its places in a text in which what it was read from begins there."""
     if isinstance(node, Scalar):
-        return (node.value, node.style, node.kind, node.span, node.tag)
+        return (node.value, node.style, node.kind, node.within.shift(base), node.tag)
     if isinstance(node, Sequence):
-        return ("sequence", node.flow, node.span, node.tag, [dump(item) for item in node.items])
+        return ("sequence", node.flow, node.within.shift(base), node.tag, [dump(item, base) for item in node.items])
     if isinstance(node, Mapping):
-        return ("mapping", node.flow, node.span, node.tag, [(dump(key), dump(value)) for key, value in node.pairs])
+        pairs = [(dump(key, base), dump(value, base)) for key, value in node.pairs]
+        return ("mapping", node.flow, node.within.shift(base), node.tag, pairs)
     return None
 
 
@@ -59,7 +60,7 @@ def pieces(text: str, scalar: Scalar) -> list[tuple[str, str]]:
     assert scalar.exact
     found = []
     for index, char in enumerate(scalar.value):
-        span = scalar.span_of(index, index + 1)
+        span = scalar.range_of(index, index + 1)
         assert span.start == scalar.offset(index)
         found.append((char, text[span.start : span.end]))
     return found

@@ -26,7 +26,7 @@ def check_map(source: str, scalar: Scalar) -> None:
     assert scalar.exact
     place = scalar.start
     for index, char in enumerate(scalar.value):
-        span = scalar.span_of(index, index + 1)
+        span = scalar.range_of(index, index + 1)
         assert span.start == scalar.offset(index)
         assert place <= span.start < span.end
         place = span.end
@@ -125,4 +125,4 @@ def test_a_scalar_without_certain_map_is_not_exact() -> None:
     scalar = Scalar(3, 8, None, "x", "single", "a: 'b c'", "str")
     assert not scalar.exact
     assert (scalar.offset(0), scalar.offset(1)) == (3, 3)
-    assert scalar.span_of(0, 1) == scalar.span == Span(3, 8)
+    assert scalar.range_of(0, 1) == scalar.within == Span(3, 8)

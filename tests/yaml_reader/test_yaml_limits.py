@@ -161,5 +161,5 @@ def check_document(document: Document, size: int) -> None:
         assert all(whole.contains(span) for _, span in problem.related)
     assert list(document.problems) == sorted(document.problems, key=lambda problem: problem.span)
     for scalar in scalars(document.root):
-        assert whole.contains(scalar.span)
-        assert whole.contains(scalar.span_of(0, len(scalar.value)))
+        assert whole.contains(scalar.within)
+        assert whole.contains(scalar.range_of(0, len(scalar.value)))

@@ -139,7 +139,7 @@ def test_a_byte_order_mark_shifts_what_follows() -> None:
     check(text)
     root = read(text).root
     assert root is not None
-    assert root.span == Span(1, 16)
+    assert root.within == Span(1, 16)
 
 
 @pytest.mark.parametrize(

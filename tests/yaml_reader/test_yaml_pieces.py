@@ -45,7 +45,7 @@ def items_of(text: str) -> list[object]:
 
 def items_in(pieces: Pieces) -> list[object]:
     """The items of a text that is read piece by piece."""
-    return [dump(pieces.node(index)) for index in range(pieces.count)]
+    return [dump(item.node, item.start) for item in pieces.items]
 
 
 @given(TEXTS, TEXTS)

@@ -23,7 +23,7 @@ def test_every_broken_item_is_reported_and_every_other_is_read() -> None:
     root = read(text).root
     assert isinstance(root, Sequence)
     assert [text[item.start : item.end] for item in root.items] == ["name: a", "name: e"]
-    assert root.span == Span(7, len(text) - 1)
+    assert root.within == Span(7, len(text) - 1)
 
 
 @settings(max_examples=150, deadline=None)

@@ -46,20 +46,20 @@ def test_missing_value_is_an_empty_null_behind_the_colon(text: str) -> None:
     value = mapping.pairs[0].value
     assert isinstance(value, Scalar)
     place = text.index(":") + 1
-    assert (value.value, value.kind, value.span) == ("", "null", Span(place, place))
+    assert (value.value, value.kind, value.within) == ("", "null", Span(place, place))
 
 
 def test_mapping_runs_from_its_first_key_to_its_last_value() -> None:
     text = "- name: abs\n  self: grad\n\n# comment\n- name: b\n  dispatch:\n    Default:\n      self: x\n\n"
     root = read_clean(text)
     assert isinstance(root, Sequence)
-    assert root.span == Span(0, text.index("x") + 1)
+    assert root.within == Span(0, text.index("x") + 1)
     assert [text[item.start : item.end] for item in root.items] == [
         "name: abs\n  self: grad",
         "name: b\n  dispatch:\n    Default:\n      self: x",
     ]
     assert isinstance(root.items[1], Mapping)
-    assert root.items[1].pairs[1].value.span == span_of(text, "Default:\n      self: x")
+    assert root.items[1].pairs[1].value.within == span_of(text, "Default:\n      self: x")
 
 
 def test_flow_collections_include_their_brackets() -> None:
@@ -68,10 +68,10 @@ def test_flow_collections_include_their_brackets() -> None:
     assert isinstance(root, Mapping)
     value = root.pairs[0].value
     assert isinstance(value, Sequence)
-    assert (value.flow, value.span) == (True, span_of(text, "[x, {y: z }, []]"))
+    assert (value.flow, value.within) == (True, span_of(text, "[x, {y: z }, []]"))
     inner = value.items[1]
     assert isinstance(inner, Mapping)
-    assert (inner.flow, inner.span) == (True, span_of(text, "{y: z }"))
+    assert (inner.flow, inner.within) == (True, span_of(text, "{y: z }"))
 
 
 def test_properties_of_collections_are_outside_their_range() -> None:
@@ -100,16 +100,16 @@ def test_alias_shares_the_node_of_its_anchor() -> None:
     assert isinstance(root.items[1], Mapping)
     pair = root.items[1].pairs[0]
     assert pair.value is root.items[0]
-    assert pair.value.span == span_of(text, "[x]")
-    assert root.items[1].span == span_of(text, "b: *a")
-    assert pair.span == span_of(text, "b")
+    assert pair.value.within == span_of(text, "[x]")
+    assert root.items[1].within == span_of(text, "b: *a")
+    assert pair.within == span_of(text, "b")
 
 
 def test_pair_runs_from_key_to_value() -> None:
     text = "a:\n  'b'\nc:\n"
     root = read_clean(text)
     assert isinstance(root, Mapping)
-    assert [pair.span for pair in root.pairs] == [span_of(text, "a:\n  'b'"), span_of(text, "c:")]
+    assert [pair.within for pair in root.pairs] == [span_of(text, "a:\n  'b'"), span_of(text, "c:")]
     assert isinstance(root.pairs[0], Pair)
 
 
@@ -128,23 +128,23 @@ def test_a_file_without_nodes_has_no_root(text: str) -> None:
 def test_document_markers_and_directives_are_fine() -> None:
     for text in ("---\na: b\n", "%YAML 1.1\n---\na: b\n...\n", "%YAML 1.2\n---\na: b\n", "--- # c\na: b\n"):
         scalar = value_of(text)
-        assert (scalar.value, scalar.span) == ("b", span_of(text, " b\n").shift(1)._replace(end=text.index(" b") + 2))
+        assert (scalar.value, scalar.within) == ("b", span_of(text, " b\n").shift(1)._replace(end=text.index(" b") + 2))
 
 
 def test_span_of_selects_decoded_text() -> None:
     text = 'a: "grad *\n     other"\n'
     scalar = value_of(text)
     assert scalar.value == "grad * other"
-    first = scalar.span_of(0, 4)
+    first = scalar.range_of(0, 4)
     assert text[first.start : first.end] == "grad"
-    second = scalar.span_of(7, 12)
+    second = scalar.range_of(7, 12)
     assert text[second.start : second.end] == "other"
-    across = scalar.span_of(5, 12)
+    across = scalar.range_of(5, 12)
     assert text[across.start : across.end] == "*\n     other"
-    star = scalar.span_of(5, 6)
+    star = scalar.range_of(5, 6)
     assert text[star.start : star.end] == "*"
     assert scalar.offset(12) == text.index('"\n')
-    assert scalar.span_of(3, 3) == Span(scalar.offset(3), scalar.offset(3))
+    assert scalar.range_of(3, 3) == Span(scalar.offset(3), scalar.offset(3))
 
 
 @pytest.mark.parametrize(
@@ -177,4 +177,4 @@ def test_an_empty_scalar_has_a_place_for_its_end(text: str) -> None:
     scalar = value_of(text)
     assert scalar.exact
     assert scalar.offset(0) == scalar.start + (0 if scalar.style == "plain" else 1)
-    assert scalar.span_of(0, 0) == Span(scalar.offset(0), scalar.offset(0))
+    assert scalar.range_of(0, 0) == Span(scalar.offset(0), scalar.offset(0))

@@ -154,7 +154,7 @@ def odd_tokens(model: Model, entry: Entry) -> Iterator[OddToken]:
             pair = _single_difference(first, own)
             if pair is not None:
                 found.append(OddToken(formula, pair[1], first.written, pair[0]))
-    yield from sorted(found, key=lambda each: (each.written.value.start, each.token.start))
+    yield from sorted(found, key=lambda each: (each.written.value_span.start, each.token.start))
 
 
 def _formulas_of_family(model: Model, family: str) -> dict[str, dict[str, _Sibling]]:

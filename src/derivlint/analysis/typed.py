@@ -92,7 +92,7 @@ class TypedFormula(Struct, eq=False, dict=True):
     def span_of(self, node: InFormula) -> Span:
         """The place in the file of a part of the expression; the whole value where it is generated."""
         written = self.evaluation.written_range(node.start, node.end)
-        return self.written.value.span if written is None else self.written.range(*written)
+        return self.written.value_span if written is None else self.written.range(*written)
 
 
 def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:

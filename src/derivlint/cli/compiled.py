@@ -67,8 +67,8 @@ def _lines(model: Model) -> Iterator[tuple[int, int, DerivativeFormula]]:
     """Every formula with its first and last line."""
     for body in model.bodies():
         for formula in body.formulas:
-            first = model.source.position(formula.value.span.start)[0]
-            yield first, model.source.position(max(formula.value.span.start, formula.value.span.end - 1))[0], formula
+            first = model.source.position(formula.value_span.start)[0]
+            yield first, model.source.position(max(formula.value_span.start, formula.value_span.end - 1))[0], formula
 
 
 def _diagnostic(model: Model, formula: DerivativeFormula | None, row: int, message: str) -> Diagnostic:
@@ -93,7 +93,7 @@ def _place(formula: DerivativeFormula, message: str) -> Span:
             words = [word for word in formula.parsed.words if word.text == quoted]
             if len(words) == 1:
                 return formula.span_of(words[0])
-    return formula.value.span
+    return formula.value_span
 
 
 def _row(model: Model, row: int) -> Span:

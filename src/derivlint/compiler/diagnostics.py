@@ -82,10 +82,10 @@ def _place(refusal: CompilerRefusal) -> Span:
     """The word that the compiler names, or the whole formula."""
     formula, offset = refusal.evaluation.written, refusal.offset
     if offset is None:
-        return formula.value.span
+        return formula.value_span
     text = refusal.evaluation.text
     end = offset
     while end < len(text) and (text[end].isalnum() or text[end] == "_"):
         end += 1
     written = refusal.evaluation.written_range(offset, max(end, min(offset + 1, len(text))))
-    return formula.range(*written) if written is not None else formula.value.span
+    return formula.range(*written) if written is not None else formula.value_span

@@ -74,7 +74,7 @@ def unreadable(model: Model) -> dict[str, str]:
     for entry in model.entries:
         for formula in entry.formulas:
             if formula.is_expression and formula.parsed.tree is None:
-                reason = unread(formula.parsed, model.source.position(formula.value.start).line)
+                reason = unread(formula.parsed, model.source.position(formula.value_span.start).line)
                 for match in model.functions_of(entry):
                     reasons.setdefault(str(match.function.name), reason)
     return reasons

@@ -88,7 +88,7 @@ def _entry(row: JudgedEntry, source: SourceFile) -> dict[str, Any]:
     formulas = [
         {
             "key": each.written.key_text,
-            "line": source.position(each.written.key.span.start).line,
+            "line": source.position(each.written.key_span.start).line,
             **{question.value: _answer(each.missing, each.not_asked, question) for question in Question},
         }
         for each in row.formulas

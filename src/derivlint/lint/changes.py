@@ -23,7 +23,7 @@ def changed_entries(model: Model, old: SourceFile) -> tuple[Entry, ...]:
     if old.text == model.source.text:
         return ()
     document = read_yaml(old)
-    before = Counter(_contents(document, tuple(read_entries(document.root, model.layout))))
+    before = Counter(_contents(document, tuple(read_entries(document, model.layout))))
     changed = []
     for entry, content in zip(model.all_entries, _contents(model.document, model.all_entries), strict=True):
         before[content] -= 1

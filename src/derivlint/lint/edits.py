@@ -21,11 +21,11 @@ def quote_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def quote_scalar(node: Scalar, title: str, *, safe: bool = True) -> Fix | None:
-    """The fix that puts an unquoted scalar in quotes; None where it is quoted or empty."""
+def quote_scalar(entry: Entry, node: Scalar, title: str, *, safe: bool = True) -> Fix | None:
+    """The fix that puts an unquoted scalar of an entry in quotes; None where it is quoted or empty."""
     if node.style != "plain" or not node.value or node.tag is not None or "\n" in node.value:
         return None
-    return Fix(title, (TextEdit(node.span, quote_text(node.value)),), safe=safe)
+    return Fix(title, (TextEdit(entry.place(node), quote_text(node.value)),), safe=safe)
 
 
 def schema_fix(entry: Entry, expected: str, *, safe: bool = False, renamed: dict[str, str] | None = None) -> Fix | None:
@@ -43,7 +43,7 @@ def schema_fix(entry: Entry, expected: str, *, safe: bool = False, renamed: dict
     span, text = replacement(name.value, expected)
     if name.style not in ("plain", "single", "double") or (name.style != "plain" and set(text) & set("\"'\\")):
         return None
-    edit = TextEdit(name.span_of(span.start, span.end), text)
+    edit = TextEdit(entry.place_in(name, span.start, span.end), text)
     uses = [each for old, new in (renamed or {}).items() for each in _renamed(entry, old, new)]
     return Fix("write the schema as PyTorch declares it", (edit, *uses), safe=safe)
 
@@ -58,7 +58,7 @@ def _renamed(entry: Entry, old: str, new: str) -> Iterator[TextEdit]:
     for formula in entry.formulas:
         for name in formula.names:
             if name.text == old:
-                yield TextEdit(name.span, new)
+                yield TextEdit(formula.name_span(name), new)
         if formula.text is None or not formula.is_expression:
             continue
         for word in formula.parsed.words:
@@ -81,7 +81,7 @@ def formula_edit(formula: DerivativeFormula, start: int, end: int, text: str) ->
     if not isinstance(value, Scalar):
         return None
     written = rewrite(value, start, end, text, in_flow=_in_flow(formula, value))
-    return TextEdit(*written) if written is not None else None
+    return TextEdit(written[0].shift(formula.entry.start), written[1]) if written is not None else None
 
 
 def formula_fix(formula: DerivativeFormula, title: str, changes: Iterable[Change], *, safe: bool = False) -> Fix | None:
@@ -113,7 +113,7 @@ def removal_fix(formula: DerivativeFormula, title: str, *, safe: bool = False) -
     """The fix that removes a line with its formula; None where it shares its lines of the file with something else."""
     mapping = formula.body.mapping
     span = removal(mapping, Pair(formula.key, formula.value)) if mapping is not None else None
-    return Fix(title, (TextEdit(span, ""),), safe=safe) if span is not None else None
+    return Fix(title, (TextEdit(span.shift(formula.entry.start), ""),), safe=safe) if span is not None else None
 
 
 def _in_flow(formula: DerivativeFormula, value: Scalar) -> bool:

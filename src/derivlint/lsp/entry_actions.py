@@ -43,7 +43,9 @@ def entry_actions(model: Model, offset: int) -> Iterator[EntryAction]:
         yield from _missing_keys(model.source, entry, entry.bodies[0])
         yield from _automatic(model, entry, entry.bodies[0])
     for formula in entry.formulas:
-        if formula.auto is not None and formula.key.start <= offset <= max(formula.key.end, formula.value.end):
+        if formula.auto is not None and formula.key.start <= offset - entry.start <= max(
+            formula.key.end, formula.value.end
+        ):
             yield from _expanded(formula)
 
 
@@ -96,7 +98,7 @@ def _expanded(formula: DerivativeFormula) -> Iterator[EntryAction]:
         return
     text = yaml_value(formula.forward.formula)
     if text is not None:
-        yield EntryAction(f'Replace "{formula.auto}" by its formula', (TextEdit(formula.value.span, text),))
+        yield EntryAction(f'Replace "{formula.auto}" by its formula', (TextEdit(formula.value_span, text),))
 
 
 def _added(source: SourceFile, entry: Entry, lines: Iterable[str]) -> tuple[TextEdit, ...]:
@@ -106,7 +108,7 @@ def _added(source: SourceFile, entry: Entry, lines: Iterable[str]) -> tuple[Text
     first = mapping.pairs[0].key
     number = source.position(max(entry.span.end - 1, entry.span.start)).line
     end = source.line_starts[number - 1] + len(source.line(number))
-    indent = " " * (source.position(first.start).column - 1)
+    indent = " " * (source.position(entry.place(first).start).column - 1)
     behind = source.text[end : end + 2]
     newline = behind if behind == "\r\n" else "\n"
     return (TextEdit(Span(end, end), "".join(f"{newline}{indent}{line}" for line in lines)),)

@@ -27,7 +27,7 @@ def make_slips(checked: CheckedDocument) -> None:
         formula = next((formula for formula in entry.formulas if formula.is_expression), None)
         if formula is None:
             continue
-        slips = [(formula.value.start, text) for text in BEFORE_FORMULAS]
+        slips = [(formula.value_span.start, text) for text in BEFORE_FORMULAS]
         slips += [(entry.name_span.end, text) for text in AFTER_NAMES]
         for place, text in slips:
             # what fails here fails again, and is reported, where someone types it

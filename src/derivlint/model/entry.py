@@ -31,7 +31,7 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 from derivlint.source.comparison import Compared
 from derivlint.source.lazy import cached_property
-from derivlint.yaml_reader import Mapping, Scalar, YamlNode
+from derivlint.yaml_reader import Mapping, Pair, PlacedNode, Scalar, YamlNode
 
 if TYPE_CHECKING:
     from derivlint.cpp import Binding
@@ -102,7 +102,7 @@ class DerivativeFormula:
         self.body = body
         self.index = index
         self.key = key
-        self.names = split_names(key)
+        self.names = split_names(key.value)
         self.value = value
 
     @property
@@ -114,6 +114,20 @@ class DerivativeFormula:
     def key_text(self) -> str:
         """The key as written, decoded."""
         return self.key.value
+
+    @property
+    def key_span(self) -> Span:
+        """The place of the key in the file."""
+        return self.entry.place(self.key)
+
+    def name_span(self, name: KeyName) -> Span:
+        """The place of a name of the key in the file, or of the key where there is none after a comma."""
+        return self.entry.place_in(self.key, name.start, name.end) if name.text else self.key_span
+
+    @property
+    def value_span(self) -> Span:
+        """The place of the formula in the file."""
+        return self.entry.place(self.value)
 
     @cached_property
     def text(self) -> str | None:
@@ -189,8 +203,8 @@ class DerivativeFormula:
     def range(self, start: int, end: int) -> Span:
         """The place in the file of a range of the formula's text."""
         if isinstance(self.value, Scalar):
-            return self.value.span_of(start, end)
-        return self.value.span
+            return self.entry.place_in(self.value, start, end)
+        return self.value_span
 
     def is_exact(self) -> bool:
         """Whether ranges of the formula have exact places, so that they can be edited."""
@@ -264,10 +278,12 @@ class Expression(Struct, frozen=True):
     """A C++ expression of an entry: a formula, or the condition in ``output_differentiability``.
 
     Attributes:
+        entry: the entry.
         scalar: its YAML scalar.
         written: the pair of key and formula, None for the condition.
     """
 
+    entry: Entry
     scalar: Scalar
     written: DerivativeFormula | None
 
@@ -278,7 +294,12 @@ class Expression(Struct, frozen=True):
 
     def range(self, start: int, end: int) -> Span:
         """The place in the file of a range of the expression's text."""
-        return self.scalar.span_of(start, end)
+        return self.entry.place_in(self.scalar, start, end)
+
+    @property
+    def span(self) -> Span:
+        """The place of the expression in the file."""
+        return self.entry.place(self.scalar)
 
     def is_exact(self) -> bool:
         """Whether ranges have exact places, so that they can be edited."""
@@ -291,6 +312,7 @@ class Entry:
     Attributes:
         index: its position in the list, from 0.
         node: its YAML node.
+        start: where in the file the text begins that the node was read from.
         operators: what it is understood with; None where only its form is of interest.
         bodies: its formulas, one group for each dispatch key.
         name, dispatch, dispatch_key_node, beside_dispatch, output_differentiability, problems, misnamed, versions: see
@@ -310,12 +332,15 @@ class Entry:
         "operators",
         "output_differentiability",
         "problems",
+        "start",
         "versions",
     )
 
-    def __init__(self, index: int, node: YamlNode, syntax: EntrySyntax, operators: EntryContext | None = None) -> None:
+    def __init__(
+        self, index: int, item: PlacedNode, syntax: EntrySyntax, operators: EntryContext | None = None
+    ) -> None:
         self.index = index
-        self.node = node
+        self.node, self.start = item
         self.operators = operators
         self.name = syntax.name
         self.dispatch = syntax.dispatch
@@ -359,8 +384,16 @@ class Entry:
 
     @property
     def span(self) -> Span:
-        """The place of the whole entry."""
-        return self.node.span
+        """The place of the whole entry in the file."""
+        return self.place(self.node)
+
+    def place(self, part: YamlNode | Pair) -> Span:
+        """The place in the file of a part of the entry."""
+        return part.within.shift(self.start)
+
+    def place_in(self, scalar: Scalar, start: int, end: int) -> Span:
+        """The place in the file of a range of the text of a scalar of the entry."""
+        return scalar.range_of(start, end).shift(self.start)
 
     @property
     def mapping(self) -> Mapping | None:
@@ -380,12 +413,12 @@ class Entry:
     def name_span(self) -> Span:
         """The place of the operator's name in the schema, or of the entry where it has none."""
         if self.name is None:
-            return self.node.span
+            return self.span
         operator = self.operator
         if operator is None:
-            return self.name.span
+            return self.place(self.name)
         start = self.name.value.index(operator)
-        return self.name.span_of(start, start + len(operator))
+        return self.place_in(self.name, start, start + len(operator))
 
     @property
     def formulas(self) -> list[DerivativeFormula]:
@@ -396,14 +429,14 @@ class Entry:
     def expressions(self) -> list[Expression]:
         """The C++ expressions of the entry: its formulas in file order, and the condition at the end."""
         found = [
-            Expression(formula.value, formula)
+            Expression(self, formula.value, formula)
             for formula in self.formulas
             if formula.is_expression and isinstance(formula.value, Scalar)
         ]
         declared = self.output_differentiability
         condition = declared.condition if declared is not None else None
         if condition is not None:
-            found.append(Expression(condition, None))
+            found.append(Expression(self, condition, None))
         return found
 
 

@@ -1,4 +1,4 @@
-"""What an entry is made of in the YAML, as written there: nodes with their places.
+"""What an entry is made of in the YAML, as written there: nodes with their places in the entry's own text.
 
 Where the YAML is not what an entry is made of, there is a :class:`FormProblem`, and a rule reports it.
 """
@@ -6,11 +6,11 @@ Where the YAML is not what an entry is made of, there is a :class:`FormProblem`,
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.source import Span
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 if TYPE_CHECKING:
@@ -53,22 +53,24 @@ class KeyName(Struct, frozen=True):
 
     Attributes:
         text: the name without surrounding blanks; empty after a stray comma.
-        span: its place in the file.
+        start: offset of its first character in the key's text.
+        end: offset after its last one.
     """
 
     text: str
-    span: Span
+    start: int
+    end: int
 
 
-def split_names(key: Scalar) -> tuple[KeyName, ...]:
-    """The names of a key such as ``self, other``, each with its place."""
-    text = key.value
+@lru_cache(maxsize=1024)
+def split_names(key: str) -> tuple[KeyName, ...]:
+    """The names of a key such as ``self, other``."""
     names = []
     start = 0
-    for piece in text.split(","):
+    for piece in key.split(","):
         name = piece.strip()
         begin = start + len(piece) - len(piece.lstrip()) if name else start
-        names.append(KeyName(name, key.span_of(begin, begin + len(name)) if name else key.span))
+        names.append(KeyName(name, begin, begin + len(name)))
         start += len(piece) + 1
     return tuple(names)
 

@@ -35,17 +35,14 @@ from derivlint.model.info import build_info
 from derivlint.model.layout import PLAIN, Layout
 from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
 from derivlint.model.query import Answers, Read
-from derivlint.model.read import DEFAULT, document_of, read_syntax
+from derivlint.model.read import DEFAULT, document_of, items_of, layout_of, read_syntax, versions_of
 from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
-from derivlint.schema.versions import FileVersions, file_versions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Sequence, YamlNode
 from derivlint.yaml_reader.pieces import Pieces
 
 V = TypeVar("V")
-#: So many entries are read one by one.
-FEW = 20
 #: As many schemas are not misspelt at once: the file is of another release.
 MANY_UNKNOWN = 4
 
@@ -71,8 +68,8 @@ class _Entries(Seq[Entry]):
         found = self._read[index]
         if found is None:
             at = index % len(self._read)
-            node = self._document.node(at)
-            found = self._read[at] = Entry(at, node, read_syntax(node, self._model.layout), self._model)
+            item = self._document.item(at)
+            found = self._read[at] = Entry(at, item, read_syntax(item.node, self._model.layout), self._model)
         return found
 
     @property
@@ -81,11 +78,7 @@ class _Entries(Seq[Entry]):
         return filter(None, self._read)
 
     def __iter__(self) -> Iterator[Entry]:
-        if len(self) and self._read.count(None) > FEW:
-            # all at once takes far less than one by one
-            _ = self._document.root
-        for index in range(len(self)):
-            yield self[index]
+        return map(self.__getitem__, range(len(self)))
 
 
 class RecordedFact(Struct, frozen=True):
@@ -143,13 +136,8 @@ class Model(Answers):
     ) -> None:
         super().__init__(is_noted=is_noted)
         self.document = document
-        self.layout = layout or PLAIN
-        self.versions: FileVersions | None = None
-        if isinstance(document, Pieces):
-            self.layout = self.layout.of_list(document.source.text)
-        else:
-            self.layout = self.layout.fitting(document.root, document.source.text)
-            self.versions = file_versions(document.root, self.layout.versions)
+        self.layout = layout_of(document, layout or PLAIN)
+        self.versions = versions_of(document, self.layout)
         self.version: str | None = None
         if self.versions is not None and self.versions.names:
             # a version that the file does not serve is not its business
@@ -179,9 +167,8 @@ class Model(Answers):
         if isinstance(self.document, Pieces):
             self.all_entries = self.entries = _Entries(self.document, self)
             return
-        node = self.layout.list_in(self.document.root)
-        items = node.items if isinstance(node, Sequence) else ()
-        syntax = [(item, read_syntax(item, self.layout, self.versions)) for item in items]
+        items = items_of(self.document, self.layout)
+        syntax = [(item, read_syntax(item.node, self.layout, self.versions)) for item in items]
         holds = [each.versions is None or self.version in (None, *each.versions.names) for _, each in syntax]
         inside, outside = count(), count(sum(holds))
         self.all_entries = tuple(
@@ -404,21 +391,22 @@ class Model(Answers):
                 if problem.info.source.index == entry.index:
                     yield problem
 
-    def is_explained(self, node: YamlNode) -> bool:
-        """Whether a problem of the YAML speaks of this node, so that nothing more is to be said of its form."""
+    def is_explained(self, entry: Entry, node: YamlNode) -> bool:
+        """Whether a problem of the YAML speaks of a node of an entry: nothing more is to be said of its form."""
         problems = self.document.problems
+        start, stop = entry.place(node)
         # they are sorted by where they begin
-        first = bisect_left(problems, node.start, key=lambda problem: problem.span.start)
+        first = bisect_left(problems, start, key=lambda problem: problem.span.start)
         for problem in islice(problems, first, None):
-            if problem.span.start > node.end:
+            if problem.span.start > stop:
                 break
-            if problem.span.end <= node.end:
+            if problem.span.end <= stop:
                 return True
         if node.tag is None or not first:
             return False
         # a tag comes before its node, on the same line
         end = problems[first - 1].span.end
-        return end <= node.start and not self.source.text[end : node.start].strip(" \t")
+        return end <= start and not self.source.text[end:start].strip(" \t")
 
     def entries_for(self, function: NativeFunction) -> tuple[Entry, ...]:
         """The entries that speak of a function, in file order; torchgen keeps the last of them."""
@@ -580,10 +568,10 @@ def build_models(
     first = Model(document, natives, layout, version, is_noted=is_noted)
     if first.versions is None or (version is not None and version in first.versions.names):
         return (first,)
-    found = {frozenset(entry.node.start for entry in first.entries): first}
+    found = {frozenset(entry.span.start for entry in first.entries): first}
     for version in reversed(first.versions.names):
         holds = frozenset(
-            entry.node.start for entry in first.all_entries if entry.versions is None or version in entry.versions.names
+            entry.span.start for entry in first.all_entries if entry.versions is None or version in entry.versions.names
         )
         if holds not in found:
             found[holds] = Model(document, natives, layout, version, is_noted=is_noted)

@@ -16,7 +16,8 @@ from derivlint.model.layout import PLAIN, Layout
 from derivlint.schema import SchemaError, parse_schema
 from derivlint.schema.versions import FileVersions, entry_versions, file_versions
 from derivlint.source import SourceFile
-from derivlint.yaml_reader import Document, Mapping, Pair, Scalar, Sequence, YamlNode, read_yaml
+from derivlint.yaml_reader import Document, Mapping, Pair, PlacedNode, Scalar, Sequence, YamlNode, read_yaml
+from derivlint.yaml_reader.pieces import Pieces, read_list
 
 NAME = "name"
 DISPATCH = "dispatch"
@@ -26,22 +27,35 @@ DEFAULT = "Default"
 
 def read_file(source: SourceFile) -> tuple[Entry, ...]:
     """The entries of a file, without knowledge of operators."""
-    root = document_of(source).root
-    return tuple(read_entries(root, PLAIN.fitting(root)))
+    document = document_of(source)
+    return tuple(read_entries(document, layout_of(document)))
 
 
 @lru_cache(maxsize=1)
 def document_of(source: SourceFile) -> Document:
     """The YAML of a file; that of the last file is kept, since several callers read it in turn."""
-    return read_yaml(source)
+    return read_list(source) or read_yaml(source)
+
+
+def layout_of(document: Document, layout: Layout = PLAIN) -> Layout:
+    """How a file holds its entries, among those with a layout."""
+    text = document.source.text
+    return layout.of_list(text) if isinstance(document, Pieces) else layout.fitting(document.root, text)
+
+
+def items_of(document: Document, layout: Layout) -> Iterator[PlacedNode]:
+    """The items of a file's list of entries."""
+    if isinstance(document, Pieces):
+        return document.items
+    node = layout.list_in(document.root)
+    return (PlacedNode(item, 0) for item in (node.items if isinstance(node, Sequence) else ()))
 
 
 def entry_names(source: SourceFile) -> list[str]:
     """The names of a file's entries, which are schemas, as far as they are text."""
-    root = document_of(source).root
-    node = PLAIN.fitting(root).list_in(root)
-    items = node.items if isinstance(node, Sequence) else ()
-    values = (item.get(NAME) for item in items if isinstance(item, Mapping))
+    document = document_of(source)
+    items = items_of(document, layout_of(document))
+    values = (item.get(NAME) for item, _ in items if isinstance(item, Mapping))
     return [value.value for value in values if isinstance(value, Scalar) and value.kind == "str"]
 
 
@@ -54,26 +68,16 @@ def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
                 yield node.callee.parts[-1].identifier, len(node.args)
 
 
-def read_entries(
-    root: YamlNode | None, layout: Layout = PLAIN, operators: EntryContext | None = None
-) -> Iterator[Entry]:
-    """The entries of a file's list."""
-    node = layout.list_in(root)
-    versions = file_versions(root, layout.versions)
-    if isinstance(node, Sequence):
-        for index, item in enumerate(node.items):
-            yield read_entry(index, item, layout, versions, operators)
+def read_entries(document: Document, layout: Layout = PLAIN, operators: EntryContext | None = None) -> Iterator[Entry]:
+    """The entries of a file's list; whatever its items are."""
+    versions = versions_of(document, layout)
+    for index, item in enumerate(items_of(document, layout)):
+        yield Entry(index, item, read_syntax(item.node, layout, versions), operators)
 
 
-def read_entry(
-    index: int,
-    node: YamlNode,
-    layout: Layout = PLAIN,
-    versions: FileVersions | None = None,
-    operators: EntryContext | None = None,
-) -> Entry:
-    """One item of the list; whatever it is, an entry comes out."""
-    return Entry(index, node, read_syntax(node, layout, versions), operators)
+def versions_of(document: Document, layout: Layout) -> FileVersions | None:
+    """The versions that a file serves; None for a file without versions, as every plain list is."""
+    return None if isinstance(document, Pieces) else file_versions(document.root, layout.versions)
 
 
 def read_syntax(node: YamlNode, layout: Layout = PLAIN, versions: FileVersions | None = None) -> EntrySyntax:

@@ -85,7 +85,7 @@ def read_native_functions(
         elif isinstance(root, Sequence):
             _add_list(source, root, functions, problems)
         elif root is not None:
-            problems.append(NativeProblem(source, "the file is not a list of native functions", root.span, None))
+            problems.append(NativeProblem(source, "the file is not a list of native functions", root.within, None))
     _mark_own_operators(functions.values())
     known_tags = None if tags is None else _read_tags(tags, problems)
     return NativeFunctions(
@@ -156,7 +156,7 @@ def _read_list(
         if not isinstance(func, Scalar) or func.kind != "str":
             # In a grouped file, lists of operator names stand beside lists of schemas.
             if not grouped:
-                problems.append(NativeProblem(source, 'the entry has no "func" with a schema', item.span, None))
+                problems.append(NativeProblem(source, 'the entry has no "func" with a schema', item.within, None))
             continue
         if grouped and "(" not in func.value:
             continue
@@ -168,16 +168,16 @@ def _read_list(
         if grouped:
             # the file as a whole says that its backend has the kernel, so that autograd needs a derivative
             facts.setdefault("dispatch", OUT_OF_TREE_KEYS)
-        function = NativeFunction(text, namespace=namespace, source=(source.path, func.span), **facts)
+        function = NativeFunction(text, namespace=namespace, source=(source.path, func.within), **facts)
         function.in_cpp_api = not grouped
         function.versions = _versions_of(fields, versions) if versions is not None else None
         try:
             _ = function.schema_text
         except SchemaError as error:
-            place = func.span_of(error.start + offset, error.end + offset)
+            place = func.range_of(error.start + offset, error.end + offset)
             problems.append(NativeProblem(source, error.message, place, error.help))
             continue
-        yield function, func.span
+        yield function, func.within
 
 
 def _versions_of(fields: Mapping_[str, YamlNode], versions: FileVersions) -> frozenset[str] | None:

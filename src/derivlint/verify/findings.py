@@ -108,7 +108,7 @@ def _found(
     formula = function.written
     return Diagnostic(
         path=model.source.path,
-        span=formula.value.span,
+        span=formula.value_span,
         rule=rule,
         message=message,
         severity=severity,

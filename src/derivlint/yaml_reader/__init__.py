@@ -14,7 +14,7 @@ from derivlint.source.lazy import loaded_on_demand
 if TYPE_CHECKING:
     from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, Sequence, YamlNode
     from derivlint.yaml_reader.problems import YamlProblem
-    from derivlint.yaml_reader.reader import Document, read_yaml
+    from derivlint.yaml_reader.reader import Document, PlacedNode, read_yaml
 
 # what is read from the cache needs the nodes at most
 __getattr__ = loaded_on_demand(
@@ -22,8 +22,8 @@ __getattr__ = loaded_on_demand(
     {
         "nodes": "Mapping Pair Scalar Sequence YamlNode",
         "problems": "YamlProblem",
-        "reader": "Document read_yaml",
+        "reader": "Document PlacedNode read_yaml",
     },
 )
 
-__all__ = ["Document", "Mapping", "Pair", "Scalar", "Sequence", "YamlNode", "YamlProblem", "read_yaml"]
+__all__ = ["Document", "Mapping", "Pair", "PlacedNode", "Scalar", "Sequence", "YamlNode", "YamlProblem", "read_yaml"]

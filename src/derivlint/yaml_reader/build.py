@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from derivlint.source import Span
 from derivlint.yaml_reader.decode import BREAKS
 from derivlint.yaml_reader.items import several_documents
-from derivlint.yaml_reader.kinds import YAML_TAG, construct_problem, kind_of_tag
+from derivlint.yaml_reader.kinds import YAML_TAG, construct_problem, kind_of_tag, resolve_kind
 from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, ScalarStyle, Sequence, YamlNode
 from derivlint.yaml_reader.problems import ReadError, YamlProblem, YamlProblemKind
 from derivlint.yaml_reader.text import line_end, quote, skip_properties, token_end
@@ -35,6 +35,34 @@ _STYLES: Final[dict[str | None, ScalarStyle]] = {
 _SUSPICIOUS: Final = frozenset("-+0123456789=")
 
 
+class OpenNode(NamedTuple):
+    """A mapping or list whose end was not read yet.
+
+    Attributes:
+        is_mapping: whether it is a mapping.
+        start: where it begins.
+        tag: its tag.
+        flow: whether it is written with brackets.
+        anchor: the name that it has for aliases.
+        children: its nodes so far; of a mapping keys and values in turn.
+    """
+
+    is_mapping: bool
+    start: int
+    tag: str | None
+    flow: bool
+    anchor: str | None
+    children: list[YamlNode]
+
+    def closed(self, end: int) -> Mapping | Sequence:
+        """The node, now that its end was read."""
+        end = max(end, self.start)
+        if self.is_mapping:
+            iterator = iter(self.children)
+            return Mapping(self.start, end, self.tag, self.flow, tuple(map(Pair, iterator, iterator)))
+        return Sequence(self.start, end, self.tag, self.flow, tuple(self.children))
+
+
 class NodeBuilder:
     """Builds the nodes of one text, which may be a part of a file.
 
@@ -44,7 +72,7 @@ class NodeBuilder:
         count: how many nodes there are, those of other parts of the file included.
     """
 
-    def __init__(self, text: str, base: int, anchors: dict[str, YamlNode], count: int = 0) -> None:
+    def __init__(self, text: str, base: int, anchors: dict[str, YamlNode | OpenNode], count: int = 0) -> None:
         self.text = text
         self.base = base
         self.anchors = anchors
@@ -64,8 +92,7 @@ class NodeBuilder:
         base = self.base
         anchors = self.anchors
         next_event = source.get_event
-        # Frames of open collections: (node, its children so far).
-        stack: list[tuple[Mapping | Sequence, list[YamlNode]]] = []
+        stack: list[OpenNode] = []
         root: list[YamlNode] = []
         children = root
         document_seen = False
@@ -74,7 +101,6 @@ class NodeBuilder:
         while True:
             event: Any = next_event()
             name = event.__class__.__name__
-            node: YamlNode
             if name == "ScalarEvent":
                 begin = start = event.start_mark.index + base
                 last_end = event.end_mark.index + base
@@ -94,11 +120,12 @@ class NodeBuilder:
                     last_end = _block_end(text, start, last_end)
                     if not stack:
                         _check_root_block(text, start, last_end)
-                scalar = Scalar(start, last_end, tag, value, style, text, None if plain or tag is not None else "str")
+                kind = kind_of_tag(tag) if tag is not None else resolve_kind(value) if plain else "str"
+                scalar = Scalar(start, last_end, tag, value, style, text, kind)
                 if anchor is not None:
                     anchors[anchor] = scalar
                 if tag is not None or (plain and value[:1] in _SUSPICIOUS):
-                    is_key = bool(stack) and stack[-1][0].__class__ is Mapping and not len(children) % 2
+                    is_key = bool(stack) and stack[-1].is_mapping and not len(children) % 2
                     self._check_scalar(scalar, is_key, begin)
                 children.append(scalar)
                 count += 1
@@ -113,27 +140,23 @@ class NodeBuilder:
                     raise ReadError(_too_deep(Span(start, start + 1)))
                 if count > MAX_NODES:
                     raise ReadError(_too_many(Span(start, start + 1)))
-                kind = Mapping if name == "MappingStartEvent" else Sequence
-                # An end of -1 marks a collection that is still open.
-                node = kind(start, -1, tag, bool(event.flow_style))
-                if tag is not None and tag != YAML_TAG + ("map" if kind is Mapping else "seq"):
-                    self._report_tag(begin, node, "a mapping" if kind is Mapping else "a list")
+                is_mapping = name == "MappingStartEvent"
+                children = []
+                node = OpenNode(is_mapping, start, tag, bool(event.flow_style), anchor, children)
+                if tag is not None and tag != YAML_TAG + ("map" if is_mapping else "seq"):
+                    self._report_tag(begin, node, "a mapping" if is_mapping else "a list")
                 if anchor is not None:
                     anchors[anchor] = node
-                children.append(node)
-                children = []
-                stack.append((node, children))
+                stack.append(node)
             elif name == "MappingEndEvent" or name == "SequenceEndEvent":
-                collection, inner = stack.pop()
-                if collection.flow:
+                node = stack.pop()
+                if node.flow:
                     last_end = event.end_mark.index + base
-                collection.end = max(last_end, collection.start)
-                if isinstance(collection, Mapping):
-                    iterator = iter(inner)
-                    collection.pairs = tuple(map(Pair, iterator, iterator))
-                else:
-                    collection.items = tuple(inner)
-                children = stack[-1][1] if stack else root
+                collection = node.closed(last_end)
+                if node.anchor is not None and anchors[node.anchor] is node:
+                    anchors[node.anchor] = collection
+                children = stack[-1].children if stack else root
+                children.append(collection)
             elif name == "AliasEvent":
                 last_end = event.end_mark.index + base
                 span = Span(event.start_mark.index + base, last_end)
@@ -165,7 +188,7 @@ class NodeBuilder:
                     'a value that starts with "*" is an alias; put it in double quotes if it is a formula' + defined,
                 )
             )
-        if node.end < 0:
+        if isinstance(node, OpenNode):
             raise ReadError(
                 YamlProblem(
                     YamlProblemKind.SYNTAX,
@@ -211,11 +234,11 @@ class NodeBuilder:
         if tag is None:
             if scalar.value == "=":
                 if not is_key:
-                    self._report(scalar.span, 'the value "=" has a special meaning in YAML 1.1 and cannot be loaded')
+                    self._report(scalar.within, 'the value "=" has a special meaning in YAML 1.1 and cannot be loaded')
                 return
             reason = construct_problem(scalar.value, scalar.kind) if scalar.kind != "str" else None
             if reason is not None:
-                self._report(scalar.span, f"{quote(scalar.value)} looks like {_KIND_NAMES[scalar.kind]} but {reason}")
+                self._report(scalar.within, f"{quote(scalar.value)} looks like {_KIND_NAMES[scalar.kind]} but {reason}")
             return
         kind = kind_of_tag(tag)
         if kind == "other" or kind == "merge":
@@ -223,9 +246,9 @@ class NodeBuilder:
             return
         reason = construct_problem(scalar.value, kind)
         if reason is not None:
-            self._report(scalar.span, f"{quote(scalar.value)} {reason}, as its tag {quote(_short(tag))} demands")
+            self._report(scalar.within, f"{quote(scalar.value)} {reason}, as its tag {quote(_short(tag))} demands")
 
-    def _report_tag(self, begin: int, node: YamlNode, what: str) -> None:
+    def _report_tag(self, begin: int, node: YamlNode | OpenNode, what: str) -> None:
         """Report the tag among the properties that begin at ``begin``."""
         tag = node.tag
         assert tag is not None

@@ -49,17 +49,26 @@ class _Decoded:
         self.ends.append(end)
 
 
-def decode_map(text: str, start: int, end: int, value: str, style: str) -> DecodeMap | None:
-    """The map of the scalar at ``text[start:end]`` that decodes to ``value``, or None if there is no certain one."""
+def written_end(text: str, end: int, style: str) -> int:
+    """Where the text ends that a scalar's value depends on: white space after a block may be a part of the value."""
+    if style in ("literal", "folded"):
+        while end < len(text) and text[end].isspace():
+            end += 1
+    return end
+
+
+def decode_map(written: str, value: str, style: str) -> DecodeMap | None:
+    """The map of the scalar that is written so and decodes to ``value``, or None if there is no certain one."""
+    end = len(written)
     if not value:
-        place = start if style == "plain" else min(start + 1, end)
+        place = 0 if style == "plain" else min(1, end)
         return [place], [place]
     if style == "plain":
-        decoded = _decode_flow(text, start, end, "")
+        decoded = _decode_flow(written, 0, end, "")
     elif style in ("single", "double"):
-        decoded = _decode_flow(text, start + 1, end - 1, style)
+        decoded = _decode_flow(written, 1, end - 1, style)
     else:
-        decoded = _decode_block(text, start, value, folded=style == "folded")
+        decoded = _decode_block(written, value, folded=style == "folded")
     if decoded is None or "".join(decoded.chars) != value:
         return None
     return decoded.starts, decoded.ends
@@ -163,12 +172,10 @@ class _DecodedLine(NamedTuple):
     end: int
 
 
-def _decode_block(text: str, start: int, value: str, *, folded: bool) -> _Decoded | None:
+def _decode_block(text: str, value: str, *, folded: bool) -> _Decoded | None:
     """Block scalars: the header, then the lines that are indented at least as far as the first."""
-    header_end = _line_end(text, start)
-    header = (
-        text[start + 1 : header_end].split(maxsplit=1)[0] if text[start + 1 : start + 2] in set("+-123456789") else ""
-    )
+    header_end = _line_end(text, 0)
+    header = text[1:header_end].split(maxsplit=1)[0] if text[1:2] in set("+-123456789") else ""
     if header_end >= len(text):
         return None
     content = break_end(text, header_end)

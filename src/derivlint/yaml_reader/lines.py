@@ -21,10 +21,12 @@ an item with open ones is refused by the parser.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from functools import lru_cache
+from sys import intern
+from typing import Final, NamedTuple, TypeAlias
 
 from derivlint.source import Span
-from derivlint.yaml_reader.kinds import resolve_kind
+from derivlint.yaml_reader.kinds import ScalarKind, resolve_kind
 from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, ScalarStyle, Sequence, YamlNode
 
 # A value's blanks at the end, before a comment, are matched as its part.
@@ -45,7 +47,7 @@ _LINE: Final = re.compile(
 )
 #: The styles of a line are the groups of ``_LINE`` that hold its value; those of other lines follow.
 _NO_VALUE, _PLAIN, _DOUBLE, _SINGLE, _LIST, _EMPTY, _LIST_ITEM, _LITERAL, _BLANK, _ODD = range(2, 12)
-_SCALARS: Final[dict[int, ScalarStyle]] = {_DOUBLE: "double", _SINGLE: "single", _LITERAL: "literal"}
+_SCALARS: Final[dict[int, ScalarStyle]] = {_PLAIN: "plain", _DOUBLE: "double", _SINGLE: "single", _LITERAL: "literal"}
 
 _SKIPPED: Final = re.compile(r"[ ]*(?:#[\t -~]*)?\r?")
 _LISTED_ITEM: Final = re.compile(_LISTED, re.VERBOSE)
@@ -66,6 +68,9 @@ _NUMBER: Final = frozenset("-0123456789")
 MAX_DEPTH: Final = 8
 
 
+_Listed: TypeAlias = tuple[tuple[int, str, ScalarKind, int, int], ...]
+
+
 class _Line(NamedTuple):
     """What a line says; places are counted from its start.
 
@@ -75,10 +80,12 @@ class _Line(NamedTuple):
         column: where its key begins, or the dash of the item of an inner list.
         key: the key.
         key_end: where it ends.
+        key_kind: the kind of the key.
         value: the value.
+        kind: the kind of the value.
         start: where the value begins, with its quotes.
         end: where it ends.
-        listed: style, value, start and end of the items of a list in brackets.
+        listed: style, value, kind, start and end of the items of a list in brackets.
     """
 
     style: int
@@ -86,10 +93,12 @@ class _Line(NamedTuple):
     column: int = 0
     key: str = ""
     key_end: int = 0
+    key_kind: ScalarKind = "str"
     value: str = ""
+    kind: ScalarKind = "str"
     start: int = 0
     end: int = 0
-    listed: tuple[tuple[int, str, int, int], ...] = ()
+    listed: _Listed = ()
 
 
 _BLANK_LINE: Final = _Line(_BLANK)
@@ -117,8 +126,6 @@ class LineReader:
         self.count = 0
         self._is_part = end is not None
         self._lines = text[base:end].removesuffix("\n" if end is not None and end < len(text) else "").split("\n")
-        self._known: dict[str, _Line] = {}
-        self._strings: dict[str, str] = {}
 
     def read(self) -> list[Mapping | Span] | None:
         """The items of the list: their nodes, or the range of one item or more that a parser has to read.
@@ -127,7 +134,7 @@ class LineReader:
         """
         lines = self._lines
         index = 0
-        while index < len(lines) and self._line(lines[index]).style == _BLANK:
+        while index < len(lines) and _line(lines[index]).style == _BLANK:
             self.start += len(lines[index]) + 1
             index += 1
         if index == len(lines) or not lines[index].startswith("- "):
@@ -163,29 +170,27 @@ class LineReader:
         """The mapping of the item at line ``index``, and the line and offset after it; None if a line is odd."""
         text = self.text
         lines = self._lines
-        known = self._known.get
         first = index
-        root = node = Mapping(offset + 2, -1, None, False)
+        begin = offset + 2
         pairs: list[Pair] = []
         indent = 2
-        # The mappings around the innermost one: node, pairs so far, indentation.
-        outer: list[tuple[Mapping, list[Pair], int]] = []
+        # The mappings around the innermost one: start, pairs so far, indentation, the key of the one in it.
+        outer: list[tuple[int, list[Pair], int, Scalar]] = []
         open_key: Scalar | None = None
         end = offset
         count = 1
         while index < len(lines):
             written = lines[index]
-            line = known(written) or self._line(written)
-            style, is_first, column, name, name_end, value, start, stop, listed = line
+            line = _line(written)
+            style, is_first, column, name, name_end, name_kind, value, kind, start, stop, listed = line
             index_behind = index + 1
             behind = offset + len(written) + 1
             if line is _BLANK_LINE:
                 index, offset = index_behind, behind
                 continue
             if style == _ODD:
-                (style, is_first, column, name, name_end, value, start, stop, listed), number, behind = self._lines_at(
-                    offset
-                )
+                several, number, behind = self._lines_at(offset)
+                style, is_first, column, name, name_end, name_kind, value, kind, start, stop, listed = several
                 index_behind = index + number
             if index != first and (is_first or (style == _ODD and written.startswith("- "))):
                 break
@@ -203,22 +208,21 @@ class LineReader:
             if open_key is not None:
                 if column <= indent or len(outer) == MAX_DEPTH:
                     return None, index, offset
-                inner = Mapping(offset + column, -1, None, False)
-                pairs.append(Pair(open_key, inner))
+                outer.append((begin, pairs, indent, open_key))
+                begin, pairs, indent = offset + column, [], column
                 open_key = None
-                outer.append((node, pairs, indent))
-                node, pairs, indent = inner, [], column
             elif column != indent:
                 while column < indent and outer:
-                    _close(node, pairs, end)
-                    node, pairs, indent = outer.pop()
+                    inner = Mapping(begin, end, None, False, tuple(pairs))
+                    begin, pairs, indent, inner_key = outer.pop()
+                    pairs.append(Pair(inner_key, inner))
                 if column != indent:
                     return None, index, offset
-            key = Scalar(offset + column, offset + name_end, None, name, "plain", text)
+            key = Scalar(offset + column, offset + name_end, None, name, "plain", text, name_kind)
             count += 2
             if style == _PLAIN:
                 end = offset + stop
-                pairs.append(Pair(key, Scalar(offset + start, end, None, value, "plain", text)))
+                pairs.append(Pair(key, Scalar(offset + start, end, None, value, "plain", text, kind)))
             elif style == _NO_VALUE:
                 open_key = key
             else:
@@ -228,82 +232,41 @@ class LineReader:
             index, offset = index_behind, behind
         if open_key is not None:
             return None, index, offset
-        _close(node, pairs, end)
+        root = Mapping(begin, end, None, False, tuple(pairs))
         while outer:
-            node, pairs, indent = outer.pop()
-            _close(node, pairs, end)
+            begin, pairs, indent, inner_key = outer.pop()
+            pairs.append(Pair(inner_key, root))
+            root = Mapping(begin, end, None, False, tuple(pairs))
         self.count += count
         return root, index, offset
 
-    def _value(
-        self, style: int, value: str, start: int, end: int, offset: int, listed: tuple[tuple[int, str, int, int], ...]
-    ) -> YamlNode:
+    def _value(self, style: int, value: str, start: int, end: int, offset: int, listed: _Listed) -> YamlNode:
         text = self.text
         if style == _EMPTY:
             return Mapping(start, end, None, True)
         if style == _LIST:
-            node = Sequence(start, end, None, True)
-            node.items = tuple(
-                Scalar(begin + offset, stop + offset, None, item, "plain", text)
-                if kind == _PLAIN
-                else Scalar(begin + offset, stop + offset, None, item, _SCALARS[kind], text, "str")
-                for kind, item, begin, stop in listed
+            items = tuple(
+                Scalar(begin + offset, stop + offset, None, item, _SCALARS[how], text, kind)
+                for how, item, kind, begin, stop in listed
             )
-            return node
+            return Sequence(start, end, None, True, items)
         return Scalar(start, end, None, value, _SCALARS[style], text, "str")
 
     def _inner_list(self, index: int, offset: int, column: int) -> tuple[Sequence, int, int]:
         """The list whose first item is line ``index``, and the line and offset after it."""
-        node = Sequence(offset + column, -1, None, False)
+        start = offset + column
         items: list[Scalar] = []
         while index < len(self._lines):
             written = self._lines[index]
-            line = self._line(written)
+            line = _line(written)
             if line.style == _LIST_ITEM and line.column == column:
-                items.append(Scalar(offset + line.start, offset + line.end, None, line.value, "plain", self.text))
+                place = offset + line.start, offset + line.end
+                items.append(Scalar(*place, None, line.value, "plain", self.text, line.kind))
             elif line.style != _BLANK:
                 break
             index += 1
             offset += len(written) + 1
-        node.end = items[-1].end
-        node.items = tuple(items)
-        return node, index, offset
-
-    def _line(self, written: str) -> _Line:
-        """What a line says by itself."""
-        line = self._known.get(written)
-        if line is None:
-            match = _LINE.fullmatch(written)
-            if match is not None:
-                line = self._matched(match)
-            else:
-                line = _BLANK_LINE if _SKIPPED.fullmatch(written) is not None else _ODD_LINE
-            self._known[written] = line
-        return line
-
-    def _matched(self, match: re.Match[str]) -> _Line:
-        style = match.lastindex
-        assert style is not None
-        start, end = match.span(style)
-        value = match[style]
-        if style in (_PLAIN, _LIST_ITEM):
-            if value[-1] == " ":
-                value = value.rstrip(" ")
-                end = start + len(value)
-            if value[0] in _NUMBER and resolve_kind(value) != "str":
-                return _ODD_LINE
-            if style == _LIST_ITEM:
-                return _Line(style, False, match.string.index("-"), "", 0, value, start, end)
-        listed: tuple[tuple[int, str, int, int], ...] = ()
-        if style == _LIST:
-            listed = tuple(
-                (*_unquoted(found[0]), *found.span()) for found in _LISTED_ITEM.finditer(match.string, start, end)
-            )
-        elif style in (_DOUBLE, _SINGLE):
-            value = value[1:-1]
-        # Lines that differ share their keys.
-        key = self._strings.setdefault(match[2], match[2])
-        return _Line(style, match[1] == "- ", match.start(2), key, match.end(2), value, start, end, listed)
+        return Sequence(start, items[-1].end, None, False, tuple(items)), index, offset
 
     def _lines_at(self, offset: int) -> tuple[_Line, int, int]:
         """A key with a value of several lines, the number of the lines, and the offset after them."""
@@ -330,23 +293,57 @@ class LineReader:
             column,
             match[2],
             match.end(2) - offset,
+            resolve_kind(match[2]),
             value,
+            "str",
             start - offset,
             end - offset,
         )
         return line, number, behind
 
 
-def _unquoted(written: str) -> tuple[int, str]:
-    """Style and value of an item of a list in brackets."""
+@lru_cache(maxsize=4096)
+def _line(written: str) -> _Line:
+    """What a line says by itself."""
+    match = _LINE.fullmatch(written)
+    if match is not None:
+        return _matched(match)
+    return _BLANK_LINE if _SKIPPED.fullmatch(written) is not None else _ODD_LINE
+
+
+def _matched(match: re.Match[str]) -> _Line:
+    style = match.lastindex
+    assert style is not None
+    start, end = match.span(style)
+    value = match[style]
+    kind: ScalarKind = "str"
+    if style in (_PLAIN, _LIST_ITEM):
+        if value[-1] == " ":
+            value = value.rstrip(" ")
+            end = start + len(value)
+        kind = resolve_kind(value)
+        if kind != "str" and value[0] in _NUMBER:
+            return _ODD_LINE
+        if style == _LIST_ITEM:
+            return _Line(style, False, match.string.index("-"), value=value, kind=kind, start=start, end=end)
+    listed: _Listed = ()
+    if style == _LIST:
+        listed = tuple(
+            (*_unquoted(found[0]), *found.span()) for found in _LISTED_ITEM.finditer(match.string, start, end)
+        )
+    elif style in (_DOUBLE, _SINGLE):
+        value = value[1:-1]
+    # Lines that differ share their keys.
+    key = intern(match[2])
+    key_kind = resolve_kind(key)
+    return _Line(style, match[1] == "- ", match.start(2), key, match.end(2), key_kind, value, kind, start, end, listed)
+
+
+def _unquoted(written: str) -> tuple[int, str, ScalarKind]:
+    """Style, value and kind of an item of a list in brackets."""
     if written[0] == '"' or written[0] == "'":
-        return _DOUBLE if written[0] == '"' else _SINGLE, written[1:-1]
-    return _PLAIN, written
-
-
-def _close(mapping: Mapping, pairs: list[Pair], end: int) -> None:
-    mapping.pairs = tuple(pairs)
-    mapping.end = end
+        return _DOUBLE if written[0] == '"' else _SINGLE, written[1:-1], "str"
+    return _PLAIN, written, resolve_kind(written)
 
 
 def can_be_split(text: str) -> bool:

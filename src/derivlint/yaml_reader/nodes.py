@@ -1,14 +1,19 @@
-"""YAML nodes with places: scalars, sequences and mappings as the file writes them, duplicate keys kept."""
+"""YAML nodes with places: scalars, sequences and mappings as a text writes them, duplicate keys kept.
+
+Places are those in the text that a node was read from: a file, or one item of a list
+(:mod:`derivlint.yaml_reader.pieces`), whose nodes are the same wherever it is.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from derivlint.source import Span
-from derivlint.yaml_reader.decode import DecodeMap, decode_map
-from derivlint.yaml_reader.kinds import ScalarKind, kind_of_tag, resolve_kind
+from derivlint.yaml_reader.decode import DecodeMap, decode_map, written_end
+from derivlint.yaml_reader.kinds import ScalarKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +21,8 @@ if TYPE_CHECKING:
 ScalarStyle: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
 
 
-class YamlNode(Struct, eq=False):
-    """A node and its range in the file.
+class YamlNode(Struct, frozen=True, eq=False):
+    """A node and its range in the text that it was read from.
 
     An aliased node is one shared object, with the place of its anchor. Properties (``&anchor``, ``!tag``) come before
     a node and are not part of its range, so replacing the range keeps them.
@@ -33,104 +38,84 @@ class YamlNode(Struct, eq=False):
     tag: str | None
 
     @property
-    def span(self) -> Span:
-        """The node's range; for quoted scalars with the quotes, for block scalars from the ``|`` or ``>``."""
+    def within(self) -> Span:
+        """Its range in the text that it was read from.
+
+        For quoted scalars with the quotes, for block scalars from the ``|`` or ``>``.
+        """
         return Span(self.start, self.end)
 
 
-class Scalar(YamlNode, eq=False):
-    """A scalar: its decoded text, and where in the file each decoded character comes from.
+class Scalar(YamlNode, frozen=True, eq=False):
+    """A scalar: its decoded text, and where each decoded character comes from.
 
     Attributes:
         value: the decoded text.
         style: how it is written.
-        text: the text of the whole file.
+        text: the text that it was read from.
+        kind: the type that PyYAML's SafeLoader (YAML 1.1) gives the scalar; ``other`` if it has no such type.
     """
 
     value: str
     style: ScalarStyle
     text: str
-    #: None where it is to be found out when asked for; so is the place.
-    _kind: ScalarKind | None = None
-    #: The shift of an unchanged text, -1 where the place is inexact, or the decode map.
-    _place: int | DecodeMap | None = None
+    kind: ScalarKind
 
     def __repr__(self) -> str:
         return f"Scalar({self.value!r}, {self.style}, {self.start}:{self.end})"
 
     @property
-    def kind(self) -> ScalarKind:
-        """The type that PyYAML's SafeLoader (YAML 1.1) gives the scalar; ``other`` if it has no such type."""
-        kind = self._kind
-        if kind is None:
-            kind = kind_of_tag(self.tag) if self.tag is not None else resolve_kind(self.value)
-            self._kind = kind
-        return kind
-
-    @property
     def exact(self) -> bool:
-        """Whether every decoded character has a known place in the file."""
-        place = self._place
-        if place is None:
-            place = self._locate()
-        return place != -1
+        """Whether every decoded character has a known place."""
+        return self._located != -1
 
     def offset(self, index: int) -> int:
-        """The file offset of decoded character ``index``; ``len(value)`` gives the end of the last character.
+        """The offset of decoded character ``index``; ``len(value)`` gives the end of the last character.
 
         A character that an escape produced has the offset of the escape; the space or newline of a folded line end has
         the offset of that line end. In a scalar that is not ``exact`` every character has the scalar's start.
         """
-        place = self._place
-        if place is None:
-            place = self._locate()
+        place = self._located
         if isinstance(place, tuple):
             starts, ends = place
-            if index < len(starts):
-                return starts[index]
-            return ends[-1]
+            return self.start + (starts[index] if index < len(starts) else ends[-1])
         return place + index if place >= 0 else self.start
 
-    def span_of(self, start: int, end: int) -> Span:
-        """The file range that decodes to ``value[start:end]``; if not ``exact``, the whole scalar's range."""
-        place = self._place
-        if place is None:
-            place = self._locate()
+    def range_of(self, start: int, end: int) -> Span:
+        """The range that decodes to ``value[start:end]``; if not ``exact``, the whole scalar's range."""
+        place = self._located
         if isinstance(place, tuple):
             first = self.offset(start)
-            return Span(first, place[1][end - 1] if end > start else first)
+            return Span(first, self.start + place[1][end - 1] if end > start else first)
         if place < 0:
-            return Span(self.start, self.end)
+            return self.within
         return Span(place + start, place + end)
 
-    def _locate(self) -> int | DecodeMap:
-        """Find out ``_place``."""
-        value = self.value
-        place: int | DecodeMap = -1
+    @property
+    def _located(self) -> int | DecodeMap:
+        """Where an unchanged text begins, -1 where the place is inexact, or the decode map from the start on."""
+        value, start = self.value, self.start
+        length = self.end - start
         if self.style == "plain":
-            if self.end - self.start == len(value) and self.text.startswith(value, self.start):
-                place = self.start
+            if length == len(value) and self.text.startswith(value, start):
+                return start
         # Every escape and every folding changes the length or a character, so equal text means one to one.
-        elif (
-            self.style in ("single", "double")
-            and self.end - self.start - 2 == len(value)
-            and self.text.startswith(value, self.start + 1)
-        ):
-            place = self.start + 1
-        if place == -1:
-            found = decode_map(self.text, self.start, self.end, value, self.style)
-            if found is not None:
-                place = found
-        self._place = place
-        return place
+        elif self.style in ("single", "double") and length - 2 == len(value) and self.text.startswith(value, start + 1):
+            return start + 1
+        return _decoded(self.text[start : written_end(self.text, self.end, self.style)], value, self.style) or -1
 
 
-class Sequence(YamlNode, eq=False):
+@lru_cache(maxsize=256)
+def _decoded(written: str, value: str, style: str) -> DecodeMap | None:
+    return decode_map(written, value, style)
+
+
+class Sequence(YamlNode, frozen=True, eq=False):
     """A list.
 
     Attributes:
-        items: its nodes.
         flow: whether it is written ``[a, b]``.
+        items: its nodes.
     """
 
     flow: bool
@@ -147,19 +132,19 @@ class Pair(NamedTuple):
     value: YamlNode
 
     @property
-    def span(self) -> Span:
-        """From the key's start to the value's end; of an aliased value, the key's range."""
+    def within(self) -> Span:
+        """From the key's start to the value's end in the text; of an aliased value, the key's range."""
         return Span(
             self.key.start, max(self.key.end, self.value.end) if self.value.start >= self.key.end else self.key.end
         )
 
 
-class Mapping(YamlNode, eq=False):
+class Mapping(YamlNode, frozen=True, eq=False):
     """A mapping.
 
     Attributes:
-        pairs: its pairs in file order; a key that occurs twice is there twice.
         flow: whether it is written ``{a: b}``.
+        pairs: its pairs in file order; a key that occurs twice is there twice.
     """
 
     flow: bool

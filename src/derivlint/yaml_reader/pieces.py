@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator
 from collections.abc import Sequence as Seq
 from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,13 +19,12 @@ from msgspec import Struct
 
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
-from derivlint.source.lazy import cached_property
-from derivlint.yaml_reader.build import NodeBuilder
+from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
 from derivlint.yaml_reader.events import open_events
 from derivlint.yaml_reader.lines import LineReader, can_be_split
 from derivlint.yaml_reader.nodes import Mapping, Sequence, YamlNode
 from derivlint.yaml_reader.problems import ReadError, YamlProblem
-from derivlint.yaml_reader.reader import Document, broken_items, read_yaml
+from derivlint.yaml_reader.reader import Document, PlacedNode, broken_items, read_yaml
 
 #: The line break before an item is searched, which is faster than the start of a line.
 _ITEM = re.compile(r"\n-(?=[ \t\r\n]|\Z)")
@@ -60,7 +60,7 @@ def _item_starts(source: SourceFile) -> list[int] | None:
 
 
 class Pieces(Document):
-    """A document whose items are read when they are asked for.
+    """A document that is a list, whose items are read on their own, when they are asked for.
 
     Attributes:
         bounds: where the piece of each item begins, and where the last one ends; an item that is not YAML is a part of
@@ -69,56 +69,45 @@ class Pieces(Document):
     """
 
     def __init__(
-        self,
-        source: SourceFile,
-        bounds: tuple[int, ...],
-        nodes: list[YamlNode | None],
-        ends: dict[int, int],
-        problems: Seq[YamlProblem] = (),
+        self, source: SourceFile, bounds: tuple[int, ...], ends: dict[int, int], problems: Seq[YamlProblem] = ()
     ) -> None:
         """A document of items.
 
         Args:
             source: the text.
             bounds: where the piece of each item begins, and where the last one ends.
-            nodes: each item, if it was read.
             ends: where items end that are followed by others which are not YAML, by where they begin.
             problems: what is wrong with those.
         """
         super().__init__(source, None, tuple(problems))
-        self._nodes = nodes
         self.ends = ends
         self.bounds = bounds
 
     @property
     def count(self) -> int:
         """The number of items."""
-        return len(self._nodes)
+        return len(self.bounds) - 1
 
-    def node(self, index: int) -> YamlNode:
-        """An item."""
-        found = self._nodes[index]
-        if found is None:
-            item = Cut(self.source.text, self.bounds, self.ends).piece(index)
-            found = self._nodes[index] = read_piece(self.source.text, item)
-            assert found is not None, "the item can be read on its own"
-        return found
+    @property
+    def items(self) -> Iterator[PlacedNode]:
+        """The items, and where their pieces begin."""
+        return map(self.item, range(self.count))
 
-    def node_around(self, offset: int) -> YamlNode | None:
+    def item(self, index: int) -> PlacedNode:
+        """An item, and where its piece begins."""
+        found = read_piece(Cut(self.source.text, self.bounds, self.ends).text_of(index))
+        assert found is not None, "the item can be read on its own"
+        return PlacedNode(found, self.bounds[index])
+
+    def node_around(self, offset: int) -> PlacedNode | None:
         """The item whose piece has a character; None above the first one."""
         index = bisect_right(self.bounds, offset) - 1
-        return self.node(min(index, self.count - 1)) if index >= 0 else None
+        return self.item(min(index, self.count - 1)) if index >= 0 else None
 
     @cached_property
-    def root(self) -> YamlNode:
-        """All items; those that were read already are the same objects."""
-        items = read_yaml(self.source).root
-        assert isinstance(items, Sequence)
-        root = Sequence(items.start, items.end, None, False)
-        nodes = zip(self._nodes, items.items, strict=True)
-        root.items = tuple(new if known is None else known for known, new in nodes)
-        self._nodes[:] = root.items
-        return root
+    def root(self) -> YamlNode | None:
+        """The list, read as a whole."""
+        return read_yaml(self.source).root
 
 
 class Cut(Struct, frozen=True):
@@ -231,29 +220,24 @@ def read_pieces(source: SourceFile, before: Cut, flawed: Collection[int]) -> Pie
     starts += [match.end() - 1 for match in _ITEM.finditer(text, start, end)]
     # what comes before the first item is the same where that is
     head = "" if first else text[: [*starts, end][0]]
-    if any(_SOMETHING.match(line) for line in head.splitlines()):
+    if _is_something(head):
         return None
     bounds = [*before.bounds[:first]]
-    nodes: list[YamlNode | None] = [None] * first
     ends: dict[int, int] = {}
     broken: list[Span] = []
     for item in map(Span, starts, [*starts[1:], end]):
-        node = None
-        if text[item.start : item.end] not in known:
-            node = read_piece(text, item)
-            if node is None:
-                broken.append(item)
-                if len(broken) > MAX_BROKEN:
-                    return None
-                if bounds:
-                    ends.setdefault(bounds[-1], item.start)
-                continue
-        bounds.append(item.start)
-        nodes.append(node)
+        piece = text[item.start : item.end]
+        if piece in known or read_piece(piece) is not None:
+            bounds.append(item.start)
+            continue
+        broken.append(item)
+        if len(broken) > MAX_BROKEN:
+            return None
+        if bounds:
+            ends.setdefault(bounds[-1], item.start)
     bounds += before.moved(last, shift)
-    nodes += [None] * (count - last)
     problems = broken_items(source, broken)
-    return Pieces(source, tuple(bounds), nodes, ends, problems) if nodes and problems is not None else None
+    return Pieces(source, tuple(bounds), ends, problems) if len(bounds) > 1 and problems is not None else None
 
 
 #: With more items that are not YAML, the text is read as a whole.
@@ -262,20 +246,35 @@ MAX_BROKEN = 4
 _SOMETHING = re.compile(r"[ ]*[^ #\r\n]")
 
 
-def read_piece(text: str, place: Span) -> YamlNode | None:
+def _is_something(head: str) -> bool:
+    return any(_SOMETHING.match(line) for line in head.splitlines())
+
+
+def read_list(source: SourceFile) -> Pieces | None:
+    """The pieces of a text that is a list; None where it has to be read as a whole."""
+    starts = _item_starts(source)
+    if starts is None or _is_something(source.text[: starts[0]]) or len(source.text) > MAX_NODES:
+        return None
+    cut = Cut(source.text, (*starts, len(source.text)))
+    whole = all(read_piece(cut.text_of(index)) is not None for index in range(len(starts)))
+    return Pieces(source, cut.bounds, {}) if whole else None
+
+
+@lru_cache(maxsize=1024)
+def read_piece(text: str) -> YamlNode | None:
     """The item that a piece holds; None where it cannot be read on its own without doubt."""
-    parts = LineReader(text, place.start, place.end).read()
-    if parts is not None and len(parts) == 1 and isinstance(parts[0], Mapping) and parts[0].end <= place.end:
+    parts = LineReader(text, 0, len(text)).read()
+    if parts is not None and len(parts) == 1 and isinstance(parts[0], Mapping):
         return parts[0]
-    return _parsed(text, place)
+    return _parsed(text)
 
 
-def _parsed(text: str, place: Span) -> YamlNode | None:
+def _parsed(text: str) -> YamlNode | None:
     from ruamel.yaml.error import YAMLError
 
-    builder = NodeBuilder(text, place.start, {})
+    builder = NodeBuilder(text, 0, {})
     try:
-        root = builder.build(open_events(text[place.start : place.end], pure=False))
+        root = builder.build(open_events(text, pure=False))
     except (ReadError, YAMLError, UnicodeError):
         return None
     if builder.problems or builder.anchors or not isinstance(root, Sequence) or root.flow or len(root.items) != 1:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
-from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
+from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder, OpenNode
 from derivlint.yaml_reader.events import open_events
 from derivlint.yaml_reader.lines import LineReader
 from derivlint.yaml_reader.nodes import Mapping, Sequence, YamlNode
@@ -27,6 +27,13 @@ PURE_BUDGET: Final = 100_000
 MAX_BROKEN_ITEMS: Final = 100
 #: Items are read in batches of 1 item up to this many characters; a batch that fails is halved.
 MAX_BATCH: Final = 1 << 20
+
+
+class PlacedNode(NamedTuple):
+    """A node, and where in the file the text begins that it was read from."""
+
+    node: YamlNode
+    start: int
 
 
 class Document:
@@ -54,9 +61,9 @@ class Document:
         """
         return self._root
 
-    def node_around(self, offset: int) -> YamlNode | None:
+    def node_around(self, offset: int) -> PlacedNode | None:
         """A node that holds everything that a character may be a part of; None where it is a part of none."""
-        return self.root
+        return PlacedNode(self._root, 0) if self._root is not None else None
 
 
 def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
@@ -101,7 +108,7 @@ class _Part(Struct):
 
     root: YamlNode | None
     problems: list[YamlProblem]
-    anchors: dict[str, YamlNode]
+    anchors: dict[str, YamlNode | OpenNode]
     count: int = 0
     error: Exception | None = None
     stopped: YamlProblem | None = None
@@ -119,7 +126,7 @@ class _Reading:
         self.text = source.text
         self.pure = pure
         self.budget = PURE_BUDGET
-        self.anchors: dict[str, YamlNode] = {}
+        self.anchors: dict[str, YamlNode | OpenNode] = {}
         self.count = 0
         self.rescued = False
         self.has_anchors = False
@@ -156,9 +163,8 @@ class _Reading:
         if not self.rescued and all(problem.kind is YamlProblemKind.TAG for problem in problems):
             part = self._diagnosed(base, len(self.text), whole)
             problems.extend([part.stopped] if part.stopped is not None else part.problems)
-        root = Sequence(items.starts[0], nodes[-1].end if nodes else items.starts[0] + 1, None, False)
-        root.items = tuple(nodes)
-        return self._document(root, problems)
+        end = nodes[-1].end if nodes else items.starts[0] + 1
+        return self._document(Sequence(items.starts[0], end, None, False, tuple(nodes)), problems)
 
     def _read_lines(self, base: int) -> tuple[Sequence, list[YamlProblem]] | None:
         """The list that the text is, with the parser for odd items only; None if it has to be read as a whole.
@@ -185,9 +191,7 @@ class _Reading:
             count += part.count
         if count > MAX_NODES:
             return None
-        whole = Sequence(lines.start, items[-1].end, None, False)
-        whole.items = tuple(items)
-        return whole, problems
+        return Sequence(lines.start, items[-1].end, None, False, tuple(items)), problems
 
     def _document(self, root: YamlNode | None, problems: list[YamlProblem]) -> Document:
         found = tuple(sorted(problems, key=lambda problem: problem.span))
@@ -259,7 +263,7 @@ class _Reading:
             elif part.failed:
                 part = self._diagnosed(bounds[first], bounds[last], part)
             # Anchors of a broken item count, as far as their nodes were complete.
-            self.anchors = {name: node for name, node in part.anchors.items() if node.end >= 0}
+            self.anchors = {name: node for name, node in part.anchors.items() if isinstance(node, YamlNode)}
             problems.extend(part.problems)
             if part.stopped is not None:
                 problems.append(part.stopped)

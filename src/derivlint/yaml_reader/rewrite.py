@@ -37,13 +37,13 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
     if not scalar.exact or escaped is None:
         return None
     wanted = scalar.value[:start] + text + scalar.value[end:]
-    spans = [scalar.span_of(start, end)]
+    spans = [scalar.range_of(start, end)]
     if spans[0].end > scalar.end:
         # the blank lines after a block that keeps them are its value, but are outside of it
         return None
     if start == end and start > 0:
         # what goes in before a folded line end may not come after the blanks that end the line
-        behind = scalar.span_of(start - 1, start).end
+        behind = scalar.range_of(start - 1, start).end
         spans.append(Span(behind, behind))
     for span in spans:
         if _decodes_to(scalar, span, escaped, wanted, in_flow):
@@ -78,7 +78,7 @@ def _decodes_to(scalar: Scalar, span: Span, escaped: str, wanted: str, in_flow: 
     stop = scalar.end + len(escaped) - (end - start)
     if scalar.style == "plain" and not _can_be_plain(new[scalar.start : stop], wanted, scalar.tag is None, in_flow):
         return False
-    return Scalar(scalar.start, stop, scalar.tag, wanted, scalar.style, new).exact
+    return Scalar(scalar.start, stop, scalar.tag, wanted, scalar.style, new, scalar.kind).exact
 
 
 def _can_be_plain(written: str, value: str, untagged: bool, in_flow: bool) -> bool:

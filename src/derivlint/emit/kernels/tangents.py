@@ -42,9 +42,12 @@ def output_condition(subject: Subject) -> tuple[str, int | None] | None:
     if not conditions:
         return None
     index = subject.info.source.index
-    declared = subject.model.entries[index].output_differentiability if index is not None else None
-    place = declared.condition if declared is not None else None
-    return conditions[0], subject.line_of(place.span_of(0, 0).start) if place is not None else None
+    entry = subject.model.entries[index] if index is not None else None
+    declared = entry.output_differentiability if entry is not None else None
+    condition = declared.condition if declared is not None else None
+    if entry is None or condition is None:
+        return conditions[0], None
+    return conditions[0], subject.line_of(entry.place_in(condition, 0, 0).start)
 
 
 def conditions(subject: Subject) -> list[str]:

@@ -47,7 +47,7 @@ def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: st
         formula = derivative.written
         expression = _expression(derivative, release)
         if formula is not None:
-            expression = in_yaml(expression, file, source.position(formula.value.start).line)
+            expression = in_yaml(expression, file, source.position(formula.value_span.start).line)
         if len(derivative.var_names) == 1:
             statements.append(_single(info, derivative, f"({expression})", indices))
         else:

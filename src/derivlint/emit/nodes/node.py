@@ -89,7 +89,7 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
     source = model.source
     file = yaml_name(source.path)
     index = info.source.index
-    line = source.position(model.entries[index].node.start).line if index is not None else 1
+    line = source.position(model.entries[index].span.start).line if index is not None else 1
     name = str(info.func.name)
     key = "" if info.key == "Default" else f", {info.key}"
     origin = f"{file}:{line}: {name}{key}"

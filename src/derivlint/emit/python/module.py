@@ -108,7 +108,7 @@ def python_module(
     fakes = fakes_of(plans, called, model.natives) if register else {}
     functions = [
         function_text(
-            made, file, model.source.position(made.entry.node.start).line, fake=fakes.get(str(made.function.name))
+            made, file, model.source.position(made.entry.span.start).line, fake=fakes.get(str(made.function.name))
         )
         for made in plans
     ]

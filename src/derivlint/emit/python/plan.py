@@ -179,7 +179,7 @@ def _plan(
     if lists and len(outputs) > 1:
         raise _NoFunctionError("it returns a list of tensors among others")
     typed = {
-        (formula.written.value.start, formula.is_backward): formula
+        (formula.written.value_span.start, formula.is_backward): formula
         for formula in typed_formulas(model, entry)
         if formula.evaluation.dispatch == DEFAULT
     }
@@ -246,7 +246,7 @@ def _gradient(
     helpers: Mapping[str, str],
 ) -> PlannedGradient:
     assert derivative.written is not None
-    start = derivative.written.value.start
+    start = derivative.written.value_span.start
     line = model.source.position(start).line
     value = _translated(model, derivative.formula, typed.get((start, True)), helpers, line)
     types = {b.name: str(b.argument.type) for b in info.args_with_derivatives if b.argument is not None}
@@ -267,7 +267,7 @@ def _tangent(
         raise _NoFunctionError("the tangent is not implemented")
     if forward.required_original_self_value:
         raise _NoFunctionError('the tangent needs "self" as it was before')
-    start = forward.written.value.start
+    start = forward.written.value_span.start
     line = model.source.position(start).line
     elements = _elements(found)
     value = _translated(model, forward.formula, typed.get((start, False)), helpers, line, elements)

@@ -148,7 +148,7 @@ class Entries:
             formula.entry.operator or "",
             formula.key_text,
             source.path,
-            source.position(formula.key.span.start).line,
+            source.position(formula.key_span.start).line,
             text,
         )
 

@@ -96,9 +96,9 @@ def place_of(target: object) -> Span:
     if isinstance(target, FormulaProblem):
         return target.where
     if isinstance(target, DerivativeFormula):
-        return target.key.span
+        return target.key_span
     if isinstance(target, DispatchBody):
-        return target.key_node.span if target.key_node is not None else target.entry.span
+        return target.entry.place(target.key_node) if target.key_node is not None else target.entry.span
     return target.span if isinstance(target, Entry) else Span(0, 0)
 
 

@@ -195,7 +195,9 @@ class Suppressions:
             parts += [owner, (owner, diagnostic.dispatch), (owner, diagnostic.dispatch, diagnostic.key)]
             mapping = owner.mapping
             parts += (
-                [(owner, pair.span.start) for pair in self._pairs_at(mapping, start)] if mapping is not None else []
+                [(owner, owner.place(pair).start) for pair in self._pairs_at(mapping, start - owner.start)]
+                if mapping is not None
+                else []
             )
         near = (item for part in parts for item in scopes.get((diagnostic.rule, part), ()))
         return tuple(sorted({index for index, scope in near if scope.covers(diagnostic, owner)}))
@@ -237,7 +239,7 @@ class Suppressions:
         return found
 
     def _pairs_at(self, mapping: YamlMapping, offset: int) -> list[Pair]:
-        """The pairs that a character belongs to, the innermost first."""
+        """The pairs that a character of the text of a mapping belongs to, the innermost first."""
         found: list[Pair] = []
         while True:
             # the key of a pair may be an alias, which has the place of its anchor
@@ -246,7 +248,7 @@ class Suppressions:
                 pairs = self._pairs[mapping] = sorted(mapping.pairs, key=_start)
             index = bisect_right(pairs, offset, key=_start) - 1
             # in block style a pair ends with its line: an alias or nothing may be its value
-            if index < 0 or (mapping.flow and offset >= pairs[index].span.end):
+            if index < 0 or (mapping.flow and offset >= pairs[index].within.end):
                 return found
             inner = pairs[index]
             found.insert(0, inner)
@@ -286,11 +288,11 @@ class Suppressions:
             # an item that is not YAML has no entry, but what is wrong with it can be silenced on its line
             return SuppressionScope(line) if self.model.document.problems else None
         mapping = entry.mapping
-        pair = next(iter(self._pairs_at(mapping, probe)), None) if mapping is not None else None
+        pair = next(iter(self._pairs_at(mapping, probe - entry.start)), None) if mapping is not None else None
         if pair is None or pair.value is entry.name or pair.key is entry.misnamed:
             return SuppressionScope(line, entry)
         dispatch, key = self._formulas_of(entry).get(id(pair.key), (None, None))
-        place = pair.span
+        place = entry.place(pair)
         return SuppressionScope(line, entry, Span(place.start, max(place.end, place.start + 1)), dispatch, key)
 
 
@@ -299,7 +301,7 @@ def _is_gap(text: str) -> bool:
 
 
 def _start(pair: Pair) -> int:
-    return pair.span.start
+    return pair.within.start
 
 
 def suppressions_of(model: Model) -> Suppressions:

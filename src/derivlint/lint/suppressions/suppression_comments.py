@@ -129,7 +129,7 @@ class Comments:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._source = document.source
-        #: the scalars of each node that was asked for, in order
+        #: the scalars of each node that was asked for, in order, by where the text of the node begins
         self._scalars: dict[int, list[Scalar]] = {}
 
     def on_line(self, number: int) -> Comment | None:
@@ -148,12 +148,14 @@ class Comments:
 
     def _in_scalar(self, offset: int) -> bool:
         """Whether a character belongs to a scalar; the header of a block has comments, its text has none."""
-        node = self._document.node_around(offset)
-        if node is None:
+        around = self._document.node_around(offset)
+        if around is None:
             return False
-        scalars = self._scalars.get(node.start)
+        node, base = around
+        offset -= base
+        scalars = self._scalars.get(base)
         if scalars is None:
-            scalars = self._scalars[node.start] = sorted(_scalars(node), key=_start)
+            scalars = self._scalars[base] = sorted(_scalars(node), key=_start)
         index = bisect_right(scalars, offset, key=_start) - 1
         if index < 0:
             return False
@@ -162,7 +164,7 @@ class Comments:
             return False
         if scalar.style not in ("literal", "folded"):
             return True
-        stop = _comment_end().search(self._source.text, scalar.start)
+        stop = _comment_end().search(scalar.text, scalar.start)
         return stop is not None and stop.start() < offset
 
 

@@ -12,6 +12,7 @@ from derivlint.lint.suppressions.suppression_comments import IGNORE, IGNORE_FILE
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
+from derivlint.yaml_reader import Scalar
 
 
 def deletion(source: SourceFile, suppression: Suppression) -> Span:
@@ -91,10 +92,8 @@ def _place(suppressions: Suppressions, diagnostic: Diagnostic) -> _Place:
         return _Place(SuppressionScope(None), 1 if model.source.text.startswith(BOM) else 0, "")
     formula = _line_of(entry, diagnostic)
     if formula is not None:
-        end = (
-            formula.value.end if formula.value.start >= formula.key.end and not _is_block(model.source, formula) else 0
-        )
-        number = model.source.position(max(formula.key.end, end)).line
+        end = formula.value_span.end if formula.value.start >= formula.key.end and not _is_block(formula) else 0
+        number = model.source.position(max(formula.key_span.end, end)).line
         comment = suppressions.comments.on_line(number)
         offset = model.source.line_starts[number - 1] + len(model.source.line(number))
         before = model.source.text[: comment.span.start if comment is not None else offset]
@@ -132,12 +131,10 @@ def _line_of(entry: Entry, diagnostic: Diagnostic) -> DerivativeFormula | None:
     return None
 
 
-def _is_block(source: SourceFile, formula: DerivativeFormula) -> bool:
+def _is_block(formula: DerivativeFormula) -> bool:
     """Whether the value is a block of text, whose header has room for a comment."""
-    return formula.value.start >= formula.key.end and source.text[formula.value.start : formula.value.start + 1] in (
-        "|",
-        ">",
-    )
+    value = formula.value
+    return value.start >= formula.key.end and isinstance(value, Scalar) and value.style in ("literal", "folded")
 
 
 def _edit(text: str, place: _Place, old: Suppression | None, reason: str) -> TextEdit:

@@ -12,9 +12,8 @@ from itertools import pairwise
 from derivlint.lint import TextEdit
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.model import DerivativeFormula, Entry
-from derivlint.model.read import read_entry
 from derivlint.source import SourceFile, Span
-from derivlint.yaml_reader import Mapping, Pair, Scalar, Sequence, YamlNode, read_yaml
+from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 from derivlint.yaml_reader.text import line_end, line_start
 
 
@@ -32,23 +31,24 @@ def format_entry(source: SourceFile, entry: Entry) -> tuple[TextEdit, ...]:
     mapping = entry.mapping
     if mapping is None or mapping.flow:
         return ()
-    edits = sorted({*_edits(source.text, mapping), *_names(entry)}, key=lambda edit: edit.span)
+    edits = sorted({*_edits(source.text, entry, mapping), *_names(entry)}, key=lambda edit: edit.span)
     if not edits or any(first.span.end > second.span.start for first, second in pairwise(edits)):
         return ()
     return tuple(edits) if _is_same(source, entry, edits) else ()
 
 
-def _edits(text: str, mapping: Mapping) -> Iterator[TextEdit]:
+def _edits(text: str, entry: Entry, mapping: Mapping) -> Iterator[TextEdit]:
     for pair in mapping.pairs:
-        yield from _behind_colon(text, pair)
-        yield from _at_line_end(text, pair)
+        key, value = entry.place(pair.key), entry.place(pair.value)
+        yield from _behind_colon(text, key, value)
+        if not (isinstance(pair.value, Scalar) and pair.value.style in ("literal", "folded")):
+            yield from _at_line_end(text, max(key.end, value.end))
         if isinstance(pair.value, Mapping) and not pair.value.flow:
-            yield from _edits(text, pair.value)
+            yield from _edits(text, entry, pair.value)
 
 
-def _behind_colon(text: str, pair: Pair) -> Iterator[TextEdit]:
+def _behind_colon(text: str, key: Span, value: Span) -> Iterator[TextEdit]:
     """One blank after the colon, none ahead of it, where the value is on the line of its key."""
-    key, value = pair
     if value.start < key.end or value.end <= value.start:
         return
     between = text[key.end : value.start]
@@ -56,11 +56,8 @@ def _behind_colon(text: str, pair: Pair) -> Iterator[TextEdit]:
         yield TextEdit(Span(key.end, value.start), ": ")
 
 
-def _at_line_end(text: str, pair: Pair) -> Iterator[TextEdit]:
-    """No blanks at the end of the line, where the value has ended and nothing else follows."""
-    end = max(pair.key.end, pair.value.end)
-    if isinstance(pair.value, Scalar) and pair.value.style in ("literal", "folded"):
-        return
+def _at_line_end(text: str, end: int) -> Iterator[TextEdit]:
+    """No blanks at the end of the line, where a value has ended there and nothing else follows."""
     stop = line_end(text, end)
     if end < stop and not text[end:stop].strip(" \t"):
         yield TextEdit(Span(end, stop), "")
@@ -78,7 +75,7 @@ def _key_edit(formula: DerivativeFormula) -> Iterator[TextEdit]:
     if written is None or formula.key.tag is not None:
         return
     if formula.key.text[formula.key.start : formula.key.end] != written and formula.key.exact:
-        yield TextEdit(formula.key.span, written)
+        yield TextEdit(formula.key_span, written)
 
 
 def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:
@@ -95,7 +92,7 @@ def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:
     root = document.root
     if document.problems or not isinstance(root, Sequence) or len(root.items) != 1:
         return False
-    return _content(entry.node) == _content(read_entry(0, root.items[0]).node)
+    return _content(entry.node) == _content(root.items[0])
 
 
 def _content(node: YamlNode) -> object:

@@ -82,4 +82,4 @@ def _saved(formula: DerivativeFormula) -> Iterator[InlayHint]:
     if saved:
         label = f"saves {', '.join(item.name for item in saved)}"
         tooltip = "\n".join(f"{item.type} {item.name} = {item.expr}" for item in saved)
-        yield InlayHint(formula.value.end, label, "Type", tooltip, before=True)
+        yield InlayHint(formula.value_span.end, label, "Type", tooltip, before=True)

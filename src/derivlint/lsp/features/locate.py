@@ -150,19 +150,20 @@ def locate(analysis: DocumentAnalysis, offset: int) -> Located | None:
     entry = entry_at(analysis, offset)
     if entry is None:
         return None
-    pair = _innermost_pair(entry.mapping, offset)
+    pair = _innermost_pair(entry.mapping, offset - entry.start)
     if pair is None:
         return AtEntry(entry, entry.span)
-    if _touches(pair.key, offset) and isinstance(pair.key, Scalar):
+    if _touches(pair.key, offset - entry.start) and isinstance(pair.key, Scalar):
         return _at_key(entry, pair.key, offset)
     return _at_value(analysis.model, entry, pair, offset)
 
 
-def decoded_index(scalar: Scalar, offset: int) -> int | None:
-    """The decoded character that comes from a place of the file; ``len(value)`` after the last one.
+def decoded_index(entry: Entry, scalar: Scalar, offset: int) -> int | None:
+    """The decoded character of a scalar of an entry that comes from a place of the file; ``len(value)`` after the last.
 
     None where the scalar's characters have no known places, or the place is outside.
     """
+    offset -= entry.start
     if not scalar.exact or not scalar.start <= offset <= scalar.end:
         return None
     length = len(scalar.value)
@@ -228,7 +229,7 @@ def schema_parts(schema: FunctionSchema) -> Iterator[Argument | Return]:
 def part_span(entry: Entry, part: Argument | Return) -> Span | None:
     """The place of an argument or return in the schema of ``name:``: of its name, or of the type of one without."""
     span = part.name_span or part.type_span
-    return entry.name.span_of(*span) if entry.name is not None and span is not None else None
+    return entry.place_in(entry.name, *span) if entry.name is not None and span is not None else None
 
 
 # ---- parts of an entry
@@ -266,12 +267,13 @@ def _innermost_pair(mapping: Mapping | None, offset: int) -> Pair | None:
 def _at_key(entry: Entry, key: Scalar, offset: int) -> Located:
     for formula in entry.formulas:
         if formula.key is key:
-            name = next((name for name in formula.names if name.span.start <= offset <= name.span.end), None)
-            return AtKey(entry, formula, name, name.span if name is not None else key.span)
+            places = {name: formula.name_span(name) for name in formula.names}
+            name = next((name for name, place in places.items() if place.start <= offset <= place.end), None)
+            return AtKey(entry, formula, name, places[name] if name is not None else formula.key_span)
     for body in entry.bodies:
         if body.key_node is key:
-            return AtDispatchKey(entry, body, key.span)
-    return AtEntryKey(entry, key, key.span)
+            return AtDispatchKey(entry, body, entry.place(key))
+    return AtEntryKey(entry, key, entry.place(key))
 
 
 def _at_value(model: Model, entry: Entry, pair: Pair, offset: int) -> Located:
@@ -279,19 +281,20 @@ def _at_value(model: Model, entry: Entry, pair: Pair, offset: int) -> Located:
     if value is entry.name:
         return _at_schema(model, entry, entry.name, offset)
     for expression in entry.expressions:
-        if _touches(expression.scalar, offset) and (expression.written is None or expression.written.value is value):
+        is_there = _touches(expression.scalar, offset - entry.start)
+        if is_there and (expression.written is None or expression.written.value is value):
             return _at_formula(entry, expression, offset)
     for formula in entry.formulas:
         if formula.value is value and formula.text is not None:
-            return AtKeyword(entry, formula, value.span)
-    return AtEntry(entry, value.span)
+            return AtKeyword(entry, formula, entry.place(value))
+    return AtEntry(entry, entry.place(value))
 
 
 def _at_formula(entry: Entry, expression: Expression, offset: int) -> AtFormula:
     formula = expression.parsed
-    index = decoded_index(expression.scalar, offset)
+    index = decoded_index(entry, expression.scalar, offset)
     if index is None:
-        return AtFormula(entry, expression, formula, 0, (), None, expression.scalar.span)
+        return AtFormula(entry, expression, formula, 0, (), None, expression.span)
     path = path_at(formula.tree, index) if formula.tree is not None else ()
     word = word_at(formula, index)
     if word is not None:
@@ -299,20 +302,20 @@ def _at_formula(entry: Entry, expression: Expression, offset: int) -> AtFormula:
     elif path:
         span = expression.range(path[-1].start, path[-1].end)
     else:
-        span = expression.scalar.span
+        span = expression.span
     return AtFormula(entry, expression, formula, index, path, word, span)
 
 
 def _at_schema(model: Model, entry: Entry, name: Scalar, offset: int) -> AtSchema:
     schema = schema_of(model, entry)
-    index = decoded_index(name, offset)
-    operator = entry.name_span
+    index = decoded_index(entry, name, offset)
+    operator, whole = entry.name_span, entry.place(name)
     if index is None or schema is None:
-        return AtSchema(entry, schema, None, False, name.span)
+        return AtSchema(entry, schema, None, False, whole)
     if operator.start <= offset <= operator.end:
         return AtSchema(entry, schema, None, True, operator)
     for part in schema_parts(schema):
         spans = [span for span in (part.type_span, part.name_span) if span is not None]
         if spans and spans[0].start <= index <= spans[-1].end:
-            return AtSchema(entry, schema, part, False, part_span(entry, part) or name.span)
-    return AtSchema(entry, schema, None, False, name.span)
+            return AtSchema(entry, schema, part, False, part_span(entry, part) or whole)
+    return AtSchema(entry, schema, None, False, whole)

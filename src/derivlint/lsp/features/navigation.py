@@ -98,7 +98,7 @@ def _of_part(analysis: DocumentAnalysis, entry: Entry, part: Argument | Return |
         index = return_index(function.schema, part) if function is not None else None
         own = schema.returns[index] if index is not None and index < len(schema.returns) else None
     span = part_span(entry, own) if own is not None else None
-    return (FilePlace(analysis.source, span, entry.name.span),) if span is not None else ()
+    return (FilePlace(analysis.source, span, entry.place(entry.name)),) if span is not None else ()
 
 
 def _part_of_key(formula: DerivativeFormula, name: str) -> Argument | Return | None:
@@ -122,7 +122,7 @@ def _of_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFo
     part = found.part
     if found.name == GRAD_INPUT_MASK:
         # it counts the names of the key
-        return (FilePlace(analysis.source, formula.key.span),)
+        return (FilePlace(analysis.source, formula.key_span),)
     if found.name == GRADS:
         part = _indexed_return(at, formula) or part
     return _of_part(analysis, formula.entry, part)
@@ -261,7 +261,7 @@ def _part_uses(entry: Entry, part: Argument | Return | None) -> Iterator[Span]:
     for formula in entry.formulas:
         for name in formula.names:
             if _part_of_key(formula, name.text) is part:
-                yield name.span
+                yield formula.name_span(name)
         if not formula.is_expression:
             continue
         for word in formula.parsed.words:

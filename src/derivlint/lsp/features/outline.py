@@ -94,8 +94,10 @@ def _children(entry: Entry, container: str) -> Iterator[Symbol]:
         if body.key_node is None:
             yield from formulas
         else:
-            span = _pair_span(entry, body.key_node.span.start) or body.key_node.span
-            yield Symbol(body.key, "Namespace", _keys(body), span, body.key_node.span, container, formulas)
+            key = entry.place(body.key_node)
+            pair = next((pair for pair in _pairs(entry.mapping) if pair.key is body.key_node), None)
+            span = entry.place(pair) if pair is not None else key
+            yield Symbol(body.key, "Namespace", _keys(body), span, key, container, formulas)
 
 
 def _keys(body: DispatchBody) -> str:
@@ -108,13 +110,8 @@ _KINDS = {Role.BACKWARD: "Field", Role.FORWARD: "Property", Role.NON_DIFFERENTIA
 def _formula(entry: Entry, formula: DerivativeFormula, container: str) -> Symbol:
     kind = _KINDS.get(formula.role, "Variable")
     detail = " ".join((formula.text or "").split())
-    span = Pair(formula.key, formula.value).span
-    return Symbol(formula.key_text or '""', kind, detail, span, formula.key.span, container)
-
-
-def _pair_span(entry: Entry, start: int) -> Span | None:
-    pair = next((pair for pair in _pairs(entry.mapping) if pair.key.start == start), None)
-    return pair.span if pair is not None else None
+    span = entry.place(Pair(formula.key, formula.value))
+    return Symbol(formula.key_text or '""', kind, detail, span, formula.key_span, container)
 
 
 def _pairs(mapping: Mapping | None) -> Iterator[Pair]:
@@ -135,7 +132,7 @@ def folds(analysis: DocumentAnalysis) -> tuple[Fold, ...]:
     text = source.text
     found = list(_comments(source))
     for entry in analysis.model.all_entries:
-        spans = [entry.span, *(pair.span for pair in _pairs(entry.mapping))]
+        spans = [entry.span, *map(entry.place, _pairs(entry.mapping))]
         found += [Fold(span) for span in spans if _is_long(text, span)]
     by_start: dict[int, Fold] = {}
     for fold in found:
@@ -178,18 +175,18 @@ def selections(analysis: DocumentAnalysis, offset: int) -> tuple[Span, ...]:
         spans.append(at.span)
         spans += [at.expression.range(node.start, node.end) for node in reversed(at.path)]
         spans.append(at.expression.range(0, len(at.formula.text)))
-        spans.append(at.expression.scalar.span)
+        spans.append(at.expression.span)
     elif isinstance(at, AtSchema):
         spans.append(at.span)
         if at.part is not None and at.part.type_span is not None and at.entry.name is not None:
             name = at.part.name_span or at.part.type_span
-            spans.append(at.entry.name.span_of(at.part.type_span.start, name.end))
-        spans += [at.entry.name.span] if at.entry.name is not None else []
+            spans.append(at.entry.place_in(at.entry.name, at.part.type_span.start, name.end))
+        spans += [at.entry.place(at.entry.name)] if at.entry.name is not None else []
     elif at is not None:
         spans.append(at.span)
     entry = entry_at(analysis, offset)
     if entry is not None:
-        around = [pair.span for pair in _pairs(entry.mapping) if _around(pair.span, offset)]
+        around = [span for span in map(entry.place, _pairs(entry.mapping)) if _around(span, offset)]
         spans += sorted(around, key=lambda span: span.end - span.start)
         spans.append(entry.span)
     spans.append(Span(0, len(analysis.source.text)))

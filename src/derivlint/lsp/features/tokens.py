@@ -114,7 +114,7 @@ def _entry_tokens(model: Model, entry: Entry) -> Iterator[SemanticToken]:
     source = model.source
     for formula in entry.formulas:
         if formula.text is not None and not formula.is_expression and formula.is_exact():
-            yield from _split(source, formula.value.span, "keyword", ())
+            yield from _split(source, formula.value_span, "keyword", ())
     for expression in entry.expressions:
         if expression.is_exact():
             yield from _expression_tokens(model, source, expression)

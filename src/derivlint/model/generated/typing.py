@@ -195,7 +195,7 @@ def _located(evaluation: Evaluation, problem: TypeProblem) -> FormulaProblem:
     formula = evaluation.written
     span = evaluation.written_range(problem.start, problem.end)
     if span is None:
-        return FormulaProblem(formula, evaluation, problem, formula.value.span, False)
+        return FormulaProblem(formula, evaluation, problem, formula.value_span, False)
     written = formula.parsed.text[span[0] : span[1]]
     if problem.name not in written and problem.kind in (
         TypeProblemKind.NO_SUCH_MEMBER,

@@ -219,7 +219,7 @@ def _described(number: int, model: Model, evaluation: Evaluation, of: Differenti
         of.output_indices or (),
         targets,
         (*tangents, *(name for name in lists if name not in tangents)) if not is_backward else (),
-        model.source.position(formula.value.span.start).line,
+        model.source.position(formula.value_span.start).line,
         "grad_input_mask" in evaluation.variables,
         decisions.sites,
         decisions.bounds,
