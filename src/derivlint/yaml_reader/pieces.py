@@ -69,7 +69,12 @@ class Pieces(Document):
     """
 
     def __init__(
-        self, source: SourceFile, bounds: tuple[int, ...], ends: dict[int, int], problems: Seq[YamlProblem] = ()
+        self,
+        source: SourceFile,
+        bounds: tuple[int, ...],
+        ends: dict[int, int],
+        problems: Seq[YamlProblem] = (),
+        nodes: Seq[YamlNode] | None = None,
     ) -> None:
         """A document of items.
 
@@ -78,10 +83,12 @@ class Pieces(Document):
             bounds: where the piece of each item begins, and where the last one ends.
             ends: where items end that are followed by others which are not YAML, by where they begin.
             problems: what is wrong with those.
+            nodes: the items, where all were read.
         """
         super().__init__(source, None, tuple(problems))
         self.ends = ends
         self.bounds = bounds
+        self._nodes = nodes
 
     @property
     def count(self) -> int:
@@ -95,6 +102,8 @@ class Pieces(Document):
 
     def item(self, index: int) -> PlacedNode:
         """An item, and where its piece begins."""
+        if self._nodes is not None:
+            return PlacedNode(self._nodes[index], self.bounds[index])
         found = read_piece(Cut(self.source.text, self.bounds, self.ends).text_of(index))
         assert found is not None, "the item can be read on its own"
         return PlacedNode(found, self.bounds[index])
@@ -255,18 +264,26 @@ def read_list(source: SourceFile) -> Pieces | None:
     starts = _item_starts(source)
     if starts is None or _is_something(source.text[: starts[0]]) or len(source.text) > MAX_NODES:
         return None
-    cut = Cut(source.text, (*starts, len(source.text)))
-    whole = all(read_piece(cut.text_of(index)) is not None for index in range(len(starts)))
-    return Pieces(source, cut.bounds, {}) if whole else None
+    bounds = (*starts, len(source.text))
+    nodes: list[YamlNode] = []
+    for piece in Cut(source.text, bounds).pieces(0, len(starts)):
+        node = _read_piece(piece)
+        if node is None:
+            return None
+        nodes.append(node)
+    return Pieces(source, bounds, {}, (), nodes)
 
 
-@lru_cache(maxsize=1024)
-def read_piece(text: str) -> YamlNode | None:
+def _read_piece(text: str) -> YamlNode | None:
     """The item that a piece holds; None where it cannot be read on its own without doubt."""
     parts = LineReader(text, 0, len(text)).read()
     if parts is not None and len(parts) == 1 and isinstance(parts[0], Mapping):
         return parts[0]
     return _parsed(text)
+
+
+#: The same, of pieces that are edited and looked at again.
+read_piece = lru_cache(maxsize=256)(_read_piece)
 
 
 def _parsed(text: str) -> YamlNode | None:
