@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from derivlint.cpp.cpp_type import cpp_type
+from derivlint.cpp.declared_type import declared_type
 from derivlint.cpp.expressions.consumer import Consumer, Use, check_result
 from derivlint.cpp.expressions.inference import Inference, number_value
 from derivlint.cpp.library import Library
 from derivlint.cpp.load import library_of
-from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
+from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.formula import parse_formula
 from derivlint.schema import load_index
 
@@ -48,7 +49,7 @@ def library() -> Library:
 
 def infer(library: Library, text: str, *, forward: bool = False, complete: bool = True) -> Inference:
     levels = FORWARD_LEVELS if forward else BACKWARD_LEVELS
-    scope = Scope({name: declared_value(type) for name, type in VARIABLES.items()}, levels, "formula", complete)
+    scope = Scope({name: declared_type(type).value for name, type in VARIABLES.items()}, levels, "formula", complete)
     typer = Inference(scope, library)
     tree = parse_formula(text).tree
     assert tree is not None, text

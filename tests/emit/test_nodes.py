@@ -96,7 +96,7 @@ def test_every_member_is_that_of_the_shipped_header(
     def initial(member: NodeMember) -> str:
         return "" if member.kind is MemberKind.SIZE else member.initial
 
-    ours = {each.name: [(m.type, m.name, initial(m)) for m in each.members] for each in classes}
+    ours = {each.name: [(str(m.type), m.name, initial(m)) for m in each.members] for each in classes}
     theirs = {name: members for name, (_, members) in shipped.items()}
     assert ours == theirs
     assert sum(map(len, ours.values())) > 2000

@@ -13,6 +13,7 @@ from torchgen.packaged.autograd import gen_autograd_functions
 from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.compiler.gxx import compile_command, find_toolchain, run
+from derivlint.cpp.declared_type import declared_type
 from derivlint.emit.emission import EmissionMode, emission
 from derivlint.emit.manifest import MANIFEST
 from derivlint.emit.nodes import MemberKind, NodeClass, NodeMember, node_classes, nodes_header
@@ -72,7 +73,7 @@ def test_properties_name_members_and_flags_of_their_class(classes: tuple[NodeCla
             assert getter.member.name in names
             assert not getter.released or getter.released in names
             assert bool(getter.released) == (
-                getter.member.type.startswith("std::vector<") and not is_plain(getter.member)
+                str(getter.member.type).startswith("std::vector<") and not is_plain(getter.member)
             )
             assert getter.is_raw == getter.name.startswith("_raw_saved_")
 
@@ -84,8 +85,8 @@ def is_plain(member: NodeMember) -> bool:
 def test_types_of_every_kind_occur_and_others_are_hidden(classes: tuple[NodeClass, ...]) -> None:
     """Hidden are the types that PyTorch does not show; a type of numbers that is new has to be decided about."""
     values = [member for each in classes for member in each.members if member.kind is MemberKind.VALUE]
-    shown = {getter.member.type for each in classes for getter in getters(each.members)}
-    assert {member.type for member in values} - shown == {
+    shown = {str(getter.member.type) for each in classes for getter in getters(each.members)}
+    assert {str(member.type) for member in values} - shown == {
         "::std::optional<bool>",
         "::std::vector<::std::vector<c10::SymInt>>",
         "::std::vector<::std::vector<int64_t>>",
@@ -96,7 +97,7 @@ def test_types_of_every_kind_occur_and_others_are_hidden(classes: tuple[NodeClas
         "at::TensorOptions",
         "torch::autograd::generated::TypeAndSize",
     }
-    assert len(SHOWN) == len({member.type for member in values} & shown) + 1
+    assert len(SHOWN) == len({str(member.type) for member in values} & shown) + 1
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,8 @@ def test_types_of_every_kind_occur_and_others_are_hidden(classes: tuple[NodeClas
     ],
 )
 def test_a_value_is_shown_by_its_type(type_: str, is_shown: bool) -> None:
-    found = getters([NodeMember("p", type_, MemberKind.VALUE, "", "p", type_)])
+    type = declared_type(type_)
+    found = getters([NodeMember("p", type, MemberKind.VALUE, "", "p", type)])
     assert [getter.name for getter in found] == (["_saved_p"] if is_shown else [])
 
 

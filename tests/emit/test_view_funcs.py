@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.compiler.gxx import torch_includes
+from derivlint.cpp.declared_type import declared_type, optional_of, vector_of
 from derivlint.emit.view_funcs import (
     HEADER,
     SHIPPED_NAMESPACE,
@@ -73,16 +74,11 @@ def test_operators_are_included_that_the_shipped_header_includes(funcs: tuple[Vi
 
 def test_a_class_as_a_whole(model: Model) -> None:
     (func,) = view_funcs(model, ["as_strided"])
+    number, sizes = declared_type("c10::SymInt"), declared_type("c10::SymIntArrayRef")
     assert func.members == (
-        ViewFuncMember("::std::vector<c10::SymInt>", "size", "c10::SymIntArrayRef", "c10::SymInt", "size.vec()"),
-        ViewFuncMember("::std::vector<c10::SymInt>", "stride", "c10::SymIntArrayRef", "c10::SymInt", "stride.vec()"),
-        ViewFuncMember(
-            "::std::optional<c10::SymInt>",
-            "storage_offset",
-            "::std::optional<c10::SymInt>",
-            "c10::SymInt",
-            "storage_offset",
-        ),
+        ViewFuncMember(vector_of(number), "size", sizes, number, "size.vec()"),
+        ViewFuncMember(vector_of(number), "stride", sizes, number, "stride.vec()"),
+        ViewFuncMember(optional_of(number), "storage_offset", optional_of(number), number, "storage_offset"),
     )
     assert (
         func.source
@@ -132,7 +128,7 @@ void AsStridedViewFunc::set_tensors(std::vector<at::Tensor> tensors) {
 
 def test_one_of_several_views_is_chosen_by_its_index(model: Model) -> None:
     (func,) = view_funcs(model, ["unbind.int"])
-    assert [(member.type, member.name) for member in func.members] == [("int64_t", "dim"), ("int64_t", "view_idx")]
+    assert [(str(member.type), member.name) for member in func.members] == [("int64_t", "dim"), ("int64_t", "view_idx")]
     assert "return at::_ops::unbind_int::call(input_base, dim)[view_idx];" in func.source
 
 
@@ -162,7 +158,7 @@ ODD = NativeFunction(
 
 def test_every_argument_is_kept_by_value() -> None:
     func = view_func(ODD)
-    assert [(member.name, member.type, member.state) for member in func.members] == [
+    assert [(member.name, str(member.type), member.state and str(member.state)) for member in func.members] == [
         ("a", "::std::vector<int64_t>", None),
         ("b", "::std::optional<::std::vector<c10::SymInt>>", "c10::SymInt"),
         ("c", "::std::optional<::std::vector<int64_t>>", None),
@@ -185,7 +181,7 @@ def test_view_functions_compile_as_pytorchs_own(funcs: tuple[ViewFunc, ...], tmp
     declaration = (
         "#include <ATen/core/Tensor.h>\n#include <ATen/core/List.h>\n#include <array>\n"
         "namespace at::_ops {\nstruct odd_view {\n  static at::Tensor call(const at::Tensor&, "
-        f"{', '.join(member.parameter_type for member in odd.members)});\n}};\n}}\n"
+        f"{', '.join(str(member.parameter_type) for member in odd.members)});\n}};\n}}\n"
     )
     files = {
         HEADER: declaration + view_funcs_header((*funcs, odd)),

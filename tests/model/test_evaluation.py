@@ -153,6 +153,11 @@ def split_parameters(text: str) -> list[str]:
     return [each.strip() for each in found if each.strip()]
 
 
+def spelled(evaluation: Evaluation) -> dict[str, str]:
+    """The variables of an expression with their types as C++ has them."""
+    return {name: str(type) for name, type in evaluation.variables.items()}
+
+
 # ---- nodes
 
 
@@ -164,7 +169,7 @@ def is_parameter(name: str, kind: str) -> bool:
 def test_nodes_unpack_what_they_saved(code: Code, ours: dict[Mode, ByPlace]) -> None:
     """Every node of the release, with the names and types of all parameters."""
     mine = {
-        place: {f"{kind} {name}" for each in found for name, kind in each.variables.items() if is_parameter(name, kind)}
+        place: {f"{kind} {name}" for each in found for name, kind in spelled(each).items() if is_parameter(name, kind)}
         for place, found in ours[Mode.BACKWARD].items()
     }
     assert differences(mine, {place: set(split_parameters(text)) for place, text in code.parameters.items()}) == []
@@ -173,7 +178,7 @@ def test_nodes_unpack_what_they_saved(code: Code, ours: dict[Mode, ByPlace]) -> 
 
 def test_gradients_are_declared_as_in_the_node(code: Code, ours: dict[Mode, ByPlace]) -> None:
     mine = {
-        place: [{name for name, kind in each.variables.items() if kind == "const Tensor&"} for each in found]
+        place: [{name for name, kind in spelled(each).items() if kind == "const Tensor&"} for each in found]
         for place, found in ours[Mode.BACKWARD].items()
     }
     theirs = {place: [set(_GRADIENT.findall(body))] * len(mine.get(place, ())) for place, body in code.nodes.items()}
@@ -214,7 +219,7 @@ def test_formulas_for_several_arguments_are_taken_apart_as_in_the_node(code: Cod
     for place, found in ours[Mode.BACKWARD].items():
         mine[place] = sum(each.consumer.count for each in found if each.consumer.use is Use.GRADIENTS)
         masks[place] = sorted(
-            each.variables["grad_input_mask"] for each in found if "grad_input_mask" in each.variables
+            str(each.variables["grad_input_mask"]) for each in found if "grad_input_mask" in each.variables
         )
     assert differences(mine, {place: len(_PICKED.findall(body)) for place, body in code.nodes.items()}) == []
     assert differences(masks, {place: sorted(_MASK.findall(body)) for place, body in code.nodes.items()}) == []
@@ -289,7 +294,7 @@ def test_variables_of_a_kernel_beside_parameters_outputs_and_what_is_unpacked(
         known.update(code.outputs[place[0]])
         kernel = code.kernels[place]
         for each in found:
-            rest = {name: kind for name, kind in each.variables.items() if name not in known and not is_unpacked(name)}
+            rest = {name: kind for name, kind in spelled(each).items() if name not in known and not is_unpacked(name)}
             expected = {}
             if each.function.name.is_foreach:
                 expected["i"] = "size_t"
@@ -370,7 +375,7 @@ def test_one_whole_evaluation(bundled_natives: NativeFunctions) -> None:
     backward, saved = (each for each in entry_of(text, bundled_natives) if each.origin is Origin.YAML)
     assert backward.mode is Mode.BACKWARD
     assert backward.text == "mm_mat1_backward(grad, mat2, mat1_sym_sizes, alpha)"
-    assert backward.variables == {
+    assert spelled(backward) == {
         "grads": "variable_list&&",
         "needs_input_grad": "std::array<bool,1>",
         "mat1_sym_sizes": "std::vector<c10::SymInt>&",
@@ -381,7 +386,7 @@ def test_one_whole_evaluation(bundled_natives: NativeFunctions) -> None:
     }
     assert backward.consumer == Consumer(Use.GRADIENT)
     assert (saved.mode, saved.text) == (Mode.SAVE, "mat1.sym_sizes()")
-    assert saved.variables == {
+    assert spelled(saved) == {
         "self": "const at::Tensor &",
         "mat1": "const at::Tensor &",
         "mat2": "const at::Tensor &",
@@ -407,8 +412,8 @@ def test_mask_and_retained_variables_are_declared_where_the_formula_asks_for_the
         "  self, other: f(grad)\n"
     )
     asked, plain = (each for each in entry_of(text, bundled_natives) if each.origin is Origin.YAML)
-    assert asked.variables["grad_input_mask"] == "std::array<bool, 2>"
-    assert asked.variables["retain_variables"] == "bool"
+    assert spelled(asked)["grad_input_mask"] == "std::array<bool, 2>"
+    assert spelled(asked)["retain_variables"] == "bool"
     assert {"grad_input_mask", "retain_variables"}.isdisjoint(plain.variables)
 
 

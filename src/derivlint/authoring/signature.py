@@ -93,7 +93,7 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Operato
 
 def parameter(argument: Argument) -> str:
     """An argument as a parameter of a C++ function that formulas call; a missing tensor is an undefined one."""
-    type_ = argument_type(argument.type, write=False).replace("::std::", "std::").replace(" &", "&")
+    type_ = str(argument_type(argument.type, write=False)).replace("::std::", "std::").replace(" &", "&")
     if str(argument.type) == "Tensor?":
         type_ = "const at::Tensor&"
     return f"{type_} {argument.name}"

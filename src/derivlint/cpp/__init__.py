@@ -2,7 +2,7 @@
 
 Begin with :mod:`derivlint.cpp.expressions.inference`, which types every node of an expression.
 
-    cpp_type      canonical types, one object per type, compared by identity
+    cpp_type      canonical types, one object per type, compared by identity; ``declared_type``: as they are written
     declarations  what a header declares; ``stubs/*.h`` are written by hand
     library       everything that can be named: operators, helpers, stubs, names known to the compiler
     lookup        unqualified and qualified names, as the using-directives of the generated files make them visible
@@ -13,14 +13,14 @@ Begin with :mod:`derivlint.cpp.expressions.inference`, which types every node of
 What is unknown is ``UNKNOWN``, which converts to everything and is never reported.
 """
 
-from derivlint.cpp.bindings import Binding, cpp_arguments, return_names
-from derivlint.cpp.types import argument_type, is_optional_string, return_type, value_type
+from derivlint.cpp.bindings import Binding, cpp_arguments, parameter_type, return_names
+from derivlint.cpp.types import argument_type, return_type, value_type
 
 __all__ = [
     "Binding",
     "argument_type",
     "cpp_arguments",
-    "is_optional_string",
+    "parameter_type",
     "return_names",
     "return_type",
     "value_type",

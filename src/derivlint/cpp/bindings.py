@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.cpp.types import value_type
+from derivlint.cpp.declared_type import DeclaredType, declared_type
+from derivlint.cpp.types import argument_type, value_type
 from derivlint.schema import Argument, BaseType, ListType, NativeFunction, TensorOptionsArguments
 from derivlint.source.lazy import asked_once
 
 TENSOR = BaseType("Tensor")
+OPTIONS = declared_type("at::TensorOptions")
 
 
 class Binding(Struct, frozen=True):
@@ -21,7 +23,7 @@ class Binding(Struct, frozen=True):
     """
 
     name: str
-    cpp_type: str
+    cpp_type: DeclaredType
     argument: Argument | None
 
     @property
@@ -51,10 +53,21 @@ def cpp_arguments(function: NativeFunction) -> tuple[Binding, ...]:
     ]
     for argument in schema.arguments.non_out:
         if isinstance(argument, TensorOptionsArguments):
-            bindings.append(Binding("options", "at::TensorOptions", None))
+            bindings.append(Binding("options", OPTIONS, None))
         else:
             bindings.append(Binding(argument.name, value_type(argument.type, structured=structured), argument))
     return tuple(bindings)
+
+
+def parameter_type(argument: Argument, function: NativeFunction, *, symint: bool = True) -> DeclaredType:
+    """The C++ type of a function's formal parameter, with its reference and ``const``."""
+    return argument_type(
+        argument.type,
+        write=argument.is_write,
+        symint=symint,
+        structured=function.part_of_structured_group,
+        const_write=function.use_const_ref_for_mutable_tensors,
+    )
 
 
 @asked_once

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.bindings import parameter_type
 from derivlint.cpp.cpp_type import CppType, cpp_type, reference_to, template_type
 from derivlint.cpp.declarations.declaration import Function, Parameter, unknown_function
-from derivlint.cpp.expressions.value import TENSOR, UNKNOWN, VOID
+from derivlint.cpp.expressions.value import TENSOR, VOID
 from derivlint.cpp.operator_names import is_symint, with_symint, without_symint
-from derivlint.cpp.types import argument_type, return_type
+from derivlint.cpp.types import return_type
 from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments, Type
 from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source.lazy import cached_property
@@ -161,7 +161,7 @@ def has_defaults(arguments: Sequence[Argument]) -> list[bool]:
 def _of_other_namespace(native: NativeFunction) -> Function:
     arguments = native.schema.arguments.flat_all
     parameters = tuple(
-        Parameter(_type(argument, native, symint=True), argument.name, has_default)
+        Parameter(parameter_type(argument, native).canonical, argument.name, has_default)
         for argument, has_default in zip(arguments, has_defaults(arguments), strict=True)
     )
     return Function(native.cpp_name, _result(native), parameters, operators=native.namespace)
@@ -169,18 +169,7 @@ def _of_other_namespace(native: NativeFunction) -> Function:
 
 def _parameter(argument: Argument, native: NativeFunction, *, symint: bool, faithful: bool) -> Parameter:
     has_default = argument.default is not None and not faithful and argument.name not in native.cpp_no_default_args
-    return Parameter(_type(argument, native, symint), argument.name, has_default)
-
-
-def _type(argument: Argument, native: NativeFunction, symint: bool) -> CppType:
-    text = argument_type(
-        argument.type,
-        write=argument.is_write,
-        symint=symint,
-        structured=native.part_of_structured_group,
-        const_write=native.use_const_ref_for_mutable_tensors,
-    )
-    return canonical_type(text) or UNKNOWN
+    return Parameter(parameter_type(argument, native, symint=symint).canonical, argument.name, has_default)
 
 
 def _options_default(options: TensorOptionsArguments) -> bool:
@@ -200,5 +189,5 @@ def _result(native: NativeFunction) -> CppType:
 
 
 def _result_type(type: Type, written: bool) -> CppType:
-    canonical = canonical_type(return_type(type)) or UNKNOWN
+    canonical = return_type(type).canonical
     return reference_to(canonical) if written and canonical is TENSOR else canonical

@@ -7,9 +7,8 @@ from functools import cache
 
 from msgspec import Struct
 
-from derivlint.cpp.canonical import canonical_type, is_constant
 from derivlint.cpp.cpp_type import CppType
-from derivlint.cpp.expressions.value import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
+from derivlint.cpp.expressions.value import UNKNOWN, Value
 from derivlint.cpp.library import HELPERS
 
 #: The namespaces in which a bare name is sought, innermost first; the search ends at the first level that has it.
@@ -47,16 +46,6 @@ class Scope(Struct, frozen=True):
     levels: Levels
     name: str
     is_complete: bool = True
-
-
-@cache
-def declared_value(type: str) -> Value:
-    """The value of a variable declared with this type: ``const at::Tensor &`` is a tensor that cannot be changed."""
-    canonical = canonical_type(type)
-    if canonical is None:
-        return UNKNOWN_VALUE
-    constant = is_constant(type) and canonical.pointee is None
-    return Value(canonical.unreferenced, CONST_LVALUE if constant else LVALUE)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The C++ types that the generated code gives to arguments and returns, spelled as PyTorch spells them.
+"""The C++ types that the generated code gives to arguments and returns.
 
 Follows torchgen/api/cpp.py (``argumenttype_type``, ``returntype_type``) and torchgen/api/types.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from derivlint.schema import BaseType, CustomClassType, ListType, OptionalType, Type
+from derivlint.cpp.cpp_type import types
+from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of, vector_of
+from derivlint.schema import ListType, OptionalType, Type
 
 #: C++ names of the base types that are passed by value or by reference as they are.
 BASE_TYPES = {
@@ -32,27 +34,38 @@ BASE_TYPES = {
     "Stream": "at::Stream",
 }
 
-TENSOR = "at::Tensor"
-TENSOR_LIST = "at::TensorList"
-TENSOR_VECTOR = "::std::vector<at::Tensor>"
-OPTIONAL_STRING = "::std::optional<c10::string_view>"
+TENSOR = declared_type("at::Tensor")
+TENSOR_LIST = declared_type("at::TensorList")
+BOOL = declared_type("bool")
+INT64 = declared_type("int64_t")
+SYM_INT = declared_type("c10::SymInt")
+SYM_INT_LIST = declared_type("c10::SymIntArrayRef")
+_INT_LIST = declared_type("at::IntArrayRef")
+#: Lists and optionals with a name of their own, by what they are of.
+_LISTS = {
+    INT64: _INT_LIST,
+    SYM_INT: SYM_INT_LIST,
+    optional_of(TENSOR): declared_type(f"c10::List<{optional_of(TENSOR)}>"),
+}
+_OPTIONALS = {
+    _INT_LIST: declared_type("at::OptionalIntArrayRef"),
+    SYM_INT_LIST: declared_type("at::OptionalSymIntArrayRef"),
+}
+#: One tensor, which may be absent.
+TENSORS = types("Tensor optional<Tensor>")
+_BY_REFERENCE = TENSORS | types("Scalar optional<Scalar> List<optional<Tensor>> IListRef<Tensor>")
 
 
-def optional_of(element: str) -> str:
-    """The C++ optional of a type."""
-    return f"::std::optional<{element}>"
-
-
-def base_type(schema_type: Type, *, symint: bool) -> str:
-    """The C++ name of a base type; an unknown one keeps its own name."""
+def base_type(schema_type: Type, *, symint: bool) -> DeclaredType:
+    """The C++ type of a base type; an unknown one keeps its own name."""
     name = str(schema_type)
     if name == "SymInt" and not symint:
-        return "int64_t"
-    return BASE_TYPES.get(name, name)
+        return INT64
+    return declared_type(BASE_TYPES.get(name, name))
 
 
 @cache
-def value_type(schema_type: Type, *, symint: bool = True, structured: bool = False) -> str:
+def value_type(schema_type: Type, *, symint: bool = True, structured: bool = False) -> DeclaredType:
     """The C++ type of an argument without ``const`` and ``&``: what a saved variable of it is declared as.
 
     Args:
@@ -60,46 +73,22 @@ def value_type(schema_type: Type, *, symint: bool = True, structured: bool = Fal
         symint: whether ``SymInt`` stays ``c10::SymInt`` (else it is ``int64_t``).
         structured: whether the function belongs to a structured group, whose tensor lists are ``ITensorListRef``.
     """
-    if isinstance(schema_type, BaseType | CustomClassType):
+    if not isinstance(schema_type, ListType | OptionalType):
         return base_type(schema_type, symint=symint)
+    element = value_type(schema_type.elem, symint=symint, structured=structured)
     if isinstance(schema_type, OptionalType):
-        element = schema_type.elem
-        if isinstance(element, ListType):
-            inner = str(element.elem)
-            if inner == "int" or (inner == "SymInt" and not symint):
-                return "at::OptionalIntArrayRef"
-            if inner == "SymInt":
-                return "at::OptionalSymIntArrayRef"
-        return optional_of(value_type(element, symint=symint, structured=structured))
-    if isinstance(schema_type, ListType):
-        return _list_type(schema_type, symint=symint, structured=structured)
-    return str(schema_type)
-
-
-def _list_type(schema_type: ListType, *, symint: bool, structured: bool) -> str:
-    inner = str(schema_type.elem)
-    if inner == "bool" and schema_type.size is not None:
-        return f"::std::array<bool,{schema_type.size}>"
-    if inner == "int" or (inner == "SymInt" and not symint):
-        return "at::IntArrayRef"
-    if inner == "SymInt":
-        return "c10::SymIntArrayRef"
-    if inner == "Tensor":
-        return "at::ITensorListRef" if structured else TENSOR_LIST
-    if inner == "Tensor?":
-        return f"c10::List<{optional_of(TENSOR)}>"
-    return f"at::ArrayRef<{value_type(schema_type.elem, symint=symint, structured=structured)}>"
-
-
-def is_optional_string(cpp_type: str) -> bool:
-    """Whether a saved variable of this type is a ``std::string`` that formulas need as a ``string_view``."""
-    return cpp_type == OPTIONAL_STRING
+        return _OPTIONALS.get(element) or optional_of(element)
+    if element is TENSOR:
+        return declared_type("at::ITensorListRef") if structured else TENSOR_LIST
+    if element is BOOL and schema_type.size is not None:
+        return declared_type(f"::std::array<bool,{schema_type.size}>")
+    return _LISTS.get(element) or declared_type(f"at::ArrayRef<{element}>")
 
 
 @cache
 def argument_type(
     schema_type: Type, *, write: bool, symint: bool = True, structured: bool = False, const_write: bool = False
-) -> str:
+) -> DeclaredType:
     """The C++ type of a formal parameter, with its reference and ``const``.
 
     Follows torchgen/api/cpp.py, ``argument_type``: tensors, scalars, optionals of both and lists of optional tensors
@@ -114,23 +103,19 @@ def argument_type(
             (``use_const_ref_for_mutable_tensors``).
     """
     plain = value_type(schema_type, symint=symint, structured=structured)
-    text = str(schema_type)
-    if write and not const_write and text in ("Tensor", "Tensor?"):
-        return f"{TENSOR} &"
-    by_reference = text in ("Tensor", "Scalar", "Tensor?", "Scalar?", "Tensor?[]")
-    if by_reference or plain == "at::ITensorListRef":
-        return f"const {plain} &"
-    return plain
+    if write and not const_write and plain.canonical in TENSORS:
+        return declared_type(f"{TENSOR} &")
+    return declared_type(f"const {plain} &") if plain.canonical in _BY_REFERENCE else plain
 
 
 @cache
-def return_type(schema_type: Type) -> str:
+def return_type(schema_type: Type) -> DeclaredType:
     """The C++ type of one return, without a reference: what a saved output of it is declared as.
 
     Follows torchgen/api/cpp.py, ``returntype_type``, which keeps ``SymInt`` whatever the call asks for.
     """
     if isinstance(schema_type, ListType):
-        return f"::std::vector<{return_type(schema_type.elem)}>"
+        return vector_of(return_type(schema_type.elem))
     if isinstance(schema_type, OptionalType):
         return optional_of(return_type(schema_type.elem))
     return base_type(schema_type, symint=True)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from derivlint.cpp import return_type
-from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.expressions.value import TENSOR
 from derivlint.cpp.operator_signatures import has_defaults
 from derivlint.emit.release import Release
@@ -142,7 +141,7 @@ def _visible(names: Iterable[str], namespace: str) -> str:
 
 def _functions(function: NativeFunction, release: Release) -> Iterator[str]:
     name = function.name
-    types = {each: release.spelled(kind) for each, kind in formals(function).items()}
+    types = {each: release.spelled(str(kind)) for each, kind in formals(function).items()}
     returned = _returned(function, release)
     parameters = ", ".join(f"{kind} {each}" for each, kind in types.items())
     arguments = function.schema.arguments.flat_all
@@ -171,8 +170,9 @@ def _functions(function: NativeFunction, release: Release) -> Iterator[str]:
 def _returned(function: NativeFunction, release: Release) -> str:
     found = []
     for item in function.schema.returns:
-        plain = release.spelled(return_type(item.type))
-        found.append(f"{plain}&" if item.is_write and canonical_type(plain) is TENSOR else plain)
+        plain = return_type(item.type)
+        written = "&" if item.is_write and plain.canonical is TENSOR else ""
+        found.append(release.spelled(f"{plain}{written}"))
     if len(found) == 1:
         return found[0]
     return f"::std::tuple<{', '.join(found)}>" if found else "void"

@@ -13,6 +13,7 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from derivlint.cpp.declared_type import DeclaredType, declared_type
 from derivlint.emit.template import load
 
 INTRUSIVE = "c10::intrusive_ptr"
@@ -72,6 +73,10 @@ class Release(Struct, frozen=True):
             for name in ("optional", "nullopt"):
                 text = text.replace(f"::std::{name}", namespace + name).replace(f"std::{name}", namespace + name)
         return text
+
+    def respelled(self, type: DeclaredType) -> DeclaredType:
+        """A type of the newest release in the words of this one."""
+        return declared_type(self.spelled(str(type)))
 
     def template(self, name: str) -> str:
         """The template of that name in the words of this release."""

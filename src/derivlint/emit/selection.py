@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import types
 from derivlint.formula import Formula
 from derivlint.model import Entry, Model
@@ -91,18 +90,14 @@ def unkept(model: Model) -> dict[str, str]:
         for body in entry.bodies:
             for saved in body.info.all_saved_inputs if body.info is not None else ():
                 argument = entry.function.argument(saved.name) if entry.function is not None else None
-                if argument is None or saved.accidental or not _is_unkept(saved.type):
+                type = saved.type.canonical
+                if argument is None or saved.accidental or not (type in _UNKEPT or type.head == "array"):
                     continue
                 kind = argument.argument.type if argument.argument is not None else saved.type
                 reason = f'its gradient needs "{saved.name}", and a node cannot keep a value of type "{kind}"'
                 for match in model.functions_of(entry):
                     reasons.setdefault(str(match.function.name), reason)
     return reasons
-
-
-def _is_unkept(type: str) -> bool:
-    canonical = canonical_type(type)
-    return canonical is not None and (canonical in _UNKEPT or canonical.head == "array")
 
 
 def unread(formula: Formula, line: int) -> str:

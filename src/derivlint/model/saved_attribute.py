@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from derivlint.cpp.types import TENSOR, TENSOR_VECTOR, optional_of
+from derivlint.cpp.cpp_type import cpp_type
+from derivlint.cpp.declared_type import DeclaredType
+from derivlint.cpp.types import TENSORS
 from derivlint.source.comparison import Compared
 
 if TYPE_CHECKING:
     from derivlint.formula import Word
+
+TENSOR_VECTOR = cpp_type("vector<Tensor>")
 
 
 class SavedAttribute(Compared, Struct, frozen=True):
@@ -26,7 +30,7 @@ class SavedAttribute(Compared, Struct, frozen=True):
     """
 
     name: str
-    type: str
+    type: DeclaredType
     expr: str
     accidental: bool = False
     word: Word | None = None
@@ -38,12 +42,12 @@ class SavedAttribute(Compared, Struct, frozen=True):
     @property
     def is_tensor(self) -> bool:
         """Whether it is one tensor, possibly an absent one."""
-        return self.type in (TENSOR, optional_of(TENSOR))
+        return self.type.canonical in TENSORS
 
     @property
     def is_tensor_vector(self) -> bool:
         """Whether it is a list of tensors that the operator returned."""
-        return self.type == TENSOR_VECTOR
+        return self.type.canonical is TENSOR_VECTOR
 
 
 def without_repetition(attributes: list[SavedAttribute]) -> tuple[SavedAttribute, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.types import TENSOR
 from derivlint.formula import Expr, Index, Name, Number, unparenthesized
-from derivlint.model.generated.evaluation import TENSOR
 from derivlint.model.generated.forward import TANGENT, packed_lists
 from derivlint.model.generated.gradients import GRAD, GRADS
 from derivlint.source.lazy import asked_once
@@ -29,7 +29,7 @@ def seed_names(formula: TypedFormula) -> frozenset[str]:
     return frozenset(
         name
         for name, type in variables.items()
-        if type == TENSOR and name.removesuffix(RAW).endswith(TANGENT) and name not in taken
+        if type is TENSOR and name.removesuffix(RAW).endswith(TANGENT) and name not in taken
     )
 
 

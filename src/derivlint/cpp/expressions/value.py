@@ -25,6 +25,7 @@ FUNCTION = cpp_type("function*")
 NULL_POINTER = cpp_type("nullptr_t")
 NULL_OPTION = cpp_type("nullopt_t")
 TENSOR = cpp_type("Tensor")
+SCALAR = cpp_type("Scalar")
 
 #: Value categories: a variable that may be changed, one that may not, and a temporary.
 LVALUE, CONST_LVALUE, TEMPORARY = 0, 1, 2

@@ -80,14 +80,13 @@ def _kernel(model: Model, function: NativeFunction) -> InplaceOrViewKernel | Non
             inverse = inverse_declaration(subject) if has_inverse(subject) else ""
         body = view_body(subject, redispatch(subject))
     place = "no entry" if subject.line is None else f"{subject.path}:{subject.line}"
-    formals = ", ".join(["c10::DispatchKeySet ks", *(f"{kind} {name}" for name, kind in subject.formals.items())])
     name = subject.name
     text = fill(
         load("inplace_or_view_kernel.cpp"),
         origin=f"{place}: {function.name}",
         return_type=subject.return_type,
         name=name,
-        formals=formals,
+        formals=subject.parameters,
         body=body,
     )
     registration = f'm.impl("{function.name}", TORCH_FN({name}));'

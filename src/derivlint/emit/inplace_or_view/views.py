@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.cpp.cpp_type import cpp_type, types
+from derivlint.cpp.expressions.value import INT64
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
@@ -12,7 +14,8 @@ from derivlint.model.differentiable import fits_view_function
 
 #: The view that is given back to the function that goes from a view to its base.
 _WRITTEN = "_written"
-_REFERENCES = ("at::IntArrayRef", "c10::SymIntArrayRef")
+_REFERENCES = types("ArrayRef<int64_t> ArrayRef<SymInt>")
+_OPTIONAL_INT64 = cpp_type("optional<int64_t>")
 
 
 def is_replayed(subject: Subject) -> bool:
@@ -85,12 +88,12 @@ def _replay(subject: Subject, several: bool) -> str:
 
 def _captures(subject: Subject) -> Iterator[str]:
     """Arguments as they can be kept: lists by value, an absent number as 0, which is all that inverses take."""
-    for name, kind in subject.formals.items():
+    for name, type in subject.formals.items():
         if name == SELF:
             continue
-        if kind in _REFERENCES:
+        if type.canonical in _REFERENCES:
             yield f"{name} = {name}.vec()"
-        elif kind == "::std::optional<int64_t>":
+        elif type.canonical is _OPTIONAL_INT64:
             yield f"{name} = {name}.value_or(0)"
         else:
             yield name
@@ -114,7 +117,7 @@ def inverse_declaration(subject: Subject) -> str:
         parameters.append("int64_t mutated_view_idx")
     # the inverses of views that decompose into others are declared by hand, with another type of integers
     by_hand = subject.function.has_composite_implicit_autograd_kernel
-    for name, kind in subject.formals.items():
+    for name, type in subject.formals.items():
         if name != SELF:
-            parameters.append(f"{'int' if by_hand and kind == 'int64_t' else kind} {name}")
+            parameters.append(f"{'int' if by_hand and type.canonical is INT64 else type} {name}")
     return f"static at::Tensor {_inverse_name(subject)}({', '.join(parameters)});"

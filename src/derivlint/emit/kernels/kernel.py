@@ -137,14 +137,13 @@ def _kernel(subject: Subject) -> Kernel:
     origin = f"no entry: {function.name}"
     if subject.line is not None:
         origin = f"{subject.path}:{subject.line}: {function.name}"
-    formals = ", ".join(["c10::DispatchKeySet ks", *(f"{kind} {name}" for name, kind in subject.formals.items())])
     text = filled(
         subject.release,
         "kernel",
         origin=origin,
         return_type=subject.return_type,
         name=subject.name,
-        formals=formals,
+        formals=subject.parameters,
         body=body(subject),
     )
     return Kernel(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import cpp_type, types
-from derivlint.cpp.expressions.value import TENSOR
+from derivlint.cpp.expressions.value import SCALAR, TENSOR
 from derivlint.emit.kernels.lines import from_yaml
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.template import indented
@@ -14,13 +13,12 @@ from derivlint.formula import Call, Name, parse_formula
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.entry import Derivative
 from derivlint.model.generated.gradients import GRAD_INPUT_MASK
+from derivlint.model.generated.saved import OPTIONAL_STRING_VIEW
 from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.operators.special import WRAP_OPT_IF
 
 SELF = "self"
-SCALAR = cpp_type("Scalar")
 STRING_VIEW = cpp_type("string_view")
-OPTIONAL_STRING_VIEW = cpp_type("optional<string_view>")
 _LISTS = types("ArrayRef<Tensor> IListRef<Tensor> vector<Tensor> List<optional<Tensor>>")
 #: References to arrays; the node keeps a copy.
 _ARRAYS = types("ArrayRef<int64_t> ArrayRef<SymInt> ArrayRef<Scalar>")
@@ -78,13 +76,13 @@ def _input_statement(subject: Subject, saved: SavedAttribute) -> str:
             clone = f"if (!{kept}.has_value()) {kept} = {subject.element(SELF)}.clone();"
             return f"{clone}\ngrad_fn->self_ = SavedVariable({kept}.value(), false);"
         return f"grad_fn->{saved.name}_ = SavedVariable({subject.over_elements(saved.name)}, false);"
-    if canonical_type(saved.type) in _LISTS:
+    if saved.type.canonical in _LISTS:
         return f"grad_fn->{saved.name}_ = make_saved_variable_list({saved.name}, false);"
     return _value_statement(subject, saved)
 
 
 def _output_statement(subject: Subject, saved: SavedAttribute) -> str:
-    type = canonical_type(saved.type)
+    type = saved.type.canonical
     if saved.is_tensor or type is SCALAR:
         if subject.is_inplace:
             # the output is self; a view of it is saved as such
@@ -100,7 +98,7 @@ def _output_statement(subject: Subject, saved: SavedAttribute) -> str:
 def _value_statement(subject: Subject, saved: SavedAttribute) -> str:
     # a property of an argument, in words of the model where it is not a part of the formula
     value = subject.release.spelled(subject.over_elements(saved.expr))
-    type = canonical_type(saved.type)
+    type = saved.type.canonical
     if type in _ARRAYS:
         value = f"{value}.vec()"
     elif type is STRING_VIEW:
@@ -131,7 +129,7 @@ def guard(subject: Subject, saved: SavedAttribute) -> str | None:
     edges = subject.inputs_with_derivatives
     has_list = not subject.is_inplace_foreach and any(is_tensor_list(value.type) for value in edges)
     # the name is what torchgen looks at, too: a node of second derivatives exists only because it is needed
-    if canonical_type(saved.type) is not TENSOR or has_list or "backward" in info.name or len(edges) < 2:
+    if saved.type.canonical is not TENSOR or has_list or "backward" in info.name or len(edges) < 2:
         return None
     users = [derivative for derivative in info.derivatives if saved in derivative.saved_inputs]
     if len(users) != 1:

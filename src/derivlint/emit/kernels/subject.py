@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from derivlint.cpp import return_names, return_type
-from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.declared_type import DeclaredType
 from derivlint.cpp.expressions.value import TENSOR
 from derivlint.emit.release import release_of
 from derivlint.emit.selection import ATEN
@@ -107,9 +107,14 @@ class Subject:
         return f"{self.function.cpp_name_with_overload}{'' if key == DEFAULT else f'_{key}'}_kernel"
 
     @cached_property
-    def formals(self) -> dict[str, str]:
+    def formals(self) -> dict[str, DeclaredType]:
         """The parameters of the kernel after the dispatch keys."""
-        return {name: self.release.spelled(kind) for name, kind in formals(self.function).items()}
+        return {name: self.release.respelled(type) for name, type in formals(self.function).items()}
+
+    @property
+    def parameters(self) -> str:
+        """All parameters of the kernel as C++."""
+        return ", ".join(["c10::DispatchKeySet ks", *(f"{type} {name}" for name, type in self.formals.items())])
 
     @cached_property
     def return_type(self) -> str:
@@ -120,9 +125,9 @@ class Subject:
         return f"::std::tuple<{','.join(types)}>" if types else "void"
 
     def _return_type(self, item: Return) -> str:
-        plain = self.release.spelled(return_type(item.type))
-        if not item.is_write or canonical_type(plain) is not TENSOR:
-            return plain
+        plain = return_type(item.type)
+        if not item.is_write or plain.canonical is not TENSOR:
+            return self.release.spelled(str(plain))
         return "const at::Tensor &" if self.function.use_const_ref_for_mutable_tensors else "at::Tensor &"
 
     @property

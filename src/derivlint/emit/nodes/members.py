@@ -10,19 +10,15 @@ from collections.abc import Iterator
 from enum import Enum
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.expressions.value import INT64, TENSOR, UNKNOWN
+from derivlint.cpp.declared_type import DeclaredType, declared_type
+from derivlint.cpp.expressions.value import INT64, TENSOR
+from derivlint.cpp.types import BOOL
 from derivlint.emit.release import DEFAULT, Release
 from derivlint.model import DifferentiabilityInfo, SavedAttribute
-from derivlint.model.generated.evaluation import SCALAR, list_size, retains_variables, unpacked_type
-from derivlint.model.generated.evaluation import TENSOR as CPP_TENSOR
+from derivlint.model.generated.evaluation import SIZE, list_size, retains_variables, unpacked_type
 from derivlint.model.scope import RETAIN_VARIABLES
-
-SAVED_VARIABLE = "SavedVariable"
-SAVED_VARIABLES = "std::vector<SavedVariable>"
 
 
 class MemberKind(Enum):
@@ -50,6 +46,12 @@ _KINDS = {
     cpp_type("List<optional<Tensor>>"): MemberKind.OPTIONAL_TENSOR_LIST,
     cpp_type("vector<Scalar>"): MemberKind.SCALAR_LIST,
 }
+#: What wraps tensors.
+_WRAPPED = {
+    MemberKind.TENSOR: declared_type("SavedVariable"),
+    MemberKind.TENSOR_LIST: declared_type("std::vector<SavedVariable>"),
+    MemberKind.OPTIONAL_TENSOR_LIST: declared_type("std::vector<SavedVariable>"),
+}
 
 
 class NodeMember(Struct, frozen=True):
@@ -61,17 +63,17 @@ class NodeMember(Struct, frozen=True):
         kind: what it is for.
         initial: its initial value as C++, or empty.
         variable: the name that formulas know it under: ``self``.
-        variable_type: the type of that variable, without a reference; empty where formulas do not see the member.
+        variable_type: the type of that variable, without a reference; None where formulas do not see the member.
         is_output: whether it keeps an output of the function.
         saved: what the model says is saved; None of members that go with others.
     """
 
     name: str
-    type: str
+    type: DeclaredType
     kind: MemberKind
     initial: str = ""
     variable: str = ""
-    variable_type: str = ""
+    variable_type: DeclaredType | None = None
     is_output: bool = False
     saved: SavedAttribute | None = None
 
@@ -88,53 +90,29 @@ class NodeMember(Struct, frozen=True):
 
 def members(info: DifferentiabilityInfo, release: Release = DEFAULT) -> tuple[NodeMember, ...]:
     """The members of an info's node, in the order of declaration, with types in the words of a release."""
-    return tuple(
-        replace(member, type=release.spelled(member.type), variable_type=release.spelled(member.variable_type))
-        for member in _members(info)
-    )
+    return tuple(_members(info, release))
 
 
-def _members(info: DifferentiabilityInfo) -> Iterator[NodeMember]:
+def _members(info: DifferentiabilityInfo, release: Release) -> Iterator[NodeMember]:
     if retains_variables(info):
-        yield NodeMember(RETAIN_VARIABLES, "bool", MemberKind.RETAIN, "true", RETAIN_VARIABLES, "bool")
-    for saved in sorted(info.all_saved_inputs, key=_name):
-        yield from _saved(saved, is_output=False)
-    for saved in sorted(info.all_saved_outputs, key=_name):
-        yield from _saved(saved, is_output=True)
+        yield NodeMember(RETAIN_VARIABLES, BOOL, MemberKind.RETAIN, "true", RETAIN_VARIABLES, BOOL)
+    for attributes, is_output in ((info.all_saved_inputs, False), (info.all_saved_outputs, True)):
+        for saved in sorted(attributes, key=lambda each: each.name):
+            yield from _saved(saved, release, is_output=is_output)
     for binding in info.args_with_derivatives:
         if binding.is_tensor_list:
             name = list_size(binding.name)
-            yield NodeMember(name, "size_t", MemberKind.SIZE, "0", name, "size_t")
+            yield NodeMember(name, SIZE, MemberKind.SIZE, "0", name, SIZE)
 
 
-def _name(saved: SavedAttribute) -> str:
-    return saved.name
-
-
-def _saved(saved: SavedAttribute, *, is_output: bool) -> Iterator[NodeMember]:
-    # a number that an operator returns is kept as the tensor that autograd made of it
-    declared = CPP_TENSOR if is_output and saved.type == SCALAR else saved.type
-    unpacked = unpacked_type(declared)
-    type = canonical_type(unpacked) or UNKNOWN
-    kind = _KINDS.get(type, MemberKind.VALUE)
-    name = saved.name
-    if kind is MemberKind.TENSOR:
-        yield NodeMember(f"{name}_", SAVED_VARIABLE, kind, "", name, unpacked, is_output, saved)
-        return
-    if kind is MemberKind.VALUE:
-        # the other types have constructors that say what they are without a value
-        initial = "0" if type is INT64 else ""
-        yield NodeMember(name, unpacked, kind, initial, name, unpacked, is_output, saved)
-        return
-    is_wrapped = kind is not MemberKind.SCALAR_LIST
-    yield NodeMember(
-        f"{name}_" if is_wrapped else name,
-        SAVED_VARIABLES if is_wrapped else unpacked,
-        kind,
-        "",
-        name,
-        unpacked,
-        is_output,
-        saved,
-    )
-    yield NodeMember(f"{name}_released_", "bool", MemberKind.RELEASED, "false")
+def _saved(saved: SavedAttribute, release: Release, *, is_output: bool) -> Iterator[NodeMember]:
+    unpacked = release.respelled(unpacked_type(saved, is_output=is_output))
+    kind = _KINDS.get(unpacked.canonical, MemberKind.VALUE)
+    name, type = saved.name, unpacked
+    if kind in _WRAPPED:
+        name, type = f"{name}_", _WRAPPED[kind]
+    # the other types have constructors that say what they are without a value
+    initial = "0" if type.canonical is INT64 else ""
+    yield NodeMember(name, type, kind, initial, saved.name, unpacked, is_output, saved)
+    if kind in OWNING and kind is not MemberKind.TENSOR:
+        yield NodeMember(f"{saved.name}_released_", BOOL, MemberKind.RELEASED, "false")

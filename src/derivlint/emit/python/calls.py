@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from derivlint.cpp import argument_type
-from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp import parameter_type
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declarations.declaration import Function
-from derivlint.cpp.expressions.value import UNKNOWN
 from derivlint.cpp.operator_signatures import OPTIONS
 from derivlint.formula import Call, Expr
 from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments
@@ -63,19 +61,7 @@ def _is_for(function: NativeFunction, callee: Function, *, method: bool) -> bool
 
 def _types(argument: Argument, function: NativeFunction) -> set[CppType]:
     """The C++ types of an argument, with symbolic sizes and without."""
-    return {
-        canonical_type(
-            argument_type(
-                argument.type,
-                write=argument.is_write,
-                symint=symint,
-                structured=function.part_of_structured_group,
-                const_write=function.use_const_ref_for_mutable_tensors,
-            )
-        )
-        or UNKNOWN
-        for symint in (False, True)
-    }
+    return {parameter_type(argument, function, symint=symint).canonical for symint in (False, True)}
 
 
 def _takes(function: NativeFunction, count: int) -> bool:

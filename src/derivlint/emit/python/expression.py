@@ -32,7 +32,7 @@ from msgspec import Struct, field
 from derivlint.cpp.cpp_type import CppType, cpp_type
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.conversion import FLOATS
-from derivlint.cpp.expressions.value import INT, INT64, SIZE, SYM_INT, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
+from derivlint.cpp.expressions.value import INT, INT64, SCALAR, SIZE, SYM_INT, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.cpp.operator_names import without_symint
 from derivlint.emit.python.calls import called_operator
 from derivlint.emit.python.helpers import LIBRARY
@@ -75,7 +75,7 @@ from derivlint.schema import NativeFunction, NativeFunctions
 
 __all__ = ["PythonExpression", "Typing", "Untranslatable", "python_name", "translate"]
 
-SCALAR, DEVICE = cpp_type("Scalar"), cpp_type("Device")
+DEVICE = cpp_type("Device")
 #: The largest integer that C++ has a type for.
 LARGEST = 2**64 - 1
 INTEGRAL = frozenset({INT, INT64, SYM_INT, SIZE})

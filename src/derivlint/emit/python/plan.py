@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
 from derivlint.analysis.differentiability.operators import Answer
 from derivlint.analysis.typed import TypedFormula, typed_formulas
-from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import types
 from derivlint.cpp.expressions.conversion import element_of
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
@@ -341,13 +340,13 @@ def _saved(model: Model, item: SavedAttribute, is_output: bool, helpers: Mapping
     value = Untranslatable("") if tree is None else translate(tree, model.natives, helpers)
     if isinstance(value, Untranslatable):
         raise _NoFunctionError(f'there is no Python for the saved "{item.expr}"')
-    if item.type == TYPE_AND_SIZE:
+    if item.type is TYPE_AND_SIZE:
         text = f"F.TensorInfo.of({value.text})"
         value = PythonExpression(text, frozenset({"TensorInfo"}), frozenset(), value.names)
     kind = "value"
     if item.is_tensor:
         kind = "tensor"
-    elif (type := canonical_type(item.type)) is not None and element_of(type) in TENSORS:
+    elif element_of(item.type.canonical) in TENSORS:
         kind = "tensors"
     return Saved(item.name, value, kind, is_output)
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import types
 from derivlint.emit.nodes.members import OWNING, MemberKind, NodeMember
 
@@ -52,4 +51,4 @@ def getters(members: Sequence[NodeMember]) -> tuple[Getter, ...]:
 
 def is_shown(member: NodeMember) -> bool:
     """Whether Python sees a member."""
-    return member.kind in OWNING or (member.kind is MemberKind.VALUE and canonical_type(member.type) in SHOWN)
+    return member.kind in OWNING or (member.kind is MemberKind.VALUE and member.type.canonical in SHOWN)

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from derivlint.cpp import value_type
-from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.types import optional_of
+from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of, vector_of
+from derivlint.cpp.types import INT64, SYM_INT, TENSOR
 from derivlint.emit.own_operators import calling
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.functions import (
@@ -27,10 +27,7 @@ from derivlint.model.model import Model
 from derivlint.operators import Book
 from derivlint.schema import Argument, ListType, NativeFunction, OptionalType, Type
 
-_OPTIONAL_LISTS = ("at::OptionalIntArrayRef", "at::OptionalSymIntArrayRef")
-#: The types of what can be read and replaced in a view function.
-SYMINT = "c10::SymInt"
-TENSOR = "at::Tensor"
+_STRING = declared_type("::std::string")
 
 
 class ViewFuncMember(Struct, frozen=True):
@@ -44,16 +41,16 @@ class ViewFuncMember(Struct, frozen=True):
         state: what its elements are where they can be read and replaced, ``c10::SymInt`` or ``at::Tensor``; else None.
     """
 
-    type: str
+    type: DeclaredType
     name: str
-    parameter_type: str
-    state: str | None
+    parameter_type: DeclaredType
+    state: DeclaredType | None
     initial: str
 
     @property
     def argument(self) -> str:
         """What it is passed on as."""
-        if self.parameter_type in _OPTIONAL_LISTS:
+        if self.parameter_type.canonical.head == "OptionalArrayRef":
             # these types take a vector, but no optional one
             return f"{self.name}.has_value() ? {self.parameter_type}(*{self.name}) : ::std::nullopt"
         return self.name
@@ -106,15 +103,15 @@ def view_func(function: NativeFunction) -> ViewFunc:
     call = ", ".join(["input_base", *(member.argument for member in members)])
     result = f"{calling(function)}({call})"
     if makes_several_views(function):
-        members.append(ViewFuncMember("int64_t", VIEW_INDEX, "int64_t", None, VIEW_INDEX))
+        members.append(ViewFuncMember(INT64, VIEW_INDEX, INT64, None, VIEW_INDEX))
         result += f"[{VIEW_INDEX}]"
     own = tuple(members)
     return ViewFunc(function, name, own, _header(function, name, own), _source(name, own, result))
 
 
-def _member(argument: Argument, parameter_type: str) -> ViewFuncMember:
+def _member(argument: Argument, parameter_type: DeclaredType) -> ViewFuncMember:
     kind = argument.type
-    state = TENSOR if kind.is_tensor_like else SYMINT if kind.is_symint_like else None
+    state = TENSOR if kind.is_tensor_like else SYM_INT if kind.is_symint_like else None
     owning, name = _owning(kind), argument.name
     initial = name
     if _is_referred(kind):
@@ -126,17 +123,16 @@ def _member(argument: Argument, parameter_type: str) -> ViewFuncMember:
 
 def _is_referred(kind: Type) -> bool:
     """Whether C++ passes a list of this type as a reference to elements that others own."""
-    type = canonical_type(value_type(kind))
-    return isinstance(kind, ListType) and type is not None and type.head == "ArrayRef"
+    return isinstance(kind, ListType) and value_type(kind).canonical.head == "ArrayRef"
 
 
-def _owning(kind: Type) -> str:
+def _owning(kind: Type) -> DeclaredType:
     """The C++ type that an argument is kept as, which owns its value."""
     if isinstance(kind, OptionalType):
         return optional_of(_owning(kind.elem))
     if isinstance(kind, ListType) and _is_referred(kind):
-        return f"::std::vector<{value_type(kind.elem)}>"
-    return "::std::string" if str(kind) == "str" else value_type(kind)
+        return vector_of(value_type(kind.elem))
+    return _STRING if str(kind) == "str" else value_type(kind)
 
 
 def _header(function: NativeFunction, name: str, members: Sequence[ViewFuncMember]) -> str:
@@ -156,10 +152,10 @@ def _header(function: NativeFunction, name: str, members: Sequence[ViewFuncMembe
 
 
 def _source(name: str, members: Sequence[ViewFuncMember], result: str) -> str:
-    def fields(state: str) -> list[str]:
-        return [member.name for member in members if member.state == state]
+    def fields(state: DeclaredType) -> list[str]:
+        return [member.name for member in members if member.state is state]
 
-    symints, tensors = fields(SYMINT), fields(TENSOR)
+    symints, tensors = fields(SYM_INT), fields(TENSOR)
     return fill(
         load("view_func_class.cpp"),
         name=name,

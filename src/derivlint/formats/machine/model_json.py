@@ -39,7 +39,8 @@ def model_document(model: Model, matched: bool = False) -> Json:
 
 def _saved(attributes: tuple[SavedAttribute, ...]) -> list[Json]:
     return [
-        {"name": item.name, "type": item.type, "expr": item.expr, **({"accidental": True} if item.accidental else {})}
+        {"name": item.name, "type": str(item.type), "expr": item.expr}
+        | ({"accidental": True} if item.accidental else {})
         for item in attributes
     ]
 

@@ -14,13 +14,14 @@ from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.cpp import return_names, return_type
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declarations.declaration import Function
+from derivlint.cpp.declared_type import DeclaredType
 from derivlint.cpp.expressions.calls import held_by
 from derivlint.cpp.expressions.value import UNKNOWN
 from derivlint.cpp.library import ATEN, FoundCallee, Library
 from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import Entity, look_up, qualified_entity
 from derivlint.cpp.operator_names import without_symint
-from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
+from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.model import DerivativeFormula, Model, Role
 from derivlint.model.generated.evaluation import formals
@@ -90,10 +91,10 @@ class FormulaFacts:
         return found
 
     @cached_property
-    def variables(self) -> dict[str, str]:
+    def variables(self) -> dict[str, DeclaredType]:
         """The C++ types of the names that the formula can use."""
         function = self.written.entry.function
-        found: dict[str, str] = {}
+        found: dict[str, DeclaredType] = {}
         if function is not None:
             canonical = function.canonical
             found |= {binding.name: binding.cpp_type for binding in function.arguments}
@@ -109,7 +110,7 @@ class FormulaFacts:
         """Where the formula stands."""
         backward = self.written.role is not Role.FORWARD
         return Scope(
-            {name: declared_value(type) for name, type in self.variables.items()},
+            {name: type.value for name, type in self.variables.items()},
             BACKWARD_LEVELS if backward else FORWARD_LEVELS,
             "backward formula" if backward else "forward formula",
         )
@@ -125,7 +126,7 @@ class FormulaFacts:
         if typed is not None and self.interpretation is not None:
             found = self.interpretation.formula.type_of(typed)
         if found is UNKNOWN and isinstance(node, Name) and node.simple in self.variables:
-            found = declared_value(self.variables[node.simple]).type
+            found = self.variables[node.simple].value.type
         return None if found is UNKNOWN else found
 
     def degree_of(self, node: Expr) -> Degree | None:

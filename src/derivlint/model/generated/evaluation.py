@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from functools import cache
 from types import MappingProxyType
 
 from msgspec import Struct
 
-from derivlint.cpp import argument_type, return_names, return_type
-from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.cpp_type import template_type
+from derivlint.cpp import parameter_type, return_names, return_type
+from derivlint.cpp.cpp_type import template_type, types
+from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of
 from derivlint.cpp.expressions.consumer import Consumer, Use
-from derivlint.cpp.expressions.value import TENSOR as CANONICAL_TENSOR
-from derivlint.cpp.expressions.value import UNKNOWN
+from derivlint.cpp.expressions.value import SCALAR
+from derivlint.cpp.types import BOOL, TENSOR
 from derivlint.formula import Edit, parse_formula
 from derivlint.model.differentiable import Differentiability, is_tensor_list
 from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, Entry, ForwardDerivative
@@ -36,24 +35,25 @@ from derivlint.source.choices import Choice
 
 #: What the members of nodes are unpacked into, by the type that the generated kernel saves.
 UNPACKED = {
-    "at::Tensor": "Tensor",
-    "::std::optional<at::Tensor>": "Tensor",
-    "at::TensorList": "std::vector<Tensor>",
-    "at::ITensorListRef": "std::vector<Tensor>",
-    "::std::vector<at::Tensor>": "std::vector<Tensor>",
-    "c10::List<::std::optional<at::Tensor>>": "torch::List<std::optional<Tensor>>",
-    "at::IntArrayRef": "std::vector<int64_t>",
-    "c10::SymIntArrayRef": "std::vector<c10::SymInt>",
-    "at::ArrayRef<at::Scalar>": "std::vector<at::Scalar>",
-    "at::OptionalIntArrayRef": "c10::OptionalArray<int64_t>",
-    "at::OptionalSymIntArrayRef": "c10::OptionalArray<c10::SymInt>",
-    "::std::optional<c10::SymIntArrayRef>": "c10::OptionalArray<c10::SymInt>",
-    "::std::optional<at::ArrayRef<double>>": "c10::OptionalArray<double>",
-    "c10::string_view": "std::string",
-    "::std::optional<c10::string_view>": "std::optional<std::string>",
+    saved: declared_type(unpacked)
+    for unpacked, kinds in {
+        "Tensor": "Tensor optional<Tensor>",
+        "std::vector<Tensor>": "ArrayRef<Tensor> IListRef<Tensor> vector<Tensor>",
+        "torch::List<std::optional<Tensor>>": "List<optional<Tensor>>",
+        "std::vector<int64_t>": "ArrayRef<int64_t>",
+        "std::vector<c10::SymInt>": "ArrayRef<SymInt>",
+        "std::vector<at::Scalar>": "ArrayRef<Scalar>",
+        "c10::OptionalArray<int64_t>": "OptionalArrayRef<int64_t>",
+        "c10::OptionalArray<c10::SymInt>": "OptionalArrayRef<SymInt> optional<ArrayRef<SymInt>>",
+        "c10::OptionalArray<double>": "optional<ArrayRef<double>>",
+        "std::string": "string_view",
+        "std::optional<std::string>": "optional<string_view>",
+    }.items()
+    for saved in types(kinds)
 }
-TENSOR = "at::Tensor"
-SCALAR = "at::Scalar"
+SIZE = declared_type("size_t")
+GRADIENT = declared_type("const Tensor&")
+ORIGINAL = optional_of(TENSOR)
 INDEX = "i"
 #: The first argument of an in-place function before it is overwritten.
 ORIGINAL_SELF = "original_self"
@@ -101,7 +101,7 @@ class Evaluation(Struct, frozen=True):
     mode: Mode
     dispatch: str
     text: str
-    variables: dict[str, str]
+    variables: dict[str, DeclaredType]
     consumer: Consumer
     edits: tuple[Edit, ...] | None = None
     place: tuple[int, int] | None = None
@@ -165,33 +165,32 @@ def _backward(info: DifferentiabilityInfo) -> Iterator[Evaluation]:
     is_foreach = info.func.name.is_foreach
     origin = {"entry": Origin.YAML, "foreach": Origin.FOREACH}.get(info.source.kind, Origin.OTHER)
     shared = {
-        "grads": "variable_list&&",
-        "needs_input_grad": f"std::array<bool,{len(info.args_with_derivatives)}>",
+        "grads": declared_type("variable_list&&"),
+        "needs_input_grad": declared_type(f"std::array<bool,{len(info.args_with_derivatives)}>"),
     }
     if retains_variables(info):
-        shared[RETAIN_VARIABLES] = "bool"
+        shared[RETAIN_VARIABLES] = BOOL
     for binding in info.args_with_derivatives:
         if binding.is_tensor_list:
-            shared[list_size(binding.name)] = "size_t"
+            shared[list_size(binding.name)] = SIZE
     for saved in info.all_saved_inputs:
-        shared[saved.name] = f"{unpacked_type(saved.type)}&"
+        shared[saved.name] = declared_type(f"{unpacked_type(saved)}&")
     for saved in info.all_saved_outputs:
-        # a number that an operator returns is saved as a tensor
-        shared[saved.name] = "Tensor&" if saved.type == SCALAR else f"{unpacked_type(saved.type)}&"
+        shared[saved.name] = declared_type(f"{unpacked_type(saved, is_output=True)}&")
     if not is_foreach and any(derivative.uses_grad for derivative in info.derivatives):
-        shared[GRAD] = "const Tensor&"
-    shared |= dict.fromkeys(sorted(info.used_named_gradients), "const Tensor&")
+        shared[GRAD] = GRADIENT
+    shared |= dict.fromkeys(sorted(info.used_named_gradients), GRADIENT)
     for derivative in info.derivatives:
         if derivative.written is None:
             continue
         variables = dict(shared)
         if is_foreach:
-            variables[INDEX] = "size_t"
+            variables[INDEX] = SIZE
         consumer = _gradient_consumer(info, derivative)
         if consumer.use is Use.GRADIENT:
-            variables["any_grad_defined"] = "bool"
+            variables["any_grad_defined"] = BOOL
         elif consumer.use is Use.GRADIENTS and GRAD_INPUT_MASK in derivative.formula:
-            variables[GRAD_INPUT_MASK] = f"std::array<bool, {len(derivative.var_names)}>"
+            variables[GRAD_INPUT_MASK] = declared_type(f"std::array<bool, {len(derivative.var_names)}>")
         yield Evaluation(
             derivative.written,
             info.func,
@@ -218,10 +217,11 @@ def list_size(name: str) -> str:
     return f"{name}_size_"
 
 
-@cache
-def unpacked_type(saved: str) -> str:
+def unpacked_type(saved: SavedAttribute, *, is_output: bool = False) -> DeclaredType:
     """The type that a node unpacks a saved value into."""
-    return UNPACKED.get(saved, saved)
+    # a number that an operator returns is kept as the tensor that autograd made of it
+    kept = TENSOR if is_output and saved.type.canonical is SCALAR else saved.type
+    return UNPACKED.get(kept.canonical, kept)
 
 
 def _gradient_consumer(info: DifferentiabilityInfo, derivative: Derivative) -> Consumer:
@@ -241,16 +241,9 @@ def _gradient_consumer(info: DifferentiabilityInfo, derivative: Derivative) -> C
 # ---- kernels
 
 
-def formals(function: NativeFunction) -> dict[str, str]:
+def formals(function: NativeFunction) -> dict[str, DeclaredType]:
     """The parameters of a function's kernel."""
-    structured = function.part_of_structured_group
-    const_write = function.use_const_ref_for_mutable_tensors
-    return {
-        argument.name: argument_type(
-            argument.type, write=argument.is_write, structured=structured, const_write=const_write
-        )
-        for argument in function.schema.arguments.flat_all
-    }
+    return {argument.name: parameter_type(argument, function) for argument in function.schema.arguments.flat_all}
 
 
 def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Evaluation]:
@@ -280,11 +273,11 @@ def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Eva
         variables = {**known, **dict.fromkeys((*tangents, *primals), TENSOR)}
         if forward.required_original_self_value:
             if differentiability.is_inplace_foreach:
-                variables[f"{ORIGINAL_SELF}s"] = f"std::vector<::std::optional<{TENSOR}>>"
+                variables[f"{ORIGINAL_SELF}s"] = declared_type(f"std::vector<{ORIGINAL}>")
             else:
-                variables[ORIGINAL_SELF] = f"::std::optional<{TENSOR}>"
+                variables[ORIGINAL_SELF] = ORIGINAL
         if differentiability.is_foreach:
-            variables[INDEX] = "size_t"
+            variables[INDEX] = SIZE
         origin = _origin(entry, differentiability)
         text = forward.formula
         if differentiability.is_foreach:
@@ -316,10 +309,10 @@ def _origin(entry: Entry, differentiability: Differentiability) -> Origin:
 
 def _tangent_consumer(differentiability: Differentiability, forward: ForwardDerivative) -> Consumer:
     if len(forward.var_types) > 1:
-        types = [canonical_type(return_type(each)) or UNKNOWN for each in forward.var_types]
-        return Consumer(Use.ASSIGNED, type=template_type("optional", [template_type("tuple", types)]))
+        elements = [return_type(each).canonical for each in forward.var_types]
+        return Consumer(Use.ASSIGNED, type=template_type("optional", [template_type("tuple", elements)]))
     is_list = not differentiability.is_foreach and is_tensor_list(forward.var_types[0])
-    tangent = template_type("vector", [CANONICAL_TENSOR]) if is_list else CANONICAL_TENSOR
+    tangent = template_type("vector", [TENSOR.canonical]) if is_list else TENSOR.canonical
     return Consumer(Use.ASSIGNED, type=template_type("optional", [tangent]))
 
 
@@ -332,7 +325,7 @@ def _saved(differentiability: Differentiability) -> Iterator[Evaluation]:
     info = differentiability.info
     if info.source.kind != "entry":
         return
-    known: dict[str, str] | None = None
+    known: dict[str, DeclaredType] | None = None
     for derivative in info.derivatives:
         if derivative.written is None:
             continue
@@ -351,7 +344,7 @@ def _saved(differentiability: Differentiability) -> Iterator[Evaluation]:
                 info.key,
                 saved.expr,
                 known,
-                Consumer(Use.ASSIGNED, type=canonical_type(saved.type) or UNKNOWN),
+                Consumer(Use.ASSIGNED, type=saved.type.canonical),
                 place=_place(derivative, saved),
             )
 

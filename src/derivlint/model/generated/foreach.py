@@ -10,6 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from derivlint.cpp import Binding, value_type
+from derivlint.cpp.types import TENSOR_LIST
 from derivlint.formula import Word, parse_formula
 from derivlint.model.entry import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource
 from derivlint.model.generated.forward import PRIMAL, TANGENT
@@ -123,7 +124,7 @@ def foreach_info(
 
 def _distinct(attributes: list[SavedAttribute]) -> tuple[SavedAttribute, ...]:
     """Saved attributes without repetition; torchgen puts them in a set, so that only a sorted order is stable."""
-    return tuple(sorted(dict.fromkeys(attributes), key=lambda item: (item.name, item.type, item.expr)))
+    return tuple(sorted(dict.fromkeys(attributes), key=lambda item: (item.name, str(item.type), item.expr)))
 
 
 def _foreach_derivative(
@@ -168,7 +169,7 @@ def _foreach_derivative(
             problems.append(ForeachProblem(MatchProblemKind.SAVED_OUTPUT, derivative, saved.name, word=saved.word))
             complete = False
             continue
-        saved_outputs.append(SavedAttribute(RESULT, "at::TensorList", RESULT, saved.accidental, saved.word))
+        saved_outputs.append(SavedAttribute(RESULT, TENSOR_LIST, RESULT, saved.accidental, saved.word))
     var_names = []
     for name in derivative.var_names:
         own_name = foreach_name.get(name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.cpp.types import TENSOR
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.formula import Call, Name
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.words import mentions
@@ -72,6 +72,6 @@ def _is_guarded(name: str, formula: DerivativeFormula, info: DifferentiabilityIn
     savers = [
         derivative
         for derivative in info.derivatives
-        if any(saved.name == name and saved.type == TENSOR for saved in derivative.saved_inputs)
+        if any(saved.name == name and saved.type.canonical is TENSOR for saved in derivative.saved_inputs)
     ]
     return len(savers) == 1 and savers[0].written is formula

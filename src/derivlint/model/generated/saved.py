@@ -11,14 +11,19 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from derivlint.cpp import is_optional_string
+from derivlint.cpp.bindings import OPTIONS
+from derivlint.cpp.cpp_type import cpp_type
+from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of, vector_of
+from derivlint.cpp.types import BOOL, INT64, SYM_INT, SYM_INT_LIST
 from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits
 from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.model.words import NOT_A_VARIABLE
 from derivlint.source.lazy import cached_property
 
-SYM_INT_ARRAY = "c10::SymIntArrayRef"
-OPTIONAL_SYM_INT_ARRAY = f"::std::optional<{SYM_INT_ARRAY}>"
+#: The type of a value that a node keeps as a ``std::string``, and that formulas need as a view.
+OPTIONAL_STRING_VIEW = cpp_type("optional<string_view>")
+OPTIONAL_SYM_INT_LIST = optional_of(SYM_INT_LIST)
+SCALAR_TYPE = declared_type("at::ScalarType")
 
 
 class Property(Struct, frozen=True):
@@ -34,7 +39,7 @@ class Property(Struct, frozen=True):
 
     spelling: str
     suffix: str
-    type: str
+    type: DeclaredType
     expr: str | None = None
     result: str | None = None
 
@@ -45,33 +50,33 @@ class Property(Struct, frozen=True):
 
 
 #: What a node keeps of a tensor that is only used to make zeros.
-TYPE_AND_SIZE = "torch::autograd::generated::TypeAndSize"
+TYPE_AND_SIZE = declared_type("torch::autograd::generated::TypeAndSize")
 #: In the order in which torchgen applies them; the order shows in the list of saved inputs.
 PROPERTIES = (
-    Property(".sym_sizes", "_sym_sizes", SYM_INT_ARRAY),
+    Property(".sym_sizes", "_sym_sizes", SYM_INT_LIST),
     Property(
         "->sym_sizes",
         "_sym_sizes_opt",
-        OPTIONAL_SYM_INT_ARRAY,
+        OPTIONAL_SYM_INT_LIST,
         "{0}.has_value() ? std::optional<c10::SymIntArrayRef>({0}->sym_sizes()) : std::nullopt",
     ),
     Property(
-        ".sym_blocksize", "_self_sym_blocksize_opt", OPTIONAL_SYM_INT_ARRAY, "at::sparse_csr::getSymIntBlockSize({0})"
+        ".sym_blocksize", "_self_sym_blocksize_opt", OPTIONAL_SYM_INT_LIST, "at::sparse_csr::getSymIntBlockSize({0})"
     ),
-    Property(".options", "_options", "at::TensorOptions"),
+    Property(".options", "_options", OPTIONS),
     Property("zeros_like", "_info", TYPE_AND_SIZE, "{0}", "{0}_info.zeros()"),
-    Property(".sym_size", "_sym_argsize_", "c10::SymInt"),
-    Property(".numel", "_numel", "int64_t"),
-    Property(".sym_numel", "_sym_numel", "c10::SymInt"),
-    Property("to_args_sizes", "_args_sizes", "::std::vector<::std::vector<int64_t>>"),
-    Property("to_args_sizes_symint", "_args_sizes_symint", "::std::vector<::std::vector<c10::SymInt>>"),
-    Property("to_args_scalartypes", "_args_scalartypes", "::std::vector<at::ScalarType>"),
-    Property("TensorGeometry", "_geometry", "at::TensorGeometry"),
-    Property(".scalar_type", "_scalar_type", "at::ScalarType"),
-    Property(".dim", "_dim", "int64_t"),
-    Property(".sym_strides", "_sym_strides", SYM_INT_ARRAY, 'strides_or_error({0}, "{0}")'),
-    Property(".layout", "_layout", "at::Layout"),
-    Property(".is_conj", "_conjugate", "bool"),
+    Property(".sym_size", "_sym_argsize_", SYM_INT),
+    Property(".numel", "_numel", INT64),
+    Property(".sym_numel", "_sym_numel", SYM_INT),
+    Property("to_args_sizes", "_args_sizes", vector_of(vector_of(INT64))),
+    Property("to_args_sizes_symint", "_args_sizes_symint", vector_of(vector_of(SYM_INT))),
+    Property("to_args_scalartypes", "_args_scalartypes", vector_of(SCALAR_TYPE)),
+    Property("TensorGeometry", "_geometry", declared_type("at::TensorGeometry")),
+    Property(".scalar_type", "_scalar_type", SCALAR_TYPE),
+    Property(".dim", "_dim", INT64),
+    Property(".sym_strides", "_sym_strides", SYM_INT_LIST, 'strides_or_error({0}, "{0}")'),
+    Property(".layout", "_layout", declared_type("at::Layout")),
+    Property(".is_conj", "_conjugate", BOOL),
 )
 STRIDES = ".sym_strides"
 _METHODS = frozenset(item.spelling for item in PROPERTIES if item.is_method)
@@ -220,17 +225,17 @@ class SavedVariables:
     def _remaining(self, name: str) -> list[Word]:
         return [word for word in self._words.get(name, ()) if self._is_free(word.start, word.end)]
 
-    def save(self, names: Sequence[tuple[str, str]]) -> tuple[SavedAttribute, ...]:
+    def save(self, names: Sequence[tuple[str, DeclaredType]]) -> tuple[SavedAttribute, ...]:
         """What is saved of the given names, each with its C++ type, in torchgen's order."""
         saved: list[SavedAttribute] = []
         # one search in place of a question to each word: does any end with the name?
         ends = " ".join([*(word.text for word in self._formula.words), ""])
-        for name, cpp_type in names:
+        for name, type in names:
             if f"{name} " in ends:
                 self._save_properties(name, saved)
-                self._save_whole(name, cpp_type, saved)
+                self._save_whole(name, type, saved)
             elif name in self._new_words:
-                saved.append(SavedAttribute(name, cpp_type, name))
+                saved.append(SavedAttribute(name, type, name))
         return tuple(saved)
 
     def _save_properties(self, name: str, saved: list[SavedAttribute]) -> None:
@@ -260,18 +265,18 @@ class SavedVariables:
                 if item.spelling == STRIDES:
                     self.strides_of.append((name, word))
 
-    def _save_whole(self, name: str, cpp_type: str, saved: list[SavedAttribute]) -> None:
+    def _save_whole(self, name: str, type: DeclaredType, saved: list[SavedAttribute]) -> None:
         words = self._remaining(name)
         if not words and name not in self._new_words:
             return
-        if is_optional_string(cpp_type):
+        if type.canonical is OPTIONAL_STRING_VIEW:
             view = f"{name}.has_value() ? std::optional<std::string_view>({name}.value()) : std::nullopt"
             for word in words:
                 self._replace(word.start, word.end, view)
             self._new_words.add(name)
         uses = [word for word in words if word.role not in NOT_A_VARIABLE]
         first = next(iter(uses or words), None)
-        saved.append(SavedAttribute(name, cpp_type, name, bool(words) and not uses, first))
+        saved.append(SavedAttribute(name, type, name, bool(words) and not uses, first))
 
     def _replace(self, start: int, end: int, text: str) -> None:
         self._edits.append(Edit(start, end, text))

@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from derivlint.cpp.declared_type import DeclaredType
 from derivlint.cpp.expressions.consumer import Consumer, Use, check_result
 from derivlint.cpp.expressions.inference import Inference
 from derivlint.cpp.expressions.value import TENSOR, UNKNOWN_VALUE, Value
 from derivlint.cpp.library import Library
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
-from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
+from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.formula import Expr, parse_formula
 from derivlint.model.entry import DerivativeFormula, Entry
 from derivlint.model.generated.consequences import is_checkable, is_known_wrong
@@ -77,7 +78,7 @@ class TypeChecker:
         self._library = library
         self._is_complete = is_complete
         #: With the types of the names that were asked for, by text and by what evaluates it.
-        self._typed: dict[tuple[str, Mode], list[tuple[dict[str, str | None], Typed]]] = {}
+        self._typed: dict[tuple[str, Mode], list[tuple[dict[str, DeclaredType | None], Typed]]] = {}
 
     def problems(self, entry: Entry, evaluations: Iterable[Evaluation]) -> tuple[FormulaProblem, ...]:
         """The problems of an entry's formulas, each once, in file order.
@@ -119,7 +120,7 @@ class TypeChecker:
         declared = evaluation.variables
         known = self._typed.setdefault((text, evaluation.mode), [])
         for asked, typed in known:
-            if all(declared.get(name) == type for name, type in asked.items()):
+            if all(declared.get(name) is type for name, type in asked.items()):
                 return typed
         tree = parse_formula(text).tree
         if tree is None:
@@ -168,7 +169,7 @@ def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:
     """
     backward = evaluation.mode is Mode.BACKWARD
     return Scope(
-        {name: declared_value(type) for name, type in evaluation.variables.items()},
+        {name: type.value for name, type in evaluation.variables.items()},
         BACKWARD_LEVELS if backward else FORWARD_LEVELS,
         "backward formula" if backward else "forward formula",
         is_complete,

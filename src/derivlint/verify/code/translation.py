@@ -68,7 +68,7 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
         if value is None:
             return f'there is no Python for "{each.expr}"'
         # what the kernel keeps of a tensor whose numbers are not needed
-        saved[python_name(each.name)] = f"F.TensorInfo.of({value})" if each.type == TYPE_AND_SIZE else value
+        saved[python_name(each.name)] = f"F.TensorInfo.of({value})" if each.type is TYPE_AND_SIZE else value
     derivative = next(each for each in info.derivatives if each.written is function.written)
     use = evaluation.consumer.use
     return PythonFormula(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from derivlint.compiler.relation_types import spelled
+from derivlint.cpp.declared_type import DeclaredType
 from derivlint.cpp.expressions.consumer import Use
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
@@ -80,14 +82,14 @@ class _Passed:
         self._sizes = {list_size(each.name): each.name for each in info.args_with_derivatives if each.is_tensor_list}
         self._gradients = incoming_gradients(info)
 
-    def argument(self, variable: str, kind: str) -> str:
+    def argument(self, variable: str, kind: DeclaredType) -> str:
         """What is passed for a variable of a C++ type."""
         if variable == "grads":
             return "std::move(grads)"
         if variable in self._saved:
             saved = self._saved[variable]
-            unpacked = self._release.spelled(unpacked_type(saved.type))
-            type = "at::Tensor" if kind == "Tensor&" else unpacked
+            unpacked = self._release.spelled(str(unpacked_type(saved)))
+            type = "at::Tensor" if kind.value.type is TENSOR else unpacked
             # what only other formulas of the node use is declared there, too, and never read
             value = f" = {LIBRARY}::saved<{type}>({saved.expr})" if variable in self._own else "{}"
             self.lines.append(f"{type} {variable}_saved{value};")
@@ -171,7 +173,7 @@ def _in_yaml(model: Model, function: FormulaFunction) -> str:
     return f'\n#line {described.line} "{file}"\n{text}\n#line 1 "{described.name}"\n'
 
 
-def _inner(scope: str, name: str, variables: dict[str, str], body: str) -> str:
+def _inner(scope: str, name: str, variables: dict[str, DeclaredType], body: str) -> str:
     """The function that has the variables of a formula as its parameters."""
     parameters = "".join(f", [[maybe_unused]] {type} {variable}" for variable, type in variables.items())
     return (

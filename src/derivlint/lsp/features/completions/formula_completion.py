@@ -80,7 +80,7 @@ def _variables(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
         known = variable(found.written, name)
         about = known.about.replace("`", "") if known is not None else ""
         kind = "Variable" if known is None or known.kind is not VariableKind.ARGUMENT else "Field"
-        detail = types.get(name) or about
+        detail = str(types.get(name, about))
         sort = f"{_OWN}{rank:03}"
         if name == GRADS:
             outputs = _n_gradients(found)
