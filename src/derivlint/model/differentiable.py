@@ -57,7 +57,6 @@ class Differentiability:
         info: the info for it.
         forwards: the forward formulas that apply.
         inputs: the differentiable arguments, under the names that formulas use.
-        undifferentiable_names: names in backward keys that are not differentiable argument.
         returns: all returns under their kernel names.
         outputs: the differentiable returns; None where ``output_differentiability`` has another length.
     """
@@ -74,12 +73,11 @@ class Differentiability:
         self.is_foreach = self.function.name.is_foreach
         self.is_inplace_foreach = self.is_foreach and self.is_inplace
         self.inputs = self._inputs()
-        names = [name for derivative in self.info.derivatives for name in derivative.var_names]
-        input_names = {value.name for value in self.inputs}
-        self.undifferentiable_names = tuple(name for name in dict.fromkeys(names) if name not in input_names)
         self.returns = tuple(
-            DifferentiableValue(name, item.type)
-            for name, item in zip(return_names(self.function), schema.returns, strict=True)
+            [
+                DifferentiableValue(name, item.type)
+                for name, item in zip(return_names(self.function), schema.returns, strict=True)
+            ]
         )
         self.outputs = self._outputs()
 
@@ -89,14 +87,21 @@ class Differentiability:
             # the kernel loops over the lists and calls the reference's node: names and types are the reference's
             reference = self.info.func.schema.arguments.flat_non_out
             arguments = [*reference[: len(arguments)], *arguments[len(reference) :]]
+        excluded = self.info.non_differentiable_arg_names
         return tuple(
-            DifferentiableValue(argument.name, argument.type)
-            for argument in arguments
-            if self._is_differentiable(argument.name, argument.type)
+            [
+                DifferentiableValue(argument.name, argument.type)
+                for argument in arguments
+                if argument.type.is_tensor_like and argument.name not in excluded
+            ]
         )
 
-    def _is_differentiable(self, name: str, kind: Type) -> bool:
-        return kind.is_tensor_like and name not in self.info.non_differentiable_arg_names
+    @cached_property
+    def undifferentiable_names(self) -> tuple[str, ...]:
+        """Names in backward keys that are of no differentiable argument."""
+        names = [name for derivative in self.info.derivatives for name in derivative.var_names]
+        inputs = {value.name for value in self.inputs}
+        return tuple(name for name in dict.fromkeys(names) if name not in inputs)
 
     def _outputs(self) -> tuple[DifferentiableValue, ...] | None:
         declared = self.info.output_differentiability
@@ -104,7 +109,8 @@ class Differentiability:
             if len(declared) != len(self.returns):
                 return None
             return tuple(value for value, flag in zip(self.returns, declared, strict=True) if flag)
-        outputs = tuple(value for value in self.returns if self._is_differentiable(value.name, value.type))
+        excluded = self.info.non_differentiable_arg_names
+        outputs = tuple([value for value in self.returns if value.type.is_tensor_like and value.name not in excluded])
         return outputs[:1] if self.uses_single_grad else outputs
 
     @cached_property

@@ -88,13 +88,14 @@ class EntryFunction:
         canonical: the function that torchgen takes instead: the member of the same signature that is called like the
             entry. An entry for an ``out=`` schema thereby speaks of the functional one.
         arguments: the C++ parameters of the canonical function.
+        tensor_arguments: the names of those that can have a backward formula.
         outputs: its returns.
         book: what is known of operators by their names.
     """
 
     __slots__ = (
         *("_argument_by_name", "_options", "_output_by_name", "arguments", "book", "canonical", "declared"),
-        "outputs",
+        *("outputs", "tensor_arguments"),
     )
 
     def __init__(self, declared: NativeFunction, canonical: NativeFunction, book: Book) -> None:
@@ -102,6 +103,7 @@ class EntryFunction:
         self.book = book
         self.canonical = canonical
         self.arguments = cpp_arguments(canonical)
+        self.tensor_arguments = tuple([binding.name for binding in self.arguments if binding.is_tensor_like])
         self._argument_by_name = {binding.name: binding for binding in self.arguments}
         # torchgen calls the output of an in-place function "result" in formulas
         names = [RESULT if name == "self" else name for name in return_names(canonical)]
@@ -132,11 +134,6 @@ class EntryFunction:
     def output_names(self) -> tuple[str, ...]:
         """The names that forward keys can use, in the order of the returns."""
         return tuple(output.key_name for output in self.outputs)
-
-    @property
-    def tensor_arguments(self) -> tuple[str, ...]:
-        """The names of the arguments that can have a backward formula."""
-        return tuple(binding.name for binding in self.arguments if binding.is_tensor_like)
 
     @property
     def is_inplace(self) -> bool:

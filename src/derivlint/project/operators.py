@@ -27,6 +27,7 @@ from derivlint.source import SourceError, SourceFile, read_bytes
 
 if TYPE_CHECKING:
     from derivlint.schema import InstalledTorch, NativeFunction, NativeFunctions, NativeProblem
+    from derivlint.schema.index import IndexExtras
     from derivlint.schema.natives import HelperBodies
 
 INSTALLED = "installed"
@@ -571,15 +572,14 @@ def _texts(headers: Iterable[Header], helpers: SourceFile | None) -> tuple[Sourc
     return (*(header.source for header in headers), *(() if helpers is None else (helpers,)))
 
 
-def _release_of(natives: NativeFunctions) -> NativeFunctions | None:
-    """The bundled release, where the operators are those of it and perhaps some more.
+def _release_of(natives: NativeFunctions) -> IndexExtras | None:
+    """What is known beside operators, where they are those of the bundled release and perhaps some more.
 
-    Helpers and derivatives change from release to release, and those of another one would accuse formulas that are
-    right.
+    Helpers and derivatives change from release to release: those of another one would accuse formulas that are right.
     """
-    index = _load_index(None)
-    there = {function.func_text for function in natives.written}
-    return index if all(function.func_text in there for function in index.written) else None
+    from derivlint.schema.index import extras_beside
+
+    return extras_beside({function.func_text for function in natives.written})
 
 
 def problem_text(problem: NativeProblem) -> str:

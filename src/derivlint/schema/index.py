@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from derivlint.schema.dispatch import AUTOGRAD_KEYS
 from derivlint.schema.native_function import DEFAULT_NAMESPACE, FUNCTION, NO_TAGS, NativeFunction
@@ -130,6 +132,27 @@ def _facts(function: NativeFunction, defaults: dict[str, Any]) -> dict[str, Any]
         if value != default:
             facts[name] = sorted(value) if isinstance(value, frozenset) else value
     return facts
+
+
+class IndexExtras(Struct, frozen=True):
+    """What an index has beside its functions; the attributes are those of ``NativeFunctions``."""
+
+    declarations: Mapping[str, Any] | None
+    derivatives: Mapping[str, Sequence[str]] | None
+
+
+def extras_beside(schemas: Container[str]) -> IndexExtras | None:
+    """What the bundled index has beside functions; None where not all of its functions have one of these schemas.
+
+    To make functions of it takes longer than to compare schemas.
+
+    Args:
+        schemas: the schemas as written, without namespaces.
+    """
+    content = index_content(index_bytes(available_versions()[-1]))
+    if all(row[0] in schemas for row in content["functions"]):
+        return IndexExtras(content["declarations"], content["derivatives"])
+    return None
 
 
 def read_index(data: bytes, origin: str) -> NativeFunctions:

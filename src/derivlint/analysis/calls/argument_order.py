@@ -117,10 +117,10 @@ def _tangents(
         parameter = argument.parameter
         if parameter is None or not parameter.type.has_tensors:
             continue
-        variable = variable_of(argument.node)
         if parameter.name.endswith(PRIMAL) and interpretation.facts[argument.node].degree.has_seed:
             return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (seed or "",))
-        if parameter.name.endswith(TANGENT) and variable is not None and variable.endswith(PRIMAL):
+        variable = variable_of(argument.node) if parameter.name.endswith(TANGENT) else None
+        if variable is not None and variable.endswith(PRIMAL):
             return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (variable,))
     return None
 
@@ -186,8 +186,7 @@ def _repeated(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
     function = formula.written.entry.function
     if function is None or not any(part in call.name for part in (BACKWARD, JVP)):
         return None
-    known = {binding.name for binding in function.arguments if binding.is_tensor_like}
-    known |= {output.name for output in function.outputs}
+    known = {*function.tensor_arguments, *[output.name for output in function.outputs]}
     suffix = "" if formula.is_backward else PRIMAL
     own: dict[str, CallArgument] = {}
     others: list[tuple[str, CallArgument]] = []
@@ -218,7 +217,7 @@ def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
     function = formula.written.entry.function
     if function is None or not call.name.endswith((BACKWARD, JVP)):
         return None
-    tensors = [binding.name for binding in function.arguments if binding.is_tensor_like]
+    tensors = function.tensor_arguments
     outputs = {output.name for output in function.outputs}
     inplace = function.canonical.schema.kind is SchemaKind.inplace
     if not tensors or inplace or (formula.is_backward and tensors[0] not in formula.names):
@@ -259,7 +258,9 @@ def _plain_values(formula: TypedFormula, call: CallFacts) -> PassedWrongly | Non
     function = formula.written.entry.function
     if function is None:
         return None
-    known = {binding.name for binding in function.arguments if not binding.is_tensor_like}
+    known = {binding.name for binding in function.arguments}.difference(function.tensor_arguments)
+    if not known:
+        return None
     given = [
         (name, argument, argument.parameter)
         for argument in call.arguments

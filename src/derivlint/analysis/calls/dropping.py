@@ -47,7 +47,7 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
     if not formula.is_backward:
         yield from _dropped_types(interpretation, function)
         return
-    arguments = {binding.name for binding in function.arguments if not binding.is_tensor_like}
+    arguments = {binding.name for binding in function.arguments}.difference(function.tensor_arguments)
     for call in interpretation.calls:
         if call.function is None or call.is_method or BACKWARD not in call.name:
             continue

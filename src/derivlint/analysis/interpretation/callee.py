@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -91,6 +92,7 @@ def only_operand(call: Call) -> Expr | None:
     return call.args[0] if len(call.args) == 1 else None
 
 
+@lru_cache(maxsize=4096)
 def is_conventional(name: str) -> bool:
     """Whether a function takes what it is linear in, by its name."""
     return any(part in name for part in CONVENTIONAL)
@@ -116,6 +118,8 @@ def call_facts(node: Call, function: Function | None) -> CallFacts | None:
 
 def _bound(arguments: Sequence[Expr], parameters: Sequence[Parameter]) -> tuple[CallArgument, ...]:
     return tuple(
-        CallArgument(node, parameters[index] if index < len(parameters) else None)
-        for index, node in enumerate(arguments)
+        [
+            CallArgument(node, parameters[index] if index < len(parameters) else None)
+            for index, node in enumerate(arguments)
+        ]
     )

@@ -79,10 +79,16 @@ class ParseTable:
             action = state.actions.get(kind)
             while isinstance(action, tuple):
                 symbol, size, build = action
-                if build is not None:
-                    values[-size:] = (build(values[-size:]),)
-                state = states[-1 - size].gotos[symbol]
-                states[-size:] = (state,)
+                if size == 1:
+                    # two of three rules consist of one symbol
+                    if build is not None:
+                        values[-1] = build(values[-1:])
+                    state = states[-1] = states[-2].gotos[symbol]
+                else:
+                    if build is not None:
+                        values[-size:] = (build(values[-size:]),)
+                    state = states[-1 - size].gotos[symbol]
+                    states[-size:] = (state,)
                 if state is end:
                     return values[-1], None
                 action = state.actions.get(kind)
