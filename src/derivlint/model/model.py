@@ -22,6 +22,7 @@ from derivlint.model.index import (
     BY_SCHEMA,
     FOREACH,
     FORMULAS,
+    GROUPS,
     UNRESOLVED,
     EntryIndex,
     Plain,
@@ -146,9 +147,9 @@ class Model(Answers):
         self.layout = layout or PLAIN
         self.versions: FileVersions | None = None
         if isinstance(document, Pieces):
-            self.layout = self.layout.of_list(document.source.text)
+            self.layout = self.layout.of_list(document.source)
         else:
-            self.layout = self.layout.fitting(document.root, document.source.text)
+            self.layout = self.layout.fitting(document.root, document.source)
             self.versions = file_versions(document.root, self.layout.versions)
         self.version: str | None = None
         if self.versions is not None and self.versions.names:
@@ -296,7 +297,7 @@ class Model(Answers):
         """The number of pairs of key and formula."""
         if self.entries is not self.all_entries:
             return sum(len(body.formulas) for entry in self.all_entries for body in entry.bodies)
-        return sum(self.values_in(FORMULAS, ""))
+        return sum(self.fact(_n_formulas, group) for group in GROUPS)
 
     @property
     def infos(self) -> Iterator[DifferentiabilityInfo]:
@@ -515,6 +516,11 @@ def _type_problems(model: Model, entry: Entry) -> tuple[FormulaProblem, ...]:
         # what a generator of its own makes of "auto_linear" for an operator of its own is not known
         found = tuple(problem for problem in found if problem.written.auto is None)
     return found
+
+
+@file_fact
+def _n_formulas(model: Model, group: str) -> int:
+    return sum(model.values_in(FORMULAS, group))
 
 
 @file_fact
