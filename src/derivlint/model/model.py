@@ -24,6 +24,7 @@ from derivlint.model.index import (
     FORMULAS,
     GROUPS,
     UNRESOLVED,
+    ByKey,
     EntryIndex,
     Plain,
     Row,
@@ -215,16 +216,16 @@ class Model(Answers):
         self.note(Read(index.name, key, True))
         found = self._entries_in.get((index.name, key))
         if found is None:
-            places = dict.fromkeys(self.place(number) for number, _ in self._rows(index).get(key, ()))
+            places = dict.fromkeys(self.place(number) for number, _ in self._rows(index).under(key))
             found = self._entries_in[index.name, key] = tuple(self.entries[at] for at in places)
         return found
 
     def values_in(self, index: EntryIndex[V], key: str) -> list[V]:
         """The values that an index has under a key, in file order."""
         self.note(Read(index.name, key))
-        return [value for _, value in self._rows(index).get(key, ())]
+        return [value for _, value in self._rows(index).under(key)]
 
-    def _rows(self, index: EntryIndex[V]) -> dict[str, list[tuple[int, V]]]:
+    def _rows(self, index: EntryIndex[Any]) -> ByKey:
         rows = self.indexed.get(index.name)
         if not isinstance(rows, Rows):
             if rows is None:
@@ -324,7 +325,7 @@ class Model(Answers):
             return f"{name}_copy" if name is not None else None
         self.note(Read(BY_NODE.name, info.prefix))
         own = self.numbers[info.source.index or 0]
-        return f"{info.prefix}{bisect_left(self._rows(BY_NODE).get(info.prefix, []), own, key=number_of)}"
+        return f"{info.prefix}{bisect_left(self._rows(BY_NODE).under(info.prefix), own, key=number_of)}"
 
     @property
     def used_dispatch_keys(self) -> list[str]:

@@ -23,7 +23,7 @@ from derivlint.lint.engine.run import Asked, Checker, Raw
 from derivlint.lint.engine.settled import FoundText, Settled, settle
 from derivlint.lint.rule import Rule
 from derivlint.model import Model, build_models
-from derivlint.model.index import Plain, Row, Rows, index_named
+from derivlint.model.index import Gap, Plain, Row, Rows, fill_gaps, index_named
 from derivlint.model.layout import Layout, marked_layout
 from derivlint.model.model import RecordedFact
 from derivlint.model.query import Read
@@ -246,8 +246,12 @@ class _Recheck:
         self.count = len(cut.bounds) - 1
         #: the runs of entries whose pieces are the same as in the earlier text
         self.same: tuple[tuple[int, int, int], ...] = ()
-        #: the positions there of those that are gone
+        #: what is between these
+        self.gaps: list[Gap] = []
+        #: the positions there of entries that are gone
         self.gone: list[int] = []
+        #: the positions of those that are new
+        self.new: list[int] = []
         self.found: list[Found | None] = [None] * self.count
         #: the positions of those of which nothing is known
         self.unknown: set[int] = set()
@@ -408,10 +412,13 @@ class _Recheck:
     def _take_over(self, kept: Kept) -> None:
         runs = kept.cut.same_as(self.cut, self.model.source.since(kept.cut.text))
         self.same = tuple(run for run in runs if run[2])
-        for old, new, size in self.same:
-            self.found[new : new + size] = kept.entries[old : old + size]
-        self.gone = _others([(old, old, size) for old, _, size in self.same], len(kept.entries))
-        self.unknown.update(_others(self.same, self.count))
+        self.gaps = [*_gaps(self.same, len(kept.entries), self.count)]
+        self.gone = [at for old, _ in self.gaps for at in old]
+        self.new = [at for _, new in self.gaps for at in new]
+        nothing = dict.fromkeys(self.new)
+        self.found = [*kept.entries]
+        fill_gaps(self.found, self.gaps, nothing)
+        self.unknown.update(self.new)
         self.unknown.update(there for old in kept.unknown if (there := self._place(old)) is not None)
         self.past = kept.past
         readers = kept.known_readers.after(self.same, self.count) if kept.known_readers is not None else None
@@ -438,9 +445,8 @@ class _Recheck:
             elif only:
                 self._add(index, None)
         for name, before in kept.entry_facts.items():
-            facts = self.model.entry_facts[name] = [None] * self.count
-            for old, new, size in self.same:
-                facts[new : new + size] = before[old : old + size]
+            facts = self.model.entry_facts[name] = [*before]
+            fill_gaps(facts, self.gaps, nothing)
             for index in concerned:
                 fact = facts[index]
                 if fact is not None and not touched.isdisjoint(fact.reads):
@@ -472,25 +478,20 @@ class _Recheck:
     def _touched(self, kept: Kept, readers: Readers | None) -> set[Read]:
         """What would be answered otherwise than in the earlier text."""
         touched: set[Read] = set()
-        new = _others(self.same, self.count)
         self.model.indexed = {}
         for name, rows in kept.indexed.items():
             index = index_named(name)
             if index is None:
                 continue
-            own = {at: tuple(index.find(self.model.entries[at])) for at in new}
+            own = {at: tuple(index.find(self.model.entries[at])) for at in self.new}
             # an entry that has moved past others may change their order
             before = _by_key((old - number, rows[old]) for number, old in enumerate(self.gone))
-            after = _by_key((at - number, own[at]) for number, at in enumerate(new))
-            every: list[Row] = [()] * self.count
-            for old, there, size in self.same:
-                every[there : there + size] = rows[old : old + size]
-            for at, row in own.items():
-                every[at] = row
-            if readers is not None and isinstance(rows, Rows):
-                every = rows.replaced(every, self.gone, new, readers.numbers)
-            elif readers is not None:
-                every = Rows(every, readers.numbers)
+            after = _by_key((at - number, own[at]) for number, at in enumerate(self.new))
+            if readers is None:
+                every = [*rows]
+                fill_gaps(every, self.gaps, own)
+            else:
+                every = (rows if isinstance(rows, Rows) else Rows(rows, ())).replaced(self.gaps, own, readers.numbers)
             self.model.indexed[name] = every
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))
@@ -555,14 +556,13 @@ class _Settling:
             self._waiting.append(read)
 
 
-def _others(same: Iterable[tuple[int, int, int]], count: int) -> list[int]:
-    """The positions of entries of a text that are in none of the runs."""
-    found: list[int] = []
-    after = 0
-    for _, new, size in (*same, (0, count, 0)):
-        found += range(after, new)
-        after = new + size
-    return found
+def _gaps(same: Iterable[tuple[int, int, int]], before: int, count: int) -> Iterator[Gap]:
+    """What is between the runs in two texts with so many entries."""
+    old = new = 0
+    for first, there, size in (*same, (before, count, 0)):
+        if old < first or new < there:
+            yield range(old, first), range(new, there)
+        old, new = first + size, there + size
 
 
 def _first(run: tuple[int, int, int]) -> int:
