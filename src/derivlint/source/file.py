@@ -124,7 +124,8 @@ class SourceFile:
             first, last = bisect_right(starts, span.start), bisect_right(starts, span.end)
             inserted = [span.start + match.end() for match in _LINE_END.finditer(new)]
             shift = len(new) - (span.end - span.start)
-            after.line_starts = [*starts[:first], *inserted, *[start + shift for start in starts[last:]]]
+            lines = after.line_starts = starts[:first] + inserted
+            lines += [start + shift for start in starts[last:]]
         return after
 
     def has(self, word: str) -> bool:
