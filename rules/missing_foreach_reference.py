@@ -33,7 +33,7 @@ from derivlint.lint.engine.precedence import WITHOUT_NAME
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
-from derivlint.model.index import BY_BASE, EntryIndex
+from derivlint.model.index import BY_BASE, GROUPS, EntryIndex, group_of
 from derivlint.model.model import file_fact
 from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
@@ -138,20 +138,28 @@ def check(model: Model) -> Iterator[Finding]:
             )
 
 
-def _names(entry: Entry) -> Iterator[tuple[str, tuple[str | None, str | None]]]:
-    yield "", (entry.operator, str(entry.function.schema) if entry.function is not None else None)
+def _names(entry: Entry) -> Iterator[tuple[str, str]]:
+    if entry.operator is None:
+        yield "", ""
+    if entry.function is not None:
+        schema = str(entry.function.schema)
+        yield group_of(schema), schema
 
 
-#: The operator of each entry as written, and the schema of its function, under one key.
-NAMES: EntryIndex[tuple[str | None, str | None]] = EntryIndex(f"{__name__}:NAMES", _names)
+#: The schemas of the functions of all entries, in groups; under the empty key the entries without a name.
+NAMES: EntryIndex[str] = EntryIndex(f"{__name__}:NAMES", _names)
 
 
 @file_fact
 def _names_are_sound(model: Model, _: str) -> bool:
     """Whether every entry has a name and its own function: else the missing entry may be one of the others."""
-    names = model.values_in(NAMES, "")
-    functions = [function for _, function in names if function is not None]
-    return all(operator is not None for operator, _ in names) and len(set(functions)) == len(functions)
+    return not model.values_in(NAMES, "") and all(model.fact(_are_distinct, group) for group in GROUPS)
+
+
+@file_fact
+def _are_distinct(model: Model, group: str) -> bool:
+    schemas = model.values_in(NAMES, group)
+    return len(set(schemas)) == len(schemas)
 
 
 def _is_exempt(function: NativeFunction, book: Book) -> bool:

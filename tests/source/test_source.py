@@ -47,6 +47,27 @@ def test_a_file_after_an_edit_has_the_lines_of_its_text(text: str, new: str, dat
     assert after.line_starts == SourceFile("x", after.text).line_starts
 
 
+@given(st.text(alphabet="aWoİ"), st.text(alphabet="aWOİ"), st.data())
+def test_a_file_after_an_edit_has_the_words_of_its_text(text: str, new: str, data: st.DataObject) -> None:
+    source = SourceFile("x", text)
+    for _ in range(3):
+        source.has("wow")
+        start = data.draw(st.integers(0, len(source.text)))
+        source = source.replaced(Span(start, data.draw(st.integers(start, len(source.text)))), new)
+        assert source.has("wow") == ("wow" in source.text.lower())
+
+
+@given(st.text(alphabet="ab"), st.text(alphabet="ab"), st.data())
+def test_it_is_known_where_a_file_differs(text: str, new: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    edited = SourceFile("x", text).replaced(Span(start, data.draw(st.integers(start, len(text)))), new)
+    for after, before in ((edited, text), (edited, new), (SourceFile("x", new), text)):
+        found = after.since(before)
+        assert before[: found.start] == after.text[: found.start]
+        assert before[found.before :] == after.text[found.after :]
+        assert found.start <= min(found.before, found.after)
+
+
 def test_byte_order_mark_and_line_ends_stay_in_the_text() -> None:
     source = SourceFile.from_bytes("x", b"\xef\xbb\xbfa: 1\r\n")
     assert source.text == "\ufeffa: 1\r\n"

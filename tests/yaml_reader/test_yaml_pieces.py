@@ -9,6 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from derivlint.source import SourceFile
+from derivlint.source.difference import difference
 from derivlint.yaml_reader import Sequence
 from derivlint.yaml_reader.pieces import Cut, Pieces, pieces_of, read_pieces
 from tests.yaml_reader.helpers import dump, read
@@ -54,7 +55,7 @@ def items_in(pieces: Pieces) -> list[object]:
 def test_runs_of_the_same_pieces_are_found_in_order(before: str, after: str) -> None:
     one, two = cut_of(before), cut_of(after)
     places: list[tuple[int, int]] = []
-    for old, new, size in one.same_as(two):
+    for old, new, size in one.same_as(two, difference(before, after)):
         assert one.pieces(old, old + size) == two.pieces(new, new + size)
         places += zip(range(old, old + size), range(new, new + size), strict=True)
     for (old, new), (next_old, next_new) in pairwise(places):

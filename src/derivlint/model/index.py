@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
@@ -19,6 +19,7 @@ from msgspec import Struct
 from derivlint.model.entry import Entry
 from derivlint.schema import SchemaKind
 
+T = TypeVar("T")
 V_co = TypeVar("V_co", covariant=True)
 #: The value under a key where only the entries are of interest.
 Nothing = tuple[()]
@@ -77,6 +78,51 @@ def first_numbers(count: int) -> range:
     return range(0, count * SPACING, SPACING)
 
 
+#: The number of an entry with what an index has of it under a key.
+Item = tuple[int, Any]
+#: Of later texts what is under so many keys is held apart.
+APART = 64
+
+
+class ByKey:
+    """What an index has under each key, in file order; texts that follow each other share most of it."""
+
+    def __init__(self, known: dict[str, list[Item]], changed: dict[str, list[Item]]) -> None:
+        """Take what there is.
+
+        Args:
+            known: what was there in an earlier text; no one changes it.
+            changed: what is there instead under some keys.
+        """
+        self._known = known
+        self._changed = changed
+
+    def under(self, key: str) -> list[Item]:
+        """What is under a key."""
+        found = self._changed.get(key)
+        return found if found is not None else self._known.get(key, [])
+
+    def replaced(self, gone: Iterable[tuple[int, Row]], new: Iterable[tuple[int, Row]]) -> ByKey:
+        """What is there in a later text.
+
+        Args:
+            gone: the numbers of entries that the later text does not have, with their rows.
+            new: likewise of those that this text does not have.
+        """
+        changed: dict[str, list[Item]] = {}
+        for number, row in gone:
+            for key, _ in row:
+                items = changed.setdefault(key, self.under(key).copy())
+                start = bisect_left(items, number, key=number_of)
+                del items[start : bisect_right(items, number, start, key=number_of)]
+        for number, row in new:
+            for key, value in row:
+                items = changed.setdefault(key, self.under(key).copy())
+                items.insert(bisect_right(items, number, key=number_of), (number, value))
+        changed = {**self._changed, **changed}
+        return ByKey(self._known, changed) if len(changed) <= APART else ByKey({**self._known, **changed}, {})
+
+
 class Rows(list[Row]):
     """What an index has of each entry, in file order; it does not change.
 
@@ -89,49 +135,48 @@ class Rows(list[Row]):
         self.numbers = numbers
 
     @cached_property
-    def by_key(self) -> dict[str, list[tuple[int, Any]]]:
-        """The numbers of entries with what the index has of them, under each key, in file order."""
-        found: dict[str, list[tuple[int, Any]]] = {}
+    def by_key(self) -> ByKey:
+        """What is under each key."""
+        found: dict[str, list[Item]] = {}
         for number, row in zip(self.numbers, self, strict=True):
             for key, value in row:
                 found.setdefault(key, []).append((number, value))
-        return found
+        return ByKey(found, {})
 
-    def replaced(self, rows: list[Row], gone: Iterable[int], new: Iterable[int], numbers: Sequence[int]) -> Rows:
+    def replaced(self, gaps: Iterable[Gap], own: Mapping[int, Row], numbers: Sequence[int]) -> Rows:
         """The rows of a later text; what is known under keys stays known.
 
         Args:
-            rows: the rows.
-            gone: the positions of entries of this text that the later one does not have.
-            new: the positions of entries of the later text that this one does not have.
+            gaps: where the entries of the texts are not the same.
+            own: the rows of those of the later text, by position.
             numbers: those of the entries of the later text.
         """
-        found = Rows(rows, numbers)
-        if "by_key" not in self.__dict__:
-            return found
-        by_key = found.__dict__["by_key"] = self.by_key.copy()
-        copied: set[str] = set()
-
-        def items_under(key: str) -> list[tuple[int, Any]]:
-            if key not in copied:
-                copied.add(key)
-                by_key[key] = by_key.get(key, []).copy()
-            return by_key[key]
-
-        for at in gone:
-            number = self.numbers[at]
-            for key, _ in self[at]:
-                items = items_under(key)
-                start = bisect_left(items, number, key=number_of)
-                del items[start : bisect_right(items, number, start, key=number_of)]
-        for at in new:
-            for key, value in rows[at]:
-                items = items_under(key)
-                items.insert(bisect_right(items, numbers[at], key=number_of), (numbers[at], value))
+        found = Rows(self, numbers)
+        fill_gaps(found, gaps, own)
+        if "by_key" in self.__dict__:
+            gone = ((self.numbers[at], self[at]) for old, _ in gaps for at in old)
+            new = ((numbers[at], row) for at, row in own.items())
+            found.__dict__["by_key"] = self.by_key.replaced(gone, new)
         return found
 
 
-def number_of(item: tuple[int, Any]) -> int:
+#: The positions of neighbouring entries of an earlier text, and of those that are there in a later one.
+Gap = tuple[range, range]
+
+
+def fill_gaps(items: list[T], gaps: Iterable[Gap], own: Mapping[int, T]) -> None:
+    """Make what is known of each entry of an earlier text that of a later one.
+
+    Args:
+        items: what is known of each entry.
+        gaps: where the entries of the texts are not the same, in order.
+        own: what is known of those of the later text, by position.
+    """
+    for old, new in reversed([*gaps]):
+        items[old.start : old.stop] = [own[at] for at in new]
+
+
+def number_of(item: Item) -> int:
     """The number of an entry that an index has under a key."""
     return item[0]
 
@@ -183,11 +228,20 @@ def _foreach(entry: Entry) -> Iterator[tuple[str, Nothing]]:
         yield "", ()
 
 
+#: What is asked of all entries is asked of so many groups of them, so that an edit concerns few.
+GROUPS = tuple(str(number) for number in range(32))
+
+
+def group_of(text: str) -> str:
+    """The group of what has a text; equal ones are in one group."""
+    return GROUPS[len(text) % len(GROUPS)]
+
+
 def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
-    yield "", sum(len(body.formulas) for body in entry.bodies)
+    yield group_of(entry.operator or ""), sum(len(body.formulas) for body in entry.bodies)
 
 
-#: All entries, with the number of their formulas, under one key.
+#: All entries, in groups, with the number of their formulas.
 FORMULAS: EntryIndex[int] = EntryIndex(f"{__name__}:FORMULAS", _formulas)
 #: The entries of all overloads of an operator, by its base name.
 BY_BASE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_BASE", _by_base)

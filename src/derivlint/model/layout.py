@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.schema.versions import ALL_VERSIONS
+from derivlint.source import SourceFile
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 
@@ -44,7 +45,7 @@ class Layout(Struct, frozen=True):
     cpp: bool = True
     marks: frozenset[str] = frozenset()
 
-    def fitting(self, root: YamlNode | None, text: str = "") -> Layout:
+    def fitting(self, root: YamlNode | None, source: SourceFile | None = None) -> Layout:
         """The layout of one file among those with this one.
 
         A plain list, which holds for one version, is a file of any project; a mapping whose key for entries holds a
@@ -52,10 +53,10 @@ class Layout(Struct, frozen=True):
 
         Args:
             root: the root of the file.
-            text: the file, as far as the keys of its entries matter.
+            source: the file, as far as the keys of its entries matter.
         """
         if isinstance(root, Sequence):
-            return self.of_list(text)
+            return self.of_list(source)
         if self.entries is None and isinstance(root, Mapping):
             for layout in LAYOUTS.values():
                 if isinstance(layout.list_in(root), Sequence) or layout.is_empty(root):
@@ -64,10 +65,10 @@ class Layout(Struct, frozen=True):
                     return replace(self, **entries, overrides=layout.overrides, elsewhere=elsewhere)
         return self
 
-    def of_list(self, text: str) -> Layout:
+    def of_list(self, source: SourceFile | None) -> Layout:
         """The layout of a plain list among files with this one: where nothing else is said, the one it is marked as."""
         plain = replace(self, entries=None, versions=None)
-        marked = marked_layout(text)
+        marked = marked_layout(source) if source is not None else None
         if marked is None or replace(plain, ignored=frozenset(), elsewhere=()) != PLAIN:
             return plain
         return replace(marked, ignored=marked.ignored | self.ignored, elsewhere=(*marked.elsewhere, *self.elsewhere))
@@ -115,11 +116,15 @@ LAYOUTS = {"candle": CANDLE, "torch_npu": TORCH_NPU}
 _MARKED = {key: layout for layout in LAYOUTS.values() for key in layout.marks}
 
 
-@lru_cache(maxsize=4)
-def marked_layout(text: str) -> Layout | None:
+def marked_layout(source: SourceFile) -> Layout | None:
     """The layout that the keys of a file's entries give away; None where they are those of PyTorch's own file."""
+    # to look for the words first costs nothing
+    return _marked_layout(source.text) if any(map(source.has, _MARKED)) else None
+
+
+@lru_cache(maxsize=4)
+def _marked_layout(text: str) -> Layout | None:
     for key, layout in _MARKED.items():
-        # to look for the word first costs nothing
         lines = text.split("\n") if key in text else ()
         if any(line[:1].isspace() and line.partition(":")[0].strip() == key for line in lines):
             return layout

@@ -22,7 +22,9 @@ from derivlint.model.index import (
     BY_SCHEMA,
     FOREACH,
     FORMULAS,
+    GROUPS,
     UNRESOLVED,
+    ByKey,
     EntryIndex,
     Plain,
     Row,
@@ -201,16 +203,16 @@ class Model(Answers):
         self.note(Read(index.name, key, True))
         found = self._entries_in.get((index.name, key))
         if found is None:
-            places = dict.fromkeys(self.place(number) for number, _ in self._rows(index).get(key, ()))
+            places = dict.fromkeys(self.place(number) for number, _ in self._rows(index).under(key))
             found = self._entries_in[index.name, key] = tuple(self.entries[at] for at in places)
         return found
 
     def values_in(self, index: EntryIndex[V], key: str) -> list[V]:
         """The values that an index has under a key, in file order."""
         self.note(Read(index.name, key))
-        return [value for _, value in self._rows(index).get(key, ())]
+        return [value for _, value in self._rows(index).under(key)]
 
-    def _rows(self, index: EntryIndex[V]) -> dict[str, list[tuple[int, V]]]:
+    def _rows(self, index: EntryIndex[Any]) -> ByKey:
         rows = self.indexed.get(index.name)
         if not isinstance(rows, Rows):
             if rows is None:
@@ -283,7 +285,7 @@ class Model(Answers):
         """The number of pairs of key and formula."""
         if self.entries is not self.all_entries:
             return sum(len(body.formulas) for entry in self.all_entries for body in entry.bodies)
-        return sum(self.values_in(FORMULAS, ""))
+        return sum(self.fact(_n_formulas, group) for group in GROUPS)
 
     @property
     def infos(self) -> Iterator[DifferentiabilityInfo]:
@@ -310,7 +312,7 @@ class Model(Answers):
             return f"{name}_copy" if name is not None else None
         self.note(Read(BY_NODE.name, info.prefix))
         own = self.numbers[info.source.index or 0]
-        return f"{info.prefix}{bisect_left(self._rows(BY_NODE).get(info.prefix, []), own, key=number_of)}"
+        return f"{info.prefix}{bisect_left(self._rows(BY_NODE).under(info.prefix), own, key=number_of)}"
 
     @property
     def used_dispatch_keys(self) -> list[str]:
@@ -503,6 +505,11 @@ def _type_problems(model: Model, entry: Entry) -> tuple[FormulaProblem, ...]:
         # what a generator of its own makes of "auto_linear" for an operator of its own is not known
         found = tuple(problem for problem in found if problem.written.auto is None)
     return found
+
+
+@file_fact
+def _n_formulas(model: Model, group: str) -> int:
+    return sum(model.values_in(FORMULAS, group))
 
 
 @file_fact

@@ -39,8 +39,9 @@ def document_of(source: SourceFile) -> Document:
 
 def layout_of(document: Document, layout: Layout = PLAIN) -> Layout:
     """How a file holds its entries, among those with a layout."""
-    text = document.source.text
-    return layout.of_list(text) if isinstance(document, Pieces) else layout.fitting(document.root, text)
+    if isinstance(document, Pieces):
+        return layout.of_list(document.source)
+    return layout.fitting(document.root, document.source)
 
 
 def items_of(document: Document, layout: Layout) -> Iterator[PlacedNode]:

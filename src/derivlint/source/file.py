@@ -9,6 +9,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from pathlib import Path
 
+from derivlint.source.difference import Difference, difference
 from derivlint.source.lazy import cached_property
 from derivlint.source.span import Position, Span
 
@@ -68,12 +69,16 @@ class SourceFile:
         undecodable: the place of the first byte that is not UTF-8, or None.
     """
 
-    __slots__ = ("__dict__", "path", "text", "undecodable")
+    __slots__ = ("__dict__", "_lacked", "_since", "path", "text", "undecodable")
 
     def __init__(self, path: str, text: str, undecodable: Span | None = None) -> None:
         self.path = path
         self.text = text
         self.undecodable = undecodable
+        #: words that the text is known not to have
+        self._lacked: frozenset[str] = frozenset()
+        #: an earlier text, and where this one differs from it
+        self._since: tuple[str, Difference] | None = None
 
     @classmethod
     def from_bytes(cls, path: str, data: bytes) -> SourceFile:
@@ -106,14 +111,43 @@ class SourceFile:
     def replaced(self, span: Span, new: str) -> SourceFile:
         """The file after an edit: with another text at a range; its line index is made of this one's."""
         text = self.text
-        after = SourceFile(self.path, text[: span.start] + new + text[span.end :])
+        after = SourceFile(self.path, "".join((text[: span.start], new, text[span.end :])))
+        end = span.start + len(new)
+        after._since = (text, Difference(span.start, span.end, end))
+        after._lacked = frozenset(
+            word
+            for word in self._lacked
+            if word not in after.text[max(span.start - len(word), 0) : end + len(word)].lower()
+        )
         if "\r" not in text and "\r" not in new:
             starts = self.line_starts
             first, last = bisect_right(starts, span.start), bisect_right(starts, span.end)
             inserted = [span.start + match.end() for match in _LINE_END.finditer(new)]
             shift = len(new) - (span.end - span.start)
-            after.line_starts = [*starts[:first], *inserted, *[start + shift for start in starts[last:]]]
+            lines = after.line_starts = starts[:first] + inserted
+            lines += [start + shift for start in starts[last:]]
         return after
+
+    def has(self, word: str) -> bool:
+        """Whether a word is anywhere in the text, in whatever letters; after an edit one looks only around it.
+
+        Args:
+            word: the word in small ASCII letters.
+        """
+        if word in self._lacked:
+            return False
+        found = word in self.text.lower()
+        if not found:
+            # an edit may come meanwhile, on another thread
+            self._lacked |= {word}
+        return found
+
+    def since(self, before: str) -> Difference:
+        """Where the text differs from an earlier one; that is known after an edit."""
+        since = self._since
+        if since is None or since[0] is not before:
+            since = self._since = (before, difference(before, self.text))
+        return since[1]
 
     def position(self, offset: int) -> Position:
         """Line and column of an offset, which may be the end of the text."""

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from collections.abc import Sequence as Seq
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from derivlint.source import SourceFile, Span
+from derivlint.source.difference import Difference
 from derivlint.source.file import BOM
 from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
 from derivlint.yaml_reader.events import open_events
@@ -142,9 +142,13 @@ class Cut(Struct, frozen=True):
         piece = self.piece(index)
         return self.text[piece.start : piece.end]
 
-    def same_as(self, after: Cut) -> Iterator[tuple[int, int, int]]:
-        """The runs of pieces that are in another text as well: their places in both, and their number, in order."""
-        changed = _difference(self.text, after.text)
+    def same_as(self, after: Cut, changed: Difference) -> Iterator[tuple[int, int, int]]:
+        """The runs of pieces that are in another text as well: their places in both, and their number, in order.
+
+        Args:
+            after: the other text.
+            changed: where that differs.
+        """
         first = min(max(bisect_right(self.bounds, changed.start) - 1, 0), len(after.bounds) - 1)
         while first and self.bounds[first] != after.bounds[first]:
             first -= 1
@@ -173,36 +177,6 @@ class Cut(Struct, frozen=True):
         return tuple([bound + shift for bound in self.bounds[first:]]) if shift else self.bounds[first:]
 
 
-class _Difference(NamedTuple):
-    """Where two texts differ: everything before is the same, as is everything from the ends on."""
-
-    start: int
-    before: int
-    after: int
-
-
-def _difference(before: str, after: str) -> _Difference:
-    shorter = min(len(before), len(after))
-    start = _common(shorter, lambda first, last: before[first:last] == after[first:last])
-    end, other = len(before), len(after)
-    rest = _common(
-        shorter - start, lambda first, last: before[end - last : end - first] == after[other - last : other - first]
-    )
-    return _Difference(start, end - rest, other - rest)
-
-
-def _common(limit: int, is_same: Callable[[int, int], bool]) -> int:
-    """How many characters are the same, given whether all between two numbers are; comparing many costs little."""
-    known = 0
-    while known < limit:
-        half = (known + limit + 1) // 2
-        if is_same(known, half):
-            known = half
-        else:
-            limit = half - 1
-    return known
-
-
 def read_pieces(source: SourceFile, before: Cut, flawed: Collection[int]) -> Pieces | None:
     """The pieces of a text; those of an earlier text are not read again. None where it has to be read as a whole.
 
@@ -214,7 +188,7 @@ def read_pieces(source: SourceFile, before: Cut, flawed: Collection[int]) -> Pie
     text = source.text
     if source.undecodable is not None or text.startswith(BOM):
         return None
-    changed = _difference(before.text, text)
+    changed = source.since(before.text)
     count = len(before.bounds) - 1
     # the character after the dash, and the line break before it, make an item
     first = bisect_right(before.bounds, changed.start - 2) - 1

@@ -9,10 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Diagnostic
-from derivlint.lint.engine.precedence import Claim, Premises
+from derivlint.lint.engine.precedence import Claim, Premises, bases_of
 from derivlint.lint.engine.run import Asked
 from derivlint.model.query import Read
 from derivlint.source import Span
+from derivlint.source.lazy import cached_property
 
 #: Says which findings are left of the claims about an entry.
 Settle = Callable[[tuple[Claim, ...], Premises], Iterable[Diagnostic]]
@@ -38,7 +39,8 @@ class Found(Struct, frozen=True, dict=True):
     @classmethod
     def of(cls, claims: tuple[Claim, ...], asked: tuple[Asked, ...], piece: Span) -> Found:
         """What was found in the entry whose piece this is."""
-        inside = all(map(piece.contains, chain.from_iterable(map(_places, claims))))
+        # what is at the end may come after what is found in the next piece
+        inside = all(piece.contains(place) and place.start < piece.end for claim in claims for place in _places(claim))
         return cls(claims, asked, piece.start, inside)
 
     @property
@@ -56,7 +58,7 @@ class Found(Struct, frozen=True, dict=True):
 
     def claims_at(self, start: int) -> tuple[Claim, ...]:
         """The claims in a text in which the piece begins there."""
-        found = self if start == self.start else self.moved(_by(start - self.start), start)
+        found = self if start == self.start else self.moved(moved_by(start - self.start), start)
         assert found is not None, "what lies in the piece moves with it"
         return found.claims
 
@@ -70,6 +72,16 @@ class Found(Struct, frozen=True, dict=True):
             self.__dict__["_entry"] = name_of_all(self.claims) if self.is_inside else None
         name: str | None = self.__dict__["_entry"]
         return name
+
+    @cached_property
+    def rests_on(self) -> frozenset[str]:
+        """The base names of the other entries that claims rest on."""
+        return bases_of(self.claims)
+
+    @cached_property
+    def rules(self) -> frozenset[str]:
+        """The rules that say something."""
+        return frozenset(claim.diagnostic.rule for claim in self.claims)
 
     def left(self, premises: Premises, settle: Settle) -> tuple[Diagnostic, ...]:
         """The findings that are left of the claims about such an entry, where they were found.
@@ -89,7 +101,7 @@ class Found(Struct, frozen=True, dict=True):
         """Findings that are left of the claims in a text in which the piece begins there."""
         if start == self.start:
             return findings
-        move = _by(start - self.start)
+        move = moved_by(start - self.start)
         return [moved for item in findings if (moved := moved_diagnostic(item, move)) is not None]
 
     def moved(self, move: Move, start: int) -> Found | None:
@@ -147,5 +159,6 @@ def _places(claim: Claim) -> Iterator[Span]:
         yield claim.about
 
 
-def _by(offset: int) -> Move:
+def moved_by(offset: int) -> Move:
+    """Moves everything by so many characters."""
     return lambda span: span.shift(offset)

@@ -7,25 +7,23 @@ unless something that it read would be answered otherwise now. The next text may
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 
 from msgspec import Struct, msgpack
 
 from derivlint.analysis.analyses import prepare, work_out
-from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.engine.found import Found, Move
 from derivlint.lint.engine.past import REMEMBERED, Answering, Past
-from derivlint.lint.engine.precedence import Claim
 from derivlint.lint.engine.processes import processes_for, shared_out
 from derivlint.lint.engine.readers import Readers
 from derivlint.lint.engine.result import Result
 from derivlint.lint.engine.run import Asked, Checker, Raw
+from derivlint.lint.engine.settled import FoundText, Settled, settle
 from derivlint.lint.rule import Rule
 from derivlint.model import Model, build_models
-from derivlint.model.index import Plain, Row, Rows, index_named
+from derivlint.model.index import Gap, Plain, Row, Rows, fill_gaps, index_named
 from derivlint.model.layout import Layout, marked_layout
 from derivlint.model.model import RecordedFact
 from derivlint.model.query import Read
@@ -90,6 +88,21 @@ class Kept(Struct, frozen=True, dict=True):
     def reads_of_facts(self) -> Iterator[tuple[Read, frozenset[Read]]]:
         """What each fact of the file as a whole looked up."""
         return ((read, fact.reads) for read, fact in self.facts.items())
+
+    @cached_property
+    def known_settled(self) -> Settled | None:
+        """What is left of that; None where it has to be found out. It is not kept on disk."""
+        return None
+
+    @cached_property
+    def unknown(self) -> list[int]:
+        """The positions of entries of which nothing is known."""
+        return [index for index, found in enumerate(self.entries) if found is None]
+
+    @cached_property
+    def marked(self) -> Layout | None:
+        """The layout that the text gives away."""
+        return marked_layout(SourceFile("", self.cut.text))
 
     @property
     def known_readers(self) -> Readers | None:
@@ -211,7 +224,7 @@ def check_text(
 
 def _is_read_alike(source: SourceFile, kept: Kept) -> bool:
     """Whether a text is read as the earlier one was: an edit can make a file one of another project."""
-    return marked_layout(source.text) is marked_layout(kept.cut.text)
+    return marked_layout(source) is kept.marked
 
 
 class _Recheck:
@@ -233,15 +246,17 @@ class _Recheck:
         self.count = len(cut.bounds) - 1
         #: the runs of entries whose pieces are the same as in the earlier text
         self.same: tuple[tuple[int, int, int], ...] = ()
-        #: for each entry of the earlier text its position; None where it is gone
-        self.now: list[int | None] = []
-        #: the positions there of those that are gone
+        #: what is between these
+        self.gaps: list[Gap] = []
+        #: the positions there of entries that are gone
         self.gone: list[int] = []
+        #: the positions of those that are new
+        self.new: list[int] = []
         self.found: list[Found | None] = [None] * self.count
         #: the positions of those of which nothing is known
-        self.unknown: set[int] = set(range(self.count))
-        #: the positions of entries in which something was found
-        self.claimed: set[int] = set()
+        self.unknown: set[int] = set()
+        #: the positions of those in which something else may be found than in the earlier text
+        self.changed: set[int] = set()
         #: entries that only some rules have to be asked about again, with the positions of these
         self.again: dict[int, frozenset[int]] = {}
         self.readers: Readers | None = None
@@ -254,6 +269,8 @@ class _Recheck:
         """Check what has to be checked."""
         if self.kept is not None:
             self._take_over(self.kept)
+        else:
+            self.unknown.update(range(self.count))
         unknown = sorted({*self.unknown, *self.again})
         # who may stop a check wants what was found until then, entry by entry
         if self.stop is None and len(unknown) >= MANY:
@@ -266,36 +283,16 @@ class _Recheck:
             self._go_on()
             raw = self._sound(self.checker.file())
             self.file = Found(raw.claims, raw.asked) if raw is not None else None
-        return CheckedText(self.model, self._settled(), self._kept(), len(unknown))
+        settled = self._settle()
+        return CheckedText(self.model, settled.result, self._kept(settled), len(unknown))
 
-    def _settled(self) -> Result:
-        """What is left of all that was found; of most entries that does not change with what is found in others."""
-        checker, starts = self.checker, self.cut.bounds
-        whole = [*self.crashed] if self.file is None else [Raw(self.file.claims), *self.crashed]
-        rest = [claim for raw in whole for claim in raw.claims]
-        found = [(index, each) for index in sorted(self.claimed) if (each := self.found[index]) is not None]
-        premises = checker.premises(chain(rest, *(each.claims for _, each in found)))
-        #: the names of entries of which more than one part says something
-        shared = {claim.diagnostic.entry for claim in rest}
-        known: set[str] = set()
-        for _, each in found:
-            name = each.entry(checker.name_of_all)
-            if name is None:
-                shared.update(claim.diagnostic.entry for claim in each.claims)
-            elif name in known:
-                shared.add(name)
-            else:
-                known.add(name)
-        left: list[Diagnostic] = []
-        beside: list[Claim] = []
-        for index, each in found:
-            name = each.entry(checker.name_of_all)
-            if name is None or name in shared:
-                rest += each.claims_at(starts[index])
-            else:
-                left += each.placed(each.left(premises, checker.left), starts[index])
-                beside += each.claims
-        return checker.result(whole, (*checker.left(rest, premises, beside), *left))
+    def _settle(self) -> Settled:
+        """Find out what is left of all that was found; of most entries that is what was left in the earlier text."""
+        whole = (*([Raw(self.file.claims)] if self.file is not None else ()), *self.crashed)
+        text = FoundText(self.cut.bounds, self.found, whole)
+        others = sorted(self.changed)
+        before = self.kept.known_settled if self.kept is not None else None
+        return settle(self.checker, text, others, _without(self.same, others), before)
 
     def _go_on(self) -> None:
         """Raise where no one waits any more."""
@@ -331,13 +328,11 @@ class _Recheck:
     def _add(self, index: int, found: Found | None) -> None:
         """Take what was found in an entry."""
         self.found[index] = found
-        self.claimed.discard(index)
+        self.changed.add(index)
         if found is None:
             self.unknown.add(index)
             return
         self.unknown.discard(index)
-        if found.claims:
-            self.claimed.add(index)
         if self.readers is not None:
             self.readers.add_entry(index, found.reads)
 
@@ -380,8 +375,12 @@ class _Recheck:
                     own[index] = fact
                     model.new_entry_facts.append((index, fact.reads))
 
-    def _kept(self) -> Kept | None:
-        """What was found; None where it was not noted what it rests on."""
+    def _kept(self, settled: Settled | None = None) -> Kept | None:
+        """What was found; None where it was not noted what it rests on.
+
+        Args:
+            settled: what is left of that; None where the check is stopped.
+        """
         model = self.model
         if not model.is_noted:
             return None
@@ -394,13 +393,14 @@ class _Recheck:
         kept = Kept(
             self.cut,
             tuple(self.found),
-            tuple(sorted(self.claimed)),
+            tuple(settled.claimed if settled is not None else _claimed(self.found)),
             None if elsewhere else self.file,
             model.indexed,
             model.facts,
             model.entry_facts,
             frozenset(bisect_right(self.cut.bounds, each.span.start) - 1 for each in model.document.problems),
         )
+        kept.__dict__.update(unknown=sorted(self.unknown), marked=marked_layout(model.source), known_settled=settled)
         if readers is None:
             return kept
         for read in model.new_facts:
@@ -410,27 +410,31 @@ class _Recheck:
         return kept.with_readers(readers, self.past)
 
     def _take_over(self, kept: Kept) -> None:
-        self.same = tuple(kept.cut.same_as(self.cut))
-        self.now = [None] * len(kept.entries)
-        for old, new, size in self.same:
-            self.now[old : old + size] = range(new, new + size)
-            self.found[new : new + size] = kept.entries[old : old + size]
-        self.gone = [old for old, there in enumerate(self.now) if there is None]
-        self.unknown = {index for index, known in enumerate(self.found) if known is None}
+        runs = kept.cut.same_as(self.cut, self.model.source.since(kept.cut.text))
+        self.same = tuple(run for run in runs if run[2])
+        self.gaps = [*_gaps(self.same, len(kept.entries), self.count)]
+        self.gone = [at for old, _ in self.gaps for at in old]
+        self.new = [at for _, new in self.gaps for at in new]
+        nothing = dict.fromkeys(self.new)
+        self.found = [*kept.entries]
+        fill_gaps(self.found, self.gaps, nothing)
+        self.unknown.update(self.new)
+        self.unknown.update(there for old in kept.unknown if (there := self._place(old)) is not None)
         self.past = kept.past
         readers = kept.known_readers.after(self.same, self.count) if kept.known_readers is not None else None
         if readers is not None:
             self.model.numbers = readers.numbers
         touched = self._touched(kept, readers)
-        for old in kept.claimed:
-            there = self.now[old]
+        settled = kept.known_settled
+        for old in kept.claimed if settled is None else settled.joint:
+            there = self._place(old)
             found = self.found[there] if there is not None else None
             if there is None or found is None:
                 continue
-            if found.is_inside:
-                self.claimed.add(there)
-            else:
+            if not found.is_inside:
                 self._add(there, found.moved(self._move(kept), self.cut.bounds[there]))
+            elif settled is None:
+                self.changed.add(there)
         self.readers = readers
         concerned = range(self.count) if readers is None else readers.entries_that_read(touched)
         for index in concerned:
@@ -441,9 +445,8 @@ class _Recheck:
             elif only:
                 self._add(index, None)
         for name, before in kept.entry_facts.items():
-            facts = self.model.entry_facts[name] = [None] * self.count
-            for old, new, size in self.same:
-                facts[new : new + size] = before[old : old + size]
+            facts = self.model.entry_facts[name] = [*before]
+            fill_gaps(facts, self.gaps, nothing)
             for index in concerned:
                 fact = facts[index]
                 if fact is not None and not touched.isdisjoint(fact.reads):
@@ -475,25 +478,20 @@ class _Recheck:
     def _touched(self, kept: Kept, readers: Readers | None) -> set[Read]:
         """What would be answered otherwise than in the earlier text."""
         touched: set[Read] = set()
-        new = _others(self.same, self.count)
         self.model.indexed = {}
         for name, rows in kept.indexed.items():
             index = index_named(name)
             if index is None:
                 continue
-            own = {at: tuple(index.find(self.model.entries[at])) for at in new}
+            own = {at: tuple(index.find(self.model.entries[at])) for at in self.new}
             # an entry that has moved past others may change their order
             before = _by_key((old - number, rows[old]) for number, old in enumerate(self.gone))
-            after = _by_key((at - number, own[at]) for number, at in enumerate(new))
-            every: list[Row] = [()] * self.count
-            for old, there, size in self.same:
-                every[there : there + size] = rows[old : old + size]
-            for at, row in own.items():
-                every[at] = row
-            if readers is not None and isinstance(rows, Rows):
-                every = rows.replaced(every, self.gone, new, readers.numbers)
-            elif readers is not None:
-                every = Rows(every, readers.numbers)
+            after = _by_key((at - number, own[at]) for number, at in enumerate(self.new))
+            if readers is None:
+                every = [*rows]
+                fill_gaps(every, self.gaps, own)
+            else:
+                every = (rows if isinstance(rows, Rows) else Rows(rows, ())).replaced(self.gaps, own, readers.numbers)
             self.model.indexed[name] = every
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))
@@ -502,13 +500,18 @@ class _Recheck:
         _Settling(self.model, kept, touched).run()
         return touched
 
+    def _place(self, old: int) -> int | None:
+        """Where an entry of the earlier text is in this one; None where it is gone."""
+        first, new, size = self.same[max(bisect_right(self.same, old, key=_first) - 1, 0)] if self.same else (0, 0, 0)
+        return new + old - first if first <= old < first + size else None
+
     def _move(self, kept: Kept) -> Move:
         """Where characters of the earlier text are in this one; None where they are gone."""
         bounds = kept.cut.bounds
 
         def move(span: Span) -> Span | None:
-            old = min(max(bisect_right(bounds, span.start) - 1, 0), len(self.now) - 1)
-            new = self.now[old] if self.now else None
+            old = min(max(bisect_right(bounds, span.start) - 1, 0), len(bounds) - 2)
+            new = self._place(old)
             if new is None or span.end > kept.cut.piece(old).end:
                 return None
             return span.shift(self.cut.bounds[new] - bounds[old])
@@ -553,14 +556,32 @@ class _Settling:
             self._waiting.append(read)
 
 
-def _others(same: Iterable[tuple[int, int, int]], count: int) -> list[int]:
-    """The positions of entries of a text that are in none of the runs."""
-    found: list[int] = []
-    after = 0
-    for _, new, size in (*same, (0, count, 0)):
-        found += range(after, new)
-        after = new + size
-    return found
+def _gaps(same: Iterable[tuple[int, int, int]], before: int, count: int) -> Iterator[Gap]:
+    """What is between the runs in two texts with so many entries."""
+    old = new = 0
+    for first, there, size in (*same, (before, count, 0)):
+        if old < first or new < there:
+            yield range(old, first), range(new, there)
+        old, new = first + size, there + size
+
+
+def _first(run: tuple[int, int, int]) -> int:
+    return run[0]
+
+
+def _without(runs: Iterable[tuple[int, int, int]], others: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Runs of entries without those at some positions."""
+    for old, new, size in runs:
+        start = new
+        for at in (*others[bisect_left(others, new) : bisect_left(others, new + size)], new + size):
+            if start < at:
+                yield old + start - new, start, at - start
+            start = at + 1
+
+
+def _claimed(found: Iterable[Found | None]) -> list[int]:
+    """The positions of entries in which something was found."""
+    return [index for index, each in enumerate(found) if each is not None and each.claims]
 
 
 def _by_key(rows: Iterable[tuple[int, Row]]) -> dict[str, list[tuple[int, Plain]]]:

@@ -51,7 +51,7 @@ class Answering(Struct, frozen=True):
             fact = self.fact(read)
             # what cannot be found out is like nothing else
             return fact.value if fact is not None else object()
-        items = rows.by_key.get(read.key, [])
+        items = rows.by_key.under(read.key)
         if not read.whole:
             # where the entry itself is among the others may count
             return [(value, other == number) for other, value in items]

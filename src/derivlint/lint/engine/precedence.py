@@ -8,9 +8,11 @@ where those are wrong. What explains a finding is as severe and as certain as th
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
+from itertools import chain
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -349,6 +351,21 @@ def name_of_all(claims: Iterable[Claim], yields_to: Mapping[str, tuple[Yields, .
     return entries.pop()
 
 
+def bases_of(claims: Iterable[Claim]) -> frozenset[str]:
+    """The base names of the other entries that claims rest on."""
+    return frozenset(
+        _base(operator) for claim in claims for operator in claim.rests_on if operator != claim.diagnostic.entry
+    )
+
+
+def reaching(claims: Iterable[Claim], yields_to: Mapping[str, tuple[Yields, ...]]) -> frozenset[str]:
+    """The rules whose findings explain some claims wherever in the file they are."""
+    rules = {claim.diagnostic.rule for claim in claims}
+    return frozenset(
+        name for rule in rules for each in yields_to.get(rule, ()) if each.within is Within.FILE for name in each.rules
+    )
+
+
 def _explains(declared: Yields, other: Diagnostic, diagnostic: Diagnostic, about: Span) -> bool:
     if not declared.joins and not _outweighs(other, diagnostic):
         return False
@@ -370,13 +387,46 @@ def _raised(diagnostic: Diagnostic, joined: Iterable[Diagnostic]) -> Diagnostic:
     )
 
 
-def _outweighs(other: Diagnostic, diagnostic: Diagnostic) -> bool:
+def _outweighs(other: Diagnostic | _Wrong, diagnostic: Diagnostic) -> bool:
     """Whether one finding is shown, and counts, wherever the other one does."""
     return other.severity >= diagnostic.severity and other.confidence >= diagnostic.confidence
 
 
+class _Wrong(NamedTuple):
+    """What is wrong, wherever it stands."""
+
+    rule: str
+    dispatch: str | None
+    key: str | None
+    severity: Severity
+    confidence: Confidence
+
+
+#: What findings rest on where something is wrong: an entry, the entries of a base name, or any.
+_About = tuple[str, str]
+_ANY: _About = ("any", "")
+
+
+def _all_wrong(claims: Iterable[Claim]) -> Iterator[tuple[_About, _Wrong]]:
+    for claim in claims:
+        item = claim.diagnostic
+        wrong = _Wrong(item.rule, item.dispatch, item.key, item.severity, item.confidence)
+        if item.rule in HIDING:
+            yield _ANY, wrong
+        # what does not rest on something else itself
+        if item.entry is not None and not claim.rests_on:
+            if item.rule in MISLEADING:
+                yield ("entry", item.entry), wrong
+            yield ("base", _base(item.entry)), wrong
+
+
 class Premises:
-    """What is wrong with the entries that findings rest on."""
+    """What is wrong with the entries that findings rest on.
+
+    Attributes:
+        changed: the base names of those with which something else is wrong than in the text before, as far as they
+            are others than that of the finding; None for all.
+    """
 
     def __init__(
         self,
@@ -393,19 +443,34 @@ class Premises:
         """
         self._yields_to = yields_to
         self._unresolved = tuple(sorted({_base(name) for name in unresolved}))
-        self._broken: list[Diagnostic] = []
-        #: what does not rest on something else itself
-        self._by_entry: dict[str, list[Diagnostic]] = defaultdict(list)
-        self._by_base: dict[str, list[Diagnostic]] = defaultdict(list)
-        for claim in claims:
-            diagnostic = claim.diagnostic
-            if diagnostic.rule in HIDING:
-                self._broken.append(diagnostic)
-            if diagnostic.entry is not None and not claim.rests_on:
-                if diagnostic.rule in MISLEADING:
-                    self._by_entry[diagnostic.entry].append(diagnostic)
-                self._by_base[_base(diagnostic.entry)].append(diagnostic)
+        self._wrong: dict[_About, list[_Wrong]] = {}
+        for about, wrong in _all_wrong(claims):
+            self._wrong.setdefault(about, []).append(wrong)
         self._rejected: dict[tuple[str, Severity, Confidence], bool] = {}
+        self.changed: frozenset[str] | None = None
+
+    def after(self, gone: Iterable[Claim], new: Iterable[Claim], unresolved: Iterable[str]) -> Premises:
+        """Those of a later text.
+
+        Args:
+            gone: what the rules say no more.
+            new: what they say now.
+            unresolved: the operators of entries that were not found, as they are written.
+        """
+        found = Premises((), self._yields_to, unresolved)
+        found._wrong = self._wrong.copy()
+        before, now = Counter(_all_wrong(gone)), Counter(_all_wrong(new))
+        less, more = before - now, now - before
+        for about in {about for about, _ in (*less, *more)}:
+            found._wrong[about] = found._wrong.get(about, []).copy()
+        for about, wrong in less.elements():
+            found._wrong[about].remove(wrong)
+        for about, wrong in more.elements():
+            found._wrong[about].append(wrong)
+        changed = {about for about, _ in (*less, *more)}
+        if found._unresolved == self._unresolved and _ANY not in changed:
+            found.changed = frozenset(name for kind, name in changed if kind == "base")
+        return found
 
     def reject(self, diagnostic: Diagnostic, operator: str) -> bool:
         """Whether a premise does not hold: something is wrong with the entry, or it may be one that is misspelt."""
@@ -413,7 +478,7 @@ class Premises:
             # other findings of the entry are what it may follow from
             return any(
                 _outweighs(other, diagnostic) and not self._follows(other, diagnostic)
-                for other in self._by_entry.get(operator, ())
+                for other in self._wrong.get(("entry", operator), ())
             )
         question = (operator, diagnostic.severity, diagnostic.confidence)
         known = self._rejected.get(question)
@@ -431,12 +496,13 @@ class Premises:
         )
 
     def _is_rejected(self, diagnostic: Diagnostic, base: str) -> bool:
-        if any(_outweighs(other, diagnostic) for other in (*self._by_base.get(base, ()), *self._broken)):
+        wrong = chain(self._wrong.get(("base", base), ()), self._wrong.get(_ANY, ()))
+        if any(_outweighs(other, diagnostic) for other in wrong):
             return True
         unresolved = self._unresolved
         return bool(unresolved) and (base in unresolved or closest(base, unresolved) is not None)
 
-    def _follows(self, other: Diagnostic, diagnostic: Diagnostic) -> bool:
+    def _follows(self, other: _Wrong, diagnostic: Diagnostic) -> bool:
         """Whether a finding may follow from another one of the entry, which is not dropped because of it."""
         same = (other.dispatch, other.key) == (diagnostic.dispatch, diagnostic.key)
         return any(

@@ -6,6 +6,7 @@ meanwhile. A check that crashes is a finding at the entry on which it crashed, a
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
-from derivlint.lint.engine.precedence import Claim, Premises, Yields, name_of_all, unexplained
+from derivlint.lint.engine.precedence import Claim, Premises, Yields, name_of_all, reaching, unexplained
 from derivlint.lint.engine.result import Result, Unjudged
 from derivlint.lint.engine.watched import Watched
 from derivlint.lint.rule import Rule, Target
@@ -204,11 +205,24 @@ class Checker:
     def _yields_to(self) -> dict[str, tuple[Yields, ...]]:
         return {rule.name: rule.meta.yields_to for rule in self._rules}
 
-    def premises(self, claims: Iterable[Claim]) -> Premises:
-        """What is wrong with the entries that findings rest on, given all that was said of the file."""
+    def premises(self, claims: Iterable[Claim], gone: Iterable[Claim] = (), before: Premises | None = None) -> Premises:
+        """What is wrong with the entries that findings rest on.
+
+        Args:
+            claims: all that was said of the file, or what is said now and was not in an earlier text.
+            gone: what was said in that one and is no more.
+            before: what was wrong in that one.
+        """
         from derivlint.model.index import UNRESOLVED
 
-        return Premises(claims, self._yields_to, filter(None, self._model.values_in(UNRESOLVED, "")))
+        unresolved = filter(None, self._model.values_in(UNRESOLVED, ""))
+        if before is not None:
+            return before.after(gone, claims, unresolved)
+        return Premises(claims, self._yields_to, unresolved)
+
+    def reaching(self, claims: Iterable[Claim]) -> frozenset[str]:
+        """The rules whose findings explain some claims wherever in the file they are."""
+        return reaching(claims, self._yields_to)
 
     def name_of_all(self, claims: Iterable[Claim]) -> str | None:
         """The entry that all claims are of, if what is said of others explains none of them."""
@@ -230,12 +244,28 @@ class Checker:
         claims = [claim for each in raw for claim in each.claims]
         return self.result(raw, self.left(claims, self.premises(claims)))
 
-    def result(self, raw: Iterable[Raw], left: Iterable[Diagnostic]) -> Result:
-        """What is left, sorted, with the crashes."""
+    def result(self, raw: Iterable[Raw], left: Iterable[Diagnostic], ordered: Sequence[Diagnostic] = ()) -> Result:
+        """What is left, sorted, with the crashes.
+
+        Args:
+            raw: what was said of the file, or of a part of it.
+            left: what is left of that, and of what others say.
+            ordered: the rest of what is left, sorted, each once.
+        """
         raw = tuple(raw)
         crashes = {item for each in raw for item in each.crashes}
         crashed = frozenset[Crashed]().union(*(each.crashed for each in raw))
-        return Result(in_order((*left, *crashes)), len(crashes), crashed)
+        return Result(_merged(ordered, in_order((*left, *crashes))), len(crashes), crashed)
+
+
+def _merged(ordered: Sequence[Diagnostic], others: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """Findings in their order, given those of which there are many and the others, both in their order."""
+    found = [*ordered]
+    start = 0
+    for item in others if ordered else ():
+        start = bisect_left(found, item.identity(), start, key=Diagnostic.identity)
+        found[start : start + (start < len(found) and found[start] == item)] = [item]
+    return tuple(found) if ordered else others
 
 
 def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = None) -> Result:

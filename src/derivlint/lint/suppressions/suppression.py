@@ -174,7 +174,7 @@ class Suppressions:
                         scopes.setdefault((name, part), []).append((index, scope))
         rules = {rule for rule, _ in scopes}
         found: dict[Diagnostic, tuple[int, ...]] = {}
-        for diagnostic in diagnostics:
+        for diagnostic in diagnostics if rules else ():
             if diagnostic.rule in rules:
                 by = self._covering(diagnostic, scopes)
                 if by:

@@ -111,7 +111,7 @@ def end_of_text(text: str, end: int, blanks: str | None = None) -> int:
 def read_suppressions(document: Document) -> tuple[Suppression, ...]:
     """The suppressions of a file, in order, malformed ones as well."""
     text = document.source.text
-    if "derivlint" not in text.lower():
+    if not document.source.has("derivlint"):
         return ()
     found: list[Suppression] = []
     comments = Comments(document)

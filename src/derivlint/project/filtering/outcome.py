@@ -70,7 +70,7 @@ def judge(
     found = settings.judged(findings.diagnostics, source.path)
     finding_filter = finding_filter or FindingFilter(comments=not settings.untrusted)
     narrowed = finding_filter.apply(source, found, findings.silenced, settings, findings, model)
-    shown = tuple(item for item in narrowed.kept if settings.shows(item))
+    shown = settings.shown(narrowed.kept)
     return Outcome(
         findings,
         shown,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -182,6 +182,12 @@ class Settings(Compared, Struct, frozen=True):
         """Whether a diagnostic is shown."""
         return diagnostic.severity >= self.min_severity and diagnostic.confidence >= self.min_confidence
 
+    def shown(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Those of many diagnostics that are shown."""
+        severities = [severity for severity in Severity if severity >= self.min_severity]
+        confidences = [confidence for confidence in Confidence if confidence >= self.min_confidence]
+        return tuple([item for item in found if item.severity in severities and item.confidence in confidences])
+
     def selected(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         """The rules that run, with their options."""
         selections = self.selections
@@ -202,14 +208,17 @@ class Settings(Compared, Struct, frozen=True):
         if self.severity:
             found = tuple(self._with_severity(item) for item in found)
         ignored = self._ignored_in(path)
+        # what no rule finds cannot be left out beforehand
         extra = derivlint.rules.EXTRA_FINDINGS
+        left_out = {rule for rule in extra if any(any_matches(part.ignore, rule) for part in self.selections)}
+        if not ignored and not self.per_operator_ignores and not left_out:
+            return found
         return tuple(
             item
             for item in found
             if not any_matches(ignored, item.rule)
             and not (self.per_operator_ignores and item.entry is not None and self._ignored_of(item.rule, item.entry))
-            # what no rule finds cannot be left out beforehand
-            and not (item.rule in extra and any(any_matches(part.ignore, item.rule) for part in self.selections))
+            and item.rule not in left_out
         )
 
     def _with_severity(self, diagnostic: Diagnostic) -> Diagnostic:
