@@ -69,6 +69,8 @@ class Server:
         self._folder = path.parent.as_uri()
         self._version = 0
         self._number = 0
+        #: when the last byte of the last message was read
+        self._arrived = 0.0
 
     async def start(self) -> float:
         """Start the server and open the file; the seconds to its diagnostics."""
@@ -100,7 +102,7 @@ class Server:
         while True:
             message = await self._message()
             if message.get("method") == "textDocument/publishDiagnostics" and message["params"]["version"] == wanted:
-                return perf_counter()
+                return self._arrived
 
     async def _message(self) -> dict[str, Any]:
         """The next message of the server; its questions are answered with nothing."""
@@ -110,7 +112,9 @@ class Server:
             name, _, value = line.partition(b":")
             if name.lower() == b"content-length":
                 length = int(value)
-        message: dict[str, Any] = json.loads(await self._process.stdout.readexactly(length))
+        body = await self._process.stdout.readexactly(length)
+        self._arrived = perf_counter()
+        message: dict[str, Any] = json.loads(body)
         if "id" in message and "method" in message:
             self._send({"id": message["id"], "result": None})
         return message

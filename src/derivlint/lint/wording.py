@@ -43,7 +43,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     # thousands of names are compared where nothing fits: what a glance rules out is not looked at again
     by_length = _by_length(candidates) if isinstance(candidates, tuple) else _arranged(candidates)
     near = [
-        (other_letters != letters, candidate, other)
+        (other_letters != letters, candidate, other, other_letters)
         for length in range(len(lowered) - limit, len(lowered) + limit + 1)
         for candidate, other, other_letters in by_length.get(length, ())
         if (letters & ~other_letters).bit_count() <= limit
@@ -51,7 +51,10 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
         and candidate != name
     ]
     best: str | None = None
-    for _, candidate, other in sorted(near):
+    for _, candidate, other, other_letters in sorted(near):
+        if (letters & ~other_letters).bit_count() > limit or (other_letters & ~letters).bit_count() > limit:
+            # a nearer one was found since
+            continue
         found = distance(lowered, other, limit)
         if found <= limit:
             best, limit = candidate, found - 1

@@ -181,7 +181,7 @@ class Session:
             file.newest = found.analysis.model
             if found.kept is not None:
                 # many edits follow
-                _ = found.kept.readers
+                found.kept.prepare()
             if self._ready is not project:
                 self._ready = project
                 make_slips(found)

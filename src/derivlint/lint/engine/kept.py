@@ -84,6 +84,17 @@ class Kept(Struct, frozen=True, dict=True):
                     readers.add_entry(index, fact.reads)
         return readers
 
+    @cached_property
+    def rows(self) -> dict[str, Rows]:
+        """What each index has of each entry; where many edits are expected, it is found by key."""
+        numbers = self.readers.numbers
+        return {name: rows if isinstance(rows, Rows) else Rows(rows, numbers) for name, rows in self.indexed.items()}
+
+    def prepare(self) -> None:
+        """Work out at once what the checks of many later texts need."""
+        for rows in self.rows.values():
+            _ = rows.by_key
+
     @property
     def reads_of_facts(self) -> Iterator[tuple[Read, frozenset[Read]]]:
         """What each fact of the file as a whole looked up."""
@@ -491,7 +502,7 @@ class _Recheck:
                 every = [*rows]
                 fill_gaps(every, self.gaps, own)
             else:
-                every = (rows if isinstance(rows, Rows) else Rows(rows, ())).replaced(self.gaps, own, readers.numbers)
+                every = kept.rows[name].replaced(self.gaps, own, readers.numbers)
             self.model.indexed[name] = every
             for key in before.keys() | after.keys():
                 touched.add(Read(name, key, True))
