@@ -9,7 +9,7 @@ from derivlint.source import Span
 
 #: A formula is looked for in so many entries.
 FIRST = 50
-#: What is typed before a formula: an opening quote, and names that mean nothing, the first of them near to one that does.
+#: What is typed before a formula: an opening quote, and names that mean nothing, the first one nearly something.
 BEFORE_FORMULAS = ('"', "zeros_liek(grad) + unknown(grad) + grad.unknown() + at::unknown() + unknown + ")
 #: What is typed after the name of an operator: a letter, and a bracket.
 AFTER_NAMES = ("x", "(")
