@@ -70,7 +70,7 @@ def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
 
 
 def read_entries(document: Document, layout: Layout = PLAIN, operators: EntryContext | None = None) -> Iterator[Entry]:
-    """The entries of a file's list; whatever its items are."""
+    """The entries of a file's list, one for each item, whatever that is."""
     versions = versions_of(document, layout)
     for index, item in enumerate(items_of(document, layout)):
         yield Entry(index, item, read_syntax(item.node, layout, versions), operators)

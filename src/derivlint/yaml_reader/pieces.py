@@ -236,6 +236,7 @@ def _is_something(head: str) -> bool:
 def read_list(source: SourceFile) -> Pieces | None:
     """The pieces of a text that is a list; None where it has to be read as a whole."""
     starts = _item_starts(source)
+    # where there are fewer characters, there are not too many nodes
     if starts is None or _is_something(source.text[: starts[0]]) or len(source.text) > MAX_NODES:
         return None
     bounds = (*starts, len(source.text))
