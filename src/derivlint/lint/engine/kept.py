@@ -7,7 +7,7 @@ unless something that it read would be answered otherwise now. The next text may
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
@@ -301,9 +301,8 @@ class _Recheck:
         """Find out what is left of all that was found; of most entries that is what was left in the earlier text."""
         whole = (*([Raw(self.file.claims)] if self.file is not None else ()), *self.crashed)
         text = FoundText(self.cut.bounds, self.found, whole)
-        others = sorted(self.changed)
         before = self.kept.known_settled if self.kept is not None else None
-        return settle(self.checker, text, others, _without(self.same, others), before)
+        return settle(self.checker, text, sorted(self.changed), self.same, before)
 
     def _go_on(self) -> None:
         """Raise where no one waits any more."""
@@ -578,16 +577,6 @@ def _gaps(same: Iterable[tuple[int, int, int]], before: int, count: int) -> Iter
 
 def _first(run: tuple[int, int, int]) -> int:
     return run[0]
-
-
-def _without(runs: Iterable[tuple[int, int, int]], others: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Runs of entries without those at some positions."""
-    for old, new, size in runs:
-        start = new
-        for at in (*others[bisect_left(others, new) : bisect_left(others, new + size)], new + size):
-            if start < at:
-                yield old + start - new, start, at - start
-            start = at + 1
 
 
 def _claimed(found: Iterable[Found | None]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct
@@ -75,7 +75,7 @@ class Settled(Struct, frozen=True):
 def settle(
     checker: Checker,
     text: FoundText,
-    others: Iterable[int],
+    others: Sequence[int],
     same: Iterable[tuple[int, int, int]] = (),
     before: Settled | None = None,
 ) -> Settled:
@@ -84,8 +84,8 @@ def settle(
     Args:
         checker: knows the rules.
         text: what was found.
-        others: the positions of entries in none of the runs, in order.
-        same: the runs of entries in which the same was found in an earlier text.
+        others: the positions of entries in which something else may be found than in an earlier text, in order.
+        same: the runs of entries that are in that one as well.
         before: what was left there.
     """
     claimed: list[int] = []
@@ -93,7 +93,7 @@ def settle(
     gone: list[Found] = []
     if before is not None:
         after = 0
-        for old, new, size in (*same, (len(before.text.found), 0, 0)):
+        for old, new, size in (*_without(same, others), (len(before.text.found), 0, 0)):
             first, last = bisect_left(before.claimed, old), bisect_left(before.claimed, old + size)
             gone += before.text.at(before.claimed[after:first])
             after = last
@@ -146,6 +146,16 @@ def settle(
     ordered = [item for settled in left if settled for item in settled]
     result = checker.result(text.whole, checker.left(rest, premises, beside), ordered)
     return Settled(text, claimed, left, parts, premises, result)
+
+
+def _without(runs: Iterable[tuple[int, int, int]], others: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Runs of entries without those at some positions."""
+    for old, new, size in runs:
+        start = new
+        for at in (*others[bisect_left(others, new) : bisect_left(others, new + size)], new + size):
+            if start < at:
+                yield old + start - new, start, at - start
+            start = at + 1
 
 
 def _moved(left: list[Left], offset: int) -> Iterable[Left]:
