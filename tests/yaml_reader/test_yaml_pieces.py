@@ -49,6 +49,14 @@ def items_in(pieces: Pieces) -> list[object]:
     return [dump(item.node, item.start) for item in pieces.items]
 
 
+def test_a_text_in_which_quotes_hide_an_item_has_no_pieces() -> None:
+    """If the YAML breaks elsewhere, each item is read on its own, and the quote is open at the end of its own."""
+    hiding = '- a: "b\n- c"\n'
+    assert read(hiding).problems == ()
+    assert pieces_of(read(hiding)) is None
+    assert len(read(hiding + "- d: 'e\n").problems) > 1
+
+
 @given(TEXTS, TEXTS)
 @example("- a: b\n- a: c\n", "- a: b\n- a: b\n- a: c\n")
 @example("- a: b\n", "- a: bc\n")

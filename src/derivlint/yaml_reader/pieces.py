@@ -46,6 +46,10 @@ def pieces_of(document: Document) -> tuple[int, ...] | None:
     if starts is None:
         return None
     found = [starts[bisect_right(starts, node.start) - 1] for node in root.items]
+    # a line that looks like an item may be in quotes; if the YAML breaks elsewhere, it counts as one
+    broken = {starts[bisect_right(starts, problem.span.start) - 1] for problem in document.problems}
+    if not broken.union(found).issuperset(starts):
+        return None
     found.append(len(document.source.text))
     ordered = all(start <= node.start < end for node, start, end in zip(root.items, found, found[1:], strict=False))
     return tuple(found) if ordered else None
