@@ -58,7 +58,7 @@ class Found(Struct, frozen=True, dict=True):
 
     def claims_at(self, start: int) -> tuple[Claim, ...]:
         """The claims in a text in which the piece begins there."""
-        found = self if start == self.start else self.moved(moved_by(start - self.start), start)
+        found = self if start == self.start else self.moved(_by(start - self.start), start)
         assert found is not None, "what lies in the piece moves with it"
         return found.claims
 
@@ -97,12 +97,9 @@ class Found(Struct, frozen=True, dict=True):
             found = known[rejected] = tuple(sorted(settle(self.claims, premises), key=Diagnostic.identity))
         return found
 
-    def placed(self, findings: Iterable[Diagnostic], start: int) -> Iterable[Diagnostic]:
+    def placed(self, findings: Iterable[Diagnostic], start: int) -> tuple[Diagnostic, ...]:
         """Findings that are left of the claims in a text in which the piece begins there."""
-        if start == self.start:
-            return findings
-        move = moved_by(start - self.start)
-        return [moved for item in findings if (moved := moved_diagnostic(item, move)) is not None]
+        return moved_findings(findings, start - self.start)
 
     def moved(self, move: Move, start: int) -> Found | None:
         """The same in a text in which the piece begins there; None where something is gone that a claim speaks of."""
@@ -159,6 +156,12 @@ def _places(claim: Claim) -> Iterator[Span]:
         yield claim.about
 
 
-def moved_by(offset: int) -> Move:
-    """Moves everything by so many characters."""
+def moved_findings(findings: Iterable[Diagnostic], offset: int) -> tuple[Diagnostic, ...]:
+    """Findings in a text in which all of their places are so many characters later."""
+    move = _by(offset)
+    moved = (moved_diagnostic(item, move) for item in findings) if offset else findings
+    return tuple([item for item in moved if item is not None])
+
+
+def _by(offset: int) -> Move:
     return lambda span: span.shift(offset)

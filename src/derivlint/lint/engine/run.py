@@ -210,7 +210,7 @@ class Checker:
 
         Args:
             claims: all that was said of the file, or what is said now and was not in an earlier text.
-            gone: what was said in that one and is no more.
+            gone: what was said in that one only.
             before: what was wrong in that one.
         """
         from derivlint.model.index import UNRESOLVED

@@ -15,7 +15,7 @@ from itertools import chain
 from msgspec import Struct
 
 from derivlint.lint.diagnostic import Diagnostic
-from derivlint.lint.engine.found import Found, moved_by, moved_diagnostic
+from derivlint.lint.engine.found import Found, moved_findings
 from derivlint.lint.engine.precedence import Claim, Premises
 from derivlint.lint.engine.result import Result
 from derivlint.lint.engine.run import Checker, Raw
@@ -99,7 +99,8 @@ def settle(
             after = last
             if first < last:
                 claimed += [at + new - old for at in before.claimed[first:last]]
-                left += _moved(before.left[first:last], text.starts[new] - before.text.starts[old])
+                offset = text.starts[new] - before.text.starts[old]
+                left += [each and moved_findings(each, offset) for each in before.left[first:last]]
     concerned = {at for at in others if any(each.claims for each in text.at([at]))}
     for at in sorted(concerned):
         index = bisect_left(claimed, at)
@@ -133,7 +134,7 @@ def settle(
         name = each.entry(checker.name_of_all)
         is_joint = name is None or parts[name] > 1
         left[bisect_left(claimed, at)] = (
-            tuple(each.placed(each.left(premises, checker.left), text.starts[at])) if not is_joint else None
+            each.placed(each.left(premises, checker.left), text.starts[at]) if not is_joint else None
         )
     rest = said
     for at, settled in zip(claimed, left, strict=True):
@@ -156,16 +157,6 @@ def _without(runs: Iterable[tuple[int, int, int]], others: Sequence[int]) -> Ite
             if start < at:
                 yield old + start - new, start, at - start
             start = at + 1
-
-
-def _moved(left: list[Left], offset: int) -> Iterable[Left]:
-    """What is left of the findings in some entries, in a text in which they are moved."""
-    if not offset:
-        return left
-    move = moved_by(offset)
-    return [
-        each and tuple([there for item in each if (there := moved_diagnostic(item, move)) is not None]) for each in left
-    ]
 
 
 def _parts(checker: Checker, said: Iterable[Claim], found: Iterable[Found]) -> Counter[str | None]:
