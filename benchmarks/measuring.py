@@ -74,17 +74,21 @@ def ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> str:
 
 def renamed(operator: str, copy: int) -> str:
     """The name of an operator's copy; the prefixes and suffixes that mean something stay where they are."""
-    for prefix in ("_foreach_", "_"):
-        if operator.startswith(prefix):
-            return f"{prefix}c{copy}_{operator[len(prefix) :]}"
-    return f"c{copy}_{operator}"
+    private = "_" if operator.startswith("_") else ""
+    return f"{private}c{copy}_{operator.removeprefix(private)}"
 
 
 def multiplied(files: Files, factor: int, folder: Path) -> Files:
-    """Files that hold every operator and every entry so many times, under other names."""
+    """Files that hold every operator and every entry so many times, under other names.
+
+    Foreach functions are there once: some of them have their derivatives by exceptions for their names.
+    """
 
     def is_item(line: str, key: str) -> bool:
         return line.startswith(f"- {key}: ") and not line.startswith(f"- {key}: __")
+
+    def is_copied(line: str) -> bool:
+        return not line.partition(": ")[2].strip().startswith("_foreach_")
 
     def copied(text: str, key: str, references: tuple[str, ...]) -> str:
         items: list[list[str]] = []
@@ -93,13 +97,14 @@ def multiplied(files: Files, factor: int, folder: Path) -> Files:
                 items.append([])
             if items:
                 items[-1].append(line)
-        lines = [line for item in items if is_item(item[0], key) for line in item]
-        out = lines.copy()
+        items = [item for item in items if is_item(item[0], key)]
+        lines = [line for item in items if is_copied(item[0]) for line in item]
+        out = [line for item in items for line in item]
         for copy in range(1, factor):
             for line in lines:
                 head, colon, value = line.partition(": ")
                 if line.startswith("- "):
-                    value = renamed(value, copy)
+                    value = renamed(value.strip(), copy)
                 elif head.strip() in references:
                     value = ", ".join(renamed(name, copy) for name in value.split(", "))
                 out.append(head + colon + value)

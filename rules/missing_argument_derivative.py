@@ -155,19 +155,19 @@ INVALID = (
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Report the arguments that should have a formula."""
     analyses = analyses_of(model)
-    for missing in missing_derivatives(analyses, entry):
+    for missing in missing_derivatives(analyses, entry, options.number("usual")):
         if not options.lists("arguments", missing.argument):
-            yield _finding(missing, options.number("usual"))
+            yield _finding(missing)
 
 
-def _finding(missing: MissingDerivative, usual: int) -> Finding:
+def _finding(missing: MissingDerivative) -> Finding:
     fact = "has no formula" if missing.written is None else "is non_differentiable"
     related: tuple[Related, ...] = ()
     confidence = None
     evidence = missing.reader
     if evidence is None and not missing.others:
         evidence = missing.passer
-        if missing.given < usual:
+        if not missing.is_usual:
             confidence = Confidence.MEDIUM
     if evidence is not None:
         key = f"the formula of {quoted(evidence.written.key_text)}"

@@ -26,7 +26,7 @@ gen_variable_type.py, ``emit_body``; torchgen/api/autograd.py, ``match_different
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WITHOUT_NAME
@@ -36,7 +36,6 @@ from derivlint.model import Entry, Model
 from derivlint.model.index import BY_BASE, GROUPS, EntryIndex, group_of
 from derivlint.model.model import file_fact
 from derivlint.model.read import DEFAULT
-from derivlint.operators import Book
 from derivlint.schema import NativeFunction
 
 META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("G12",), compares=True, yields_to=(WITHOUT_NAME,))
@@ -119,9 +118,9 @@ def check(model: Model) -> Iterator[Finding]:
     """Report the operators, not every foreach overload."""
     if model.document.problems or not model.entries or not model.fact(_names_are_sound):
         return
-    functions = [function for function in model.natives.inplace_foreach if not _is_exempt(function, model.book)]
-    missing = [function for function in model.foreach_without_reference() if not _is_exempt(function, model.book)]
-    if 2 * len(missing) > len(functions):
+    exempt = model.book.names("foreach-without-reference")
+    missing = [function for function in model.foreach_without_reference() if not _is_among(exempt, function)]
+    if not missing or 2 * len(missing) > sum(not _is_among(exempt, each) for each in model.natives.inplace_foreach):
         return
     by_base: dict[str, list[str]] = {}
     for function in missing:
@@ -162,6 +161,6 @@ def _are_distinct(model: Model, group: str) -> bool:
     return len(set(schemas)) == len(schemas)
 
 
-def _is_exempt(function: NativeFunction, book: Book) -> bool:
+def _is_among(names: Collection[str], function: NativeFunction) -> bool:
     base, dot, overload = str(function.name).partition(".")
-    return f"{base.removesuffix('_')}{dot}{overload}" in book.names("foreach-without-reference")
+    return f"{base.removesuffix('_')}{dot}{overload}" in names

@@ -5,31 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+#: As many names as these are those of all operators, or of all functions.
+MANY = 1000
+#: What is longer than the name of an operator will ever be is not a misspelt one.
+LONGEST = 1000
+
 
 def distance(a: str, b: str, limit: int) -> int:
     """The edit distance of two words, counting a swap of neighbours as one; ``limit + 1`` where it is larger."""
-    far = limit + 1
     if abs(len(a) - len(b)) > limit:
-        return far
-    before: list[int] = []
-    previous = [min(j, far) for j in range(len(b) + 1)]
-    for i, char in enumerate(a, 1):
-        # whatever is farther from the diagonal than the limit takes more edits than that
-        first, last = max(1, i - limit), min(len(b), i + limit)
-        current = [far] * (len(b) + 1)
-        current[0] = min(i, far)
-        least = current[0]
-        for j in range(first, last + 1):
-            other = b[j - 1]
-            cost = min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (char != other), far)
-            if i > 1 and j > 1 and char == b[j - 2] and a[i - 2] == other:
-                cost = min(cost, before[j - 2] + 1)
-            current[j] = cost
-            least = min(least, cost)
-        if least > limit:
-            return far
-        before, previous = previous, current
-    return previous[-1]
+        return limit + 1
+    if not a:
+        return len(b)
+    # a column of the table of distances is as many bits, which say where it rises and falls (Hyyro, "A bit-vector
+    # algorithm for computing Levenshtein and Damerau edit distances", 2003)
+    places: dict[str, int] = {}
+    for i, char in enumerate(a):
+        places[char] = places.get(char, 0) | 1 << i
+    every, last = (1 << len(a)) - 1, 1 << len(a) - 1
+    rises, falls, diagonal, before, found = every, 0, 0, 0, len(a)
+    for char in b:
+        same = places.get(char, 0)
+        swapped = (~diagonal & same) << 1 & before
+        diagonal = ((((same & rises) + rises) ^ rises) | same | falls | swapped) & every
+        more, less = falls | ~(diagonal | rises), diagonal & rises
+        if more & last:
+            found += 1
+        elif less & last:
+            found -= 1
+        more = more << 1 | 1
+        rises = (less << 1 | ~(diagonal | more)) & every
+        falls = diagonal & more
+        before = same
+    return min(found, limit + 1)
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
@@ -38,12 +46,17 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     A third of the letters may differ, at most three. Of equally near ones that with the same letters wins ("sihn" is
     "sinh" rather than "sign"), then the first in alphabetical order.
     """
+    if len(name) > LONGEST:
+        return None
     limit = min(3, max(1, len(name) // 3))
     lowered, letters = _letters(name)
     # thousands of names are compared where nothing fits: what a glance rules out is not looked at again
-    by_length = _by_length(candidates) if isinstance(candidates, tuple) else _arranged(candidates)
+    if isinstance(candidates, tuple) and len(candidates) >= MANY:
+        by_length = _by_length(candidates)
+    else:
+        by_length = _arranged(candidates)
     near = [
-        (other_letters != letters, candidate, other, other_letters)
+        ((other_letters ^ letters) & FIRST != 0, candidate, other)
         for length in range(len(lowered) - limit, len(lowered) + limit + 1)
         for candidate, other, other_letters in by_length.get(length, ())
         if (letters & ~other_letters).bit_count() <= limit
@@ -51,10 +64,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
         and candidate != name
     ]
     best: str | None = None
-    for _, candidate, other, other_letters in sorted(near):
-        if (letters & ~other_letters).bit_count() > limit or (other_letters & ~letters).bit_count() > limit:
-            # a nearer one was found since
-            continue
+    for _, candidate, other in sorted(near):
         found = distance(lowered, other, limit)
         if found <= limit:
             best, limit = candidate, found - 1
@@ -76,13 +86,22 @@ def _arranged(candidates: Iterable[str]) -> dict[int, list[tuple[str, str, int]]
 _by_length = lru_cache(maxsize=4)(_arranged)
 
 
+#: The bits of letters that a name has at all.
+FIRST = (1 << 64) - 1
+#: The bits of those that it has for the third time, or more often.
+THIRD = FIRST << 128
+
+
 @lru_cache(maxsize=8192)
 def _letters(name: str) -> tuple[str, int]:
-    """A name in small letters, and the set of these as bits; each edit removes at most one from the set."""
+    """A name in small letters, and as bits how often it has each, up to three times: an edit removes one at most."""
     lowered = name.lower()
     bits = 0
     for char in lowered:
-        bits |= 1 << (ord(char) & 63)
+        bit = 1 << (ord(char) & 63)
+        while bits & bit & ~THIRD:
+            bit <<= 64
+        bits |= bit
     return lowered, bits
 
 

@@ -7,6 +7,7 @@ convert as many objects of lsprotocol would take several times as long.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from lsprotocol import types
@@ -39,6 +40,8 @@ _UNNECESSARY = frozenset(
         "unused-suppression",
     }
 )
+#: So many diagnostics are remembered without their places.
+TEXTS = 4096
 _DEPRECATED = frozenset({"deprecated-function"})
 
 
@@ -54,6 +57,10 @@ class SentRange(Struct, frozen=True):
 
     start: SentPosition
     end: SentPosition
+
+
+#: The beginning of a file, or what stands for the places that are not known yet.
+_NOWHERE = SentRange(SentPosition(0, 0), SentPosition(0, 0))
 
 
 class Location(Struct, frozen=True):
@@ -144,6 +151,8 @@ class Renderer:
         self._unnecessary = _UNNECESSARY if types.DiagnosticTag.Unnecessary in tags else frozenset[str]()
         self._deprecated = _DEPRECATED if types.DiagnosticTag.Deprecated in tags else frozenset[str]()
         self._encoding = encoding
+        # most diagnostics of a text are those of the text before, at other places
+        self._text = lru_cache(maxsize=TEXTS)(self._find_text)
 
     def render(
         self, diagnostics: Iterable[Diagnostic], uri: str, source: SourceFile, others: Mapping[str, SourceFile]
@@ -163,21 +172,36 @@ class Renderer:
     def _one(
         self, item: Diagnostic, uri: str, positions: Positions, others: Mapping[str, SourceFile]
     ) -> SentDiagnostic:
+        is_safe = item.fix is not None and item.fix.safe
+        found = self._text(item.rule, item.severity, item.message, item.help, item.entry, item.fix is not None, is_safe)
         related = [self._place(part, uri, positions, others) for part in item.related] if self._related else []
+        places = [place for place in related if place is not None]
+        return replace(found, range=_range(positions, item.span), related_information=places or None)
+
+    def _find_text(
+        self,
+        rule: str,
+        severity: Severity,
+        message: str,
+        help: str | None,
+        entry: str | None,
+        fixable: bool,
+        safe: bool,
+    ) -> SentDiagnostic:
+        """A diagnostic without its places."""
         tags = [
-            *([types.DiagnosticTag.Unnecessary.value] if item.rule in self._unnecessary else []),
-            *([types.DiagnosticTag.Deprecated.value] if item.rule in self._deprecated else []),
+            *([types.DiagnosticTag.Unnecessary.value] if rule in self._unnecessary else []),
+            *([types.DiagnosticTag.Deprecated.value] if rule in self._deprecated else []),
         ]
         return SentDiagnostic(
-            range=_range(positions, item.span),
-            message=item.message if item.help is None else f"{item.message}\n{item.help}",
-            severity=_SEVERITIES[item.severity],
-            code=item.rule,
-            code_description=CodeDescription(rule_url(item.rule)) if self._description else None,
+            range=_NOWHERE,
+            message=message if help is None else f"{message}\n{help}",
+            severity=_SEVERITIES[severity],
+            code=rule,
+            code_description=CodeDescription(rule_url(rule)) if self._description else None,
             source=SOURCE,
             tags=tags or None,
-            related_information=[place for place in related if place is not None] or None,
-            data=_data(item) if self._data else None,
+            data=Data(entry, fixable, safe) if self._data else None,
         )
 
     def _place(
@@ -192,9 +216,8 @@ class Renderer:
 
 
 def _range(positions: Positions, span: Span) -> SentRange:
-    return SentRange(
-        SentPosition(*positions.line_and_character(span.start)), SentPosition(*positions.line_and_character(span.end))
-    )
+    start, end = positions.ends(span)
+    return SentRange(SentPosition(*start), SentPosition(*end))
 
 
 def _pointing(item: Diagnostic, others: Mapping[str, SourceFile]) -> Diagnostic:
@@ -205,14 +228,10 @@ def _pointing(item: Diagnostic, others: Mapping[str, SourceFile]) -> Diagnostic:
     return replace(item, span=Span(0, 0), message=message, related=(place, *item.related))
 
 
-def _data(item: Diagnostic) -> Data:
-    return Data(item.entry, item.fix is not None, item.fix is not None and item.fix.safe)
-
-
 def cannot_check(message: str) -> SentDiagnostic:
     """What keeps a file from being checked, at its first line."""
     return SentDiagnostic(
-        range=SentRange(SentPosition(0, 0), SentPosition(0, 0)),
+        range=_NOWHERE,
         message=message,
         severity=_SEVERITIES[Severity.ERROR],
         code=CANNOT_CHECK,

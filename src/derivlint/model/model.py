@@ -30,6 +30,7 @@ from derivlint.model.index import (
     Row,
     Rows,
     first_numbers,
+    group_of,
     load_module_of,
     number_of,
 )
@@ -439,9 +440,8 @@ class Model(Answers):
         """In-place foreach functions to which no entry applies, and none would."""
         if not self.shares_foreach:
             return []
-        return [
-            function for function in self.natives.inplace_foreach if not self.fact(_has_reference, str(function.name))
-        ]
+        missing = {name for group in GROUPS for name in self.fact(_without_reference, group)}
+        return [each for each in self.natives.inplace_foreach if str(each.name) in missing] if missing else []
 
 
 def _entries_for(model: Model, function: NativeFunction) -> tuple[Entry, ...]:
@@ -526,6 +526,13 @@ def _is_pytorchs_own(model: Model, _: str) -> bool:
 @file_fact
 def _shares_foreach(model: Model, _: str) -> bool:
     return bool(model.values_in(FOREACH, "")) or not model.is_pytorchs_own
+
+
+@file_fact
+def _without_reference(model: Model, group: str) -> tuple[str, ...]:
+    """The in-place foreach functions of a group to which no entry applies, and none would."""
+    names = model.natives.inplace_foreach_names
+    return tuple(name for name in names if group_of(name) == group and not model.fact(_has_reference, name))
 
 
 @file_fact

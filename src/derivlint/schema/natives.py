@@ -275,6 +275,11 @@ class NativeFunctions:
         return tuple(f for f in self.written if f.name.inplace and f.name.is_foreach)
 
     @cached_property
+    def inplace_foreach_names(self) -> tuple[str, ...]:
+        """The names of these functions."""
+        return tuple(str(f.name) for f in self.inplace_foreach)
+
+    @cached_property
     def _operator_names(self) -> tuple[str, ...]:
         return tuple(sorted({f.name.name_without_overload for f in self.written}))
 

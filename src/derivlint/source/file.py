@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import stat
-from bisect import bisect_right
 from itertools import accumulate
 from pathlib import Path
 
 from derivlint.source.difference import Difference, difference
 from derivlint.source.lazy import cached_property
+from derivlint.source.line_starts import LineStarts
 from derivlint.source.span import Position, Span
 
 #: Larger files are refused: the largest real file of the kind has 0.7 MB.
@@ -100,13 +100,13 @@ class SourceFile:
         return cls.from_bytes(shown, read_bytes(path, shown))
 
     @cached_property
-    def line_starts(self) -> list[int]:
+    def line_starts(self) -> LineStarts:
         r"""The offset at which each line begins; lines end with ``\n``, ``\r\n`` or a lone ``\r``."""
         text = self.text
         if "\r" not in text:
             # the last one is where a line would begin after the end
-            return [*accumulate([len(line) + 1 for line in text.split("\n")], initial=0)][:-1]
-        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+            return LineStarts.of([*accumulate([len(line) + 1 for line in text.split("\n")], initial=0)][:-1])
+        return LineStarts.of([0, *(match.end() for match in _LINE_END.finditer(text))])
 
     def replaced(self, span: Span, new: str) -> SourceFile:
         """The file after an edit: with another text at a range; its line index is made of this one's."""
@@ -121,11 +121,10 @@ class SourceFile:
         )
         if "\r" not in text and "\r" not in new:
             starts = self.line_starts
-            first, last = bisect_right(starts, span.start), bisect_right(starts, span.end)
             inserted = [span.start + match.end() for match in _LINE_END.finditer(new)]
             shift = len(new) - (span.end - span.start)
-            lines = after.line_starts = starts[:first] + inserted
-            lines += [start + shift for start in starts[last:]]
+            first, last = starts.around(span.start)[0], starts.around(span.end)[0]
+            after.line_starts = starts.replaced(first, last, inserted, shift)
         return after
 
     def has(self, word: str) -> bool:
@@ -151,8 +150,8 @@ class SourceFile:
 
     def position(self, offset: int) -> Position:
         """Line and column of an offset, which may be the end of the text."""
-        line = bisect_right(self.line_starts, offset)
-        return Position(line, offset - self.line_starts[line - 1] + 1)
+        line, start = self.line_starts.around(offset)
+        return Position(line + 1, offset - start + 1)
 
     def line(self, number: int) -> str:
         """The text of a line (from 1) without its line end."""

@@ -62,8 +62,9 @@ class MissingDerivative(Struct, frozen=True):
         written: the formula that declares it ``non_differentiable``, None where nothing speaks of it.
         reader: the formula that reads the argument's value, None where that is not the evidence.
         passer: the formula that passes the argument on to a helper, None where that is not the evidence.
-        given: how many other entries give an argument of that name a formula.
+        given: how many other entries give an argument of that name a formula, if that is evidence, else 0.
         others: how many other entries have an argument of that name, if that is evidence, else 0.
+        is_usual: whether such an argument usually has a formula; True where there is other evidence.
         is_optional: whether the argument may be absent.
     """
 
@@ -74,6 +75,7 @@ class MissingDerivative(Struct, frozen=True):
     passer: TypedFormula | None
     given: int
     others: int
+    is_usual: bool
     is_optional: bool
 
 
@@ -102,12 +104,25 @@ def _others(model: Model, argument: str) -> tuple[int, int]:
     return (sum(given), others) if sum(given) >= max(ENOUGH, MANY * others) else (0, 0)
 
 
+@file_fact
+def _is_usual(model: Model, key: str) -> bool:
+    """Whether at least so many entries give an argument a formula; the key is like ``5 weight``."""
+    number, argument = key.split()
+    return sum(model.values_in(BY_ARGUMENT, argument)) >= int(number)
+
+
 def _with_formula(body: DispatchBody) -> set[str]:
     return {binding.name for binding in body.info.args_with_derivatives} if body.info is not None else set()
 
 
-def missing_derivatives(analyses: FormulaAnalyses, entry: Entry) -> Iterator[MissingDerivative]:
-    """The arguments of an entry that should have a formula, in the order of the schema."""
+def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> Iterator[MissingDerivative]:
+    """The arguments of an entry that should have a formula, in the order of the schema.
+
+    Args:
+        analyses: the analyses of formulas.
+        entry: the entry.
+        usual: so many entries have to give an argument of that name a formula for that to be usual.
+    """
     function = entry.function
     if function is None:
         return
@@ -126,7 +141,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry) -> Iterator[Mis
             reader, passer = _readers(analyses, body, name)
             given, others = analyses.model.fact(_others, name)
             if given < ENOUGH_FOR_STUBS and _is_stub(body):
-                others = 0
+                given = others = 0
             formula = _declaration(body, name)
             is_optional = binding.argument is not None and binding.argument.type.is_nullable
             if formula is not None or is_optional:
@@ -134,11 +149,10 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry) -> Iterator[Mis
                 passer = None
             if reader is None and passer is None and not others:
                 continue
-            if not others:
-                given = sum(analyses.model.values_in(BY_ARGUMENT, name))
             if formula is None and _has_too_few_names(analyses, body):
                 continue
-            yield MissingDerivative(body, name, formula, reader, passer, given, others, is_optional)
+            is_usual = reader is not None or bool(others) or analyses.model.fact(_is_usual, f"{usual} {name}")
+            yield MissingDerivative(body, name, formula, reader, passer, given, others, is_usual, is_optional)
 
 
 def is_discrete(argument: str) -> bool:

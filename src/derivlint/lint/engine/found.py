@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Diagnostic
-from derivlint.lint.engine.precedence import Claim, Premises, bases_of
+from derivlint.lint.engine.precedence import Claim, Premises, base_of, resting_on_others
 from derivlint.lint.engine.run import Asked
 from derivlint.model.query import Read
 from derivlint.source import Span
@@ -76,7 +76,11 @@ class Found(Struct, frozen=True, dict=True):
     @cached_property
     def rests_on(self) -> frozenset[str]:
         """The base names of the other entries that claims rest on."""
-        return bases_of(self.claims)
+        return frozenset(base_of(operator) for *_, operator in self._resting)
+
+    @cached_property
+    def _resting(self) -> tuple[tuple[int, Diagnostic, str], ...]:
+        return tuple(resting_on_others(self.claims))
 
     @cached_property
     def rules(self) -> frozenset[str]:
@@ -91,7 +95,7 @@ class Found(Struct, frozen=True, dict=True):
             settle: says which are left; it is asked once for each set of claims that rest on others in vain.
         """
         known: dict[frozenset[int], tuple[Diagnostic, ...]] = self.__dict__.setdefault("_left", {})
-        rejected = premises.rejected(self.claims)
+        rejected = premises.rejected(self._resting)
         found = known.get(rejected)
         if found is None:
             found = known[rejected] = tuple(sorted(settle(self.claims, premises), key=Diagnostic.identity))
@@ -158,9 +162,15 @@ def _places(claim: Claim) -> Iterator[Span]:
 
 def moved_findings(findings: Iterable[Diagnostic], offset: int) -> tuple[Diagnostic, ...]:
     """Findings in a text in which all of their places are so many characters later."""
-    move = _by(offset)
-    moved = (moved_diagnostic(item, move) for item in findings) if offset else findings
-    return tuple([item for item in moved if item is not None])
+    return tuple([_later(item, offset) for item in findings] if offset else findings)
+
+
+def _later(item: Diagnostic, offset: int) -> Diagnostic:
+    if not item.related and item.fix is None:
+        return replace(item, span=item.span.shift(offset))
+    found = moved_diagnostic(item, _by(offset))
+    assert found is not None, "no place is gone where all move alike"
+    return found
 
 
 def _by(offset: int) -> Move:

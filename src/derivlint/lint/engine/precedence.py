@@ -351,11 +351,17 @@ def name_of_all(claims: Iterable[Claim], yields_to: Mapping[str, tuple[Yields, .
     return entries.pop()
 
 
-def bases_of(claims: Iterable[Claim]) -> frozenset[str]:
-    """The base names of the other entries that claims rest on."""
-    return frozenset(
-        _base(operator) for claim in claims for operator in claim.rests_on if operator != claim.diagnostic.entry
-    )
+def resting_on_others(claims: Iterable[Claim]) -> Iterator[tuple[int, Diagnostic, str]]:
+    """The claims that rest on other entries: their positions, what they say, and the operators of those entries."""
+    for number, claim in enumerate(claims):
+        for operator in claim.rests_on:
+            if operator != claim.diagnostic.entry:
+                yield number, claim.diagnostic, operator
+
+
+def base_of(operator: str) -> str:
+    """The base name of an operator."""
+    return operator.partition(".")[0]
 
 
 def reaching(claims: Iterable[Claim], yields_to: Mapping[str, tuple[Yields, ...]]) -> frozenset[str]:
@@ -417,16 +423,11 @@ def _all_wrong(claims: Iterable[Claim]) -> Iterator[tuple[_About, _Wrong]]:
         if item.entry is not None and not claim.rests_on:
             if item.rule in MISLEADING:
                 yield ("entry", item.entry), wrong
-            yield ("base", _base(item.entry)), wrong
+            yield ("base", base_of(item.entry)), wrong
 
 
 class Premises:
-    """What is wrong with the entries that findings rest on.
-
-    Attributes:
-        changed: the base names of those with which something else is wrong than in the text before, as far as they
-            are others than that of the finding; None for all.
-    """
+    """What is wrong with the entries that findings rest on."""
 
     def __init__(
         self,
@@ -442,12 +443,16 @@ class Premises:
             unresolved: the operators of entries that were not found, as they are written.
         """
         self._yields_to = yields_to
-        self._unresolved = tuple(sorted({_base(name) for name in unresolved}))
+        self._unresolved = tuple(sorted({base_of(name) for name in unresolved}))
         self._wrong: dict[_About, list[_Wrong]] = {}
         for about, wrong in _all_wrong(claims):
             self._wrong.setdefault(about, []).append(wrong)
         self._rejected: dict[tuple[str, Severity, Confidence], bool] = {}
-        self.changed: frozenset[str] | None = None
+        #: what is wrong otherwise than in the text before
+        self._changed: frozenset[_About] = frozenset({_ANY})
+        #: the base names of operators that are unresolved in one of the texts only
+        self._exchanged: tuple[str, ...] = ()
+        self._concerned: dict[str, bool] = {}
 
     def after(self, gone: Iterable[Claim], new: Iterable[Claim], unresolved: Iterable[str]) -> Premises:
         """Those of a later text.
@@ -467,10 +472,26 @@ class Premises:
             found._wrong[about].remove(wrong)
         for about, wrong in more.elements():
             found._wrong[about].append(wrong)
-        changed = {about for about, _ in (*less, *more)}
-        if found._unresolved == self._unresolved and _ANY not in changed:
-            found.changed = frozenset(name for kind, name in changed if kind == "base")
+        found._changed = frozenset(about for about, _ in (*less, *more))
+        found._exchanged = tuple({*self._unresolved} ^ {*found._unresolved})
         return found
+
+    @property
+    def have_changed(self) -> bool:
+        """Whether something else is wrong than in the text before."""
+        return bool(self._changed or self._exchanged)
+
+    def concern(self, bases: Iterable[str]) -> bool:
+        """Whether what rests on the entries of some base names may hold otherwise than in the text before."""
+        return any(map(self._is_concerned, bases))
+
+    def _is_concerned(self, base: str) -> bool:
+        known = self._concerned.get(base)
+        if known is None:
+            known = self._concerned[base] = not self._changed.isdisjoint((_ANY, ("base", base))) or self._is_one_of(
+                base, self._exchanged
+            )
+        return known
 
     def reject(self, diagnostic: Diagnostic, operator: str) -> bool:
         """Whether a premise does not hold: something is wrong with the entry, or it may be one that is misspelt."""
@@ -483,23 +504,26 @@ class Premises:
         question = (operator, diagnostic.severity, diagnostic.confidence)
         known = self._rejected.get(question)
         if known is None:
-            known = self._rejected[question] = self._is_rejected(diagnostic, _base(operator))
+            known = self._rejected[question] = self._is_rejected(diagnostic, base_of(operator))
         return known
 
-    def rejected(self, claims: Iterable[Claim]) -> frozenset[int]:
-        """Which of the claims of an entry rest on other entries in vain."""
-        return frozenset(
-            number
-            for number, claim in enumerate(claims)
-            for operator in claim.rests_on
-            if operator != claim.diagnostic.entry and self.reject(claim.diagnostic, operator)
-        )
+    def rejected(self, resting: Iterable[tuple[int, Diagnostic, str]]) -> frozenset[int]:
+        """Which of the claims of an entry rest on other entries in vain.
+
+        Args:
+            resting: those that do, see :func:`resting_on_others`.
+        """
+        return frozenset([number for number, item, operator in resting if self.reject(item, operator)])
 
     def _is_rejected(self, diagnostic: Diagnostic, base: str) -> bool:
         wrong = chain(self._wrong.get(("base", base), ()), self._wrong.get(_ANY, ()))
         if any(_outweighs(other, diagnostic) for other in wrong):
             return True
-        unresolved = self._unresolved
+        return self._is_one_of(base, self._unresolved)
+
+    @staticmethod
+    def _is_one_of(base: str, unresolved: tuple[str, ...]) -> bool:
+        """Whether an operator is one of some that are not found, or one of them may be it, misspelt."""
         return bool(unresolved) and (base in unresolved or closest(base, unresolved) is not None)
 
     def _follows(self, other: _Wrong, diagnostic: Diagnostic) -> bool:
@@ -509,7 +533,3 @@ class Premises:
             diagnostic.rule in each.rules and (same or each.within is Within.ENTRY)
             for each in self._yields_to[other.rule]
         )
-
-
-def _base(operator: str) -> str:
-    return operator.partition(".")[0]

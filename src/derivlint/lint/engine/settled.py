@@ -98,9 +98,10 @@ def settle(
             gone += before.text.at(before.claimed[after:first])
             after = last
             if first < last:
-                claimed += [at + new - old for at in before.claimed[first:last]]
+                there, findings = before.claimed[first:last], before.left[first:last]
                 offset = text.starts[new] - before.text.starts[old]
-                left += [each and moved_findings(each, offset) for each in before.left[first:last]]
+                claimed += [at + new - old for at in there] if old != new else there
+                left += [each and moved_findings(each, offset) for each in findings] if offset else findings
     concerned = {at for at in others if any(each.claims for each in text.at([at]))}
     for at in sorted(concerned):
         index = bisect_left(claimed, at)
@@ -121,13 +122,9 @@ def settle(
         parts[name] += number
         if not parts[name]:
             del parts[name]
-    changed = premises.changed
-    if turned or changed is None or changed:
+    if turned or premises.have_changed:
         for at, each in zip(claimed, text.at(claimed), strict=True):
-            rests = each.rests_on
-            if (rests and (changed is None or not changed.isdisjoint(rests))) or (
-                turned and each.entry(checker.name_of_all) in turned
-            ):
+            if premises.concern(each.rests_on) or (turned and each.entry(checker.name_of_all) in turned):
                 concerned.add(at)
 
     for at, each in zip(concerned, text.at(concerned), strict=True):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from lsprotocol import types
 
 from derivlint.source import SourceFile, Span
@@ -78,12 +76,20 @@ class Positions:
 
     def line_and_character(self, offset: int) -> tuple[int, int]:
         """The two numbers of a position."""
-        text, starts = self.source.text, self.source.line_starts
+        text = self.source.text
         offset = min(offset, len(text))
-        line = bisect_right(starts, offset) - 1
-        start = starts[line]
+        line, start = self.source.line_starts.around(offset)
         return line, offset - start if self._counts_characters else units(text[start:offset], self.encoding)
+
+    def ends(self, span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The two numbers of the position where a span begins, and of that where it ends."""
+        line, character = start = self.line_and_character(span.start)
+        text = self.source.text[span.start : span.end]
+        if "\n" in text or "\r" in text:
+            return start, self.line_and_character(span.end)
+        return start, (line, character + (len(text) if self._counts_characters else units(text, self.encoding)))
 
     def range(self, span: Span) -> types.Range:
         """The range of a span."""
-        return types.Range(self.position(span.start), self.position(span.end))
+        start, end = self.ends(span)
+        return types.Range(types.Position(*start), types.Position(*end))
