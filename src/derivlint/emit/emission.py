@@ -119,13 +119,15 @@ def emission(
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
     """
     without = dict(left_out or {})
-    found = [kernel for kernel in kernels(model, operators, dispatch_key) if _is_wanted(kernel, mode)]
+    is_in_tree = mode is EmissionMode.IN_TREE
+    # a kernel that no entry of the file speaks of is the same in PyTorch already
+    found = kernels(model, operators, dispatch_key, only_with_entry=not is_in_tree)
     chosen = [kernel for kernel in found if str(kernel.function.name) not in without]
     wanted = {kernel.node for kernel in chosen if kernel.node is not None and kernel.node not in shipped}
     # in a build of PyTorch the header stands for the whole file, whatever kernels are chosen
-    is_whole = mode is EmissionMode.IN_TREE and operators is None
+    is_whole = is_in_tree and operators is None
     classes = node_classes(model, None if is_whole else wanted)
-    if mode is EmissionMode.IN_TREE:
+    if is_in_tree:
         files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
     else:
         version = model.natives.version
@@ -191,11 +193,6 @@ def _helper_files(helpers: Helpers) -> dict[str, str]:
     if helpers.header is not None:
         files[f"{MANUAL}.h"] = helpers.header
     return files
-
-
-def _is_wanted(kernel: Kernel, mode: EmissionMode) -> bool:
-    """Whether a kernel is emitted: one that no entry of the file speaks of is the same in PyTorch already."""
-    return mode is EmissionMode.IN_TREE or (kernel.line is not None and not kernel.is_generic)
 
 
 def _manifest(emitted: Emission, namespace: str, mode: EmissionMode, model: Model, authors: Authors | None) -> str:

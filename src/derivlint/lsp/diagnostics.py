@@ -40,9 +40,9 @@ _UNNECESSARY = frozenset(
         "unused-suppression",
     }
 )
+_DEPRECATED = frozenset({"deprecated-function"})
 #: So many diagnostics are remembered without their places.
 TEXTS = 4096
-_DEPRECATED = frozenset({"deprecated-function"})
 
 
 class SentPosition(Struct, frozen=True):

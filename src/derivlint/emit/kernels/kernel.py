@@ -58,7 +58,11 @@ class Kernel(Struct, frozen=True):
 
 
 def kernels(
-    model: Model, operators: Collection[str] | None = None, dispatch_key: str | None = None
+    model: Model,
+    operators: Collection[str] | None = None,
+    dispatch_key: str | None = None,
+    *,
+    only_with_entry: bool = False,
 ) -> tuple[Kernel, ...]:
     """The kernels of a model, by the names of their functions.
 
@@ -67,6 +71,7 @@ def kernels(
         operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
         dispatch_key: the autograd key that all kernels are for, with its own formulas or those for every key; None for
             a kernel under each key that there are formulas for.
+        only_with_entry: leave out those that no entry speaks of, as they are where a key is given.
 
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
@@ -77,7 +82,7 @@ def kernels(
         kernel
         for function in functions
         if is_selected(function, wanted)
-        for kernel in _kernels_of(model, function, dispatch_key)
+        for kernel in _kernels_of(model, function, dispatch_key, only_with_entry)
     )
 
 
@@ -91,7 +96,9 @@ def without_formulas_for(dispatch_key: str, model: Model, operators: Collection[
     return found
 
 
-def _kernels_of(model: Model, function: NativeFunction, dispatch_key: str | None) -> Iterator[Kernel]:
+def _kernels_of(
+    model: Model, function: NativeFunction, dispatch_key: str | None, only_with_entry: bool
+) -> Iterator[Kernel]:
     match = model.match(function)
     if not has_generated_kernel(match):
         return
@@ -101,7 +108,8 @@ def _kernels_of(model: Model, function: NativeFunction, dispatch_key: str | None
             yield from _kernel_of(model, match, key, dispatch_key)
         return
     if not match.infos:
-        yield _without_entry(model, function)
+        if not only_with_entry:
+            yield _without_entry(model, function)
         return
     for key in match.infos:
         yield from _kernel_of(model, match, key)
