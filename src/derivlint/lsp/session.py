@@ -155,11 +155,10 @@ class Session:
         """Check the present text; an edit meanwhile stops that, and what was found until then is kept."""
         source, generation, stop = file.document.source, self._generation, file.stop
         loop = asyncio.get_running_loop()
-        before = file.newest
+        before, known = file.newest, (file.outcome, file.checked, file.kept)
         outcome = await loop.run_in_executor(self._engine, self._outcome_of, source, file, stop)
-        if before is not None and before is not file.newest:
-            # the editor comes first
-            loop.call_later(SHOWN, self._discard, before)
+        # to free what was known of the text before takes a moment, and the editor comes first
+        loop.call_later(SHOWN, self._free, before if before is not file.newest else None, known)
         if outcome is None:
             return
         file.outcome, file.outcome_of = outcome, (source, generation)
@@ -194,10 +193,10 @@ class Session:
             self._log(message, error)
             return message
 
-    def _discard(self, model: Model) -> None:
+    def _free(self, model: Model | None, known: object) -> None:
         with suppress(RuntimeError):
             # the thread has ended with the server
-            self._engine.submit(model.discard)
+            self._engine.submit(_discard, model, known)
 
     def _rest_later(self, file: OpenFile) -> None:
         if file.resting is not None:
@@ -241,6 +240,12 @@ class Session:
         for uri in list(self.files):
             self.close(uri)
         self._engine.shutdown(wait=False, cancel_futures=True)
+
+
+def _discard(model: Model | None, known: object) -> None:
+    """Free a model, and what else was known of its text when no one else knows it."""
+    if model is not None:
+        model.discard()
 
 
 def _find_in(checked: CheckedDocument, find: Callable[[CheckedDocument], T]) -> tuple[T] | None:

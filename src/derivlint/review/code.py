@@ -47,8 +47,8 @@ def _pieces(model: Model, operators: frozenset[str]) -> dict[str, str]:
     without = unreadable(model)
     found = [
         kernel
-        for kernel in kernels(model, operators)
-        if kernel.line is not None and str(kernel.function.name) in operators - without.keys()
+        for kernel in kernels(model, operators, only_with_entry=True)
+        if str(kernel.function.name) in operators - without.keys()
     ]
     wanted = {kernel.node for kernel in found if kernel.node is not None}
     pieces = {

@@ -25,8 +25,8 @@ from derivlint.cpp.load import library_of
 from derivlint.formula.vocabulary import words
 from derivlint.model import DispatchBody, Model
 from derivlint.operators import Book
-from derivlint.schema import NativeFunction, SchemaKind
-from derivlint.source.lazy import cached_property
+from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind
+from derivlint.source.lazy import asked_once
 
 DIFFERENTIABLE = "differentiable"
 #: Words in names of operators that say how they are implemented.
@@ -122,14 +122,7 @@ class CoverageOfModel:
         """The operators and helpers that do the same as the one to blame and say that they are differentiable."""
         if reason.operator is None:
             return ()
-        wanted = _essence(reason.operator.partition(".")[0])
-        return tuple(name for name in self._differentiable_names if _essence(name) == wanted)
-
-    @cached_property
-    def _differentiable_names(self) -> tuple[str, ...]:
-        natives = self._model.natives
-        names = {*natives.operator_names(), *library_of(self._model.natives).declarations.functions.get(HELPERS, {})}
-        return tuple(sorted(name for name in names if DIFFERENTIABLE in name))
+        return _differentiable_names(self._model.natives).get(_essence(reason.operator.partition(".")[0]), ())
 
     def _row(self, found: OperatorDerivatives) -> Coverage:
         body = self._body(found)
@@ -177,6 +170,16 @@ class CoverageOfModel:
             answers.append(Answer.UNKNOWN)
             reasons.append(Reason("a formula could not be read", str(found.function.name), answer=Answer.UNKNOWN))
         return Verdict(_together(answers), tuple(dict.fromkeys(reasons)))
+
+
+@asked_once
+def _differentiable_names(natives: NativeFunctions) -> dict[frozenset[str], tuple[str, ...]]:
+    """The operators and helpers that say that they are differentiable, by what else they say."""
+    names = {*natives.operator_names(), *library_of(natives).declarations.functions.get(HELPERS, {})}
+    found: dict[frozenset[str], tuple[str, ...]] = {}
+    for name in sorted(name for name in names if DIFFERENTIABLE in name):
+        found[_essence(name)] = (*found.get(_essence(name), ()), name)
+    return found
 
 
 def _essence(name: str) -> frozenset[str]:

@@ -52,7 +52,7 @@ def listing(model: Model, operator: str) -> Iterator[str]:
     from derivlint.emit.selection import unreadable
     from derivlint.emit.template import listing as code
 
-    found = [kernel for kernel in kernels(model, known_operators(model, (operator,))) if kernel.line is not None]
+    found = kernels(model, known_operators(model, (operator,)), only_with_entry=True)
     reasons = unreadable(model)
     chosen = [kernel for kernel in found if str(kernel.function.name) not in reasons]
     left_out = dict.fromkeys(str(kernel.function.name) for kernel in found if kernel not in chosen)

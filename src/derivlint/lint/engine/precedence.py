@@ -452,7 +452,6 @@ class Premises:
         self._changed: frozenset[_About] = frozenset({_ANY})
         #: the base names of operators that are unresolved in one of the texts only
         self._exchanged: tuple[str, ...] = ()
-        self._concerned: dict[str, bool] = {}
 
     def after(self, gone: Iterable[Claim], new: Iterable[Claim], unresolved: Iterable[str]) -> Premises:
         """Those of a later text.
@@ -476,22 +475,16 @@ class Premises:
         found._exchanged = tuple({*self._unresolved} ^ {*found._unresolved})
         return found
 
-    @property
-    def have_changed(self) -> bool:
-        """Whether something else is wrong than in the text before."""
-        return bool(self._changed or self._exchanged)
+    def concerned(self, bases: Collection[str]) -> set[str]:
+        """The base names whose entries are a premise that may hold otherwise than in the text before.
 
-    def concern(self, bases: Iterable[str]) -> bool:
-        """Whether what rests on the entries of some base names may hold otherwise than in the text before."""
-        return any(map(self._is_concerned, bases))
-
-    def _is_concerned(self, base: str) -> bool:
-        known = self._concerned.get(base)
-        if known is None:
-            known = self._concerned[base] = not self._changed.isdisjoint((_ANY, ("base", base))) or self._is_one_of(
-                base, self._exchanged
-            )
-        return known
+        Args:
+            bases: those of all entries that something rests on.
+        """
+        if _ANY in self._changed:
+            return {*bases}
+        found = {base for about, base in self._changed if about == "base"}.intersection(bases)
+        return found | {base for base in bases if self._is_one_of(base, self._exchanged)}
 
     def reject(self, diagnostic: Diagnostic, operator: str) -> bool:
         """Whether a premise does not hold: something is wrong with the entry, or it may be one that is misspelt."""

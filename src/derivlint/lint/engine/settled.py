@@ -55,6 +55,7 @@ class Settled(Struct, frozen=True):
         claimed: the positions of entries in which something was found.
         left: what is left of that in each.
         parts: how many parts of the text say something of the entry with a name; who speaks of several counts twice.
+        bases: in how many entries findings rest on other entries, by the base names of those.
         premises: what is wrong with the entries that findings rest on.
         result: what is left of everything.
     """
@@ -63,6 +64,7 @@ class Settled(Struct, frozen=True):
     claimed: list[int]
     left: list[Left]
     parts: Counter[str | None]
+    bases: Counter[str]
     premises: Premises
     result: Result
 
@@ -122,9 +124,13 @@ def settle(
         parts[name] += number
         if not parts[name]:
             del parts[name]
-    if turned or premises.have_changed:
+    bases = before.bases.copy() if before is not None else Counter()
+    bases.update(chain.from_iterable(each.rests_on for each in new_ones))
+    bases.subtract(chain.from_iterable(each.rests_on for each in gone))
+    touched = premises.concerned(bases)
+    if turned or touched:
         for at, each in zip(claimed, text.at(claimed), strict=True):
-            if premises.concern(each.rests_on) or (turned and each.entry(checker.name_of_all) in turned):
+            if not touched.isdisjoint(each.rests_on) or (turned and each.entry(checker.name_of_all) in turned):
                 concerned.add(at)
 
     for at, each in zip(concerned, text.at(concerned), strict=True):
@@ -143,7 +149,7 @@ def settle(
     )
     ordered = [item for settled in left if settled for item in settled]
     result = checker.result(text.whole, checker.left(rest, premises, beside), ordered)
-    return Settled(text, claimed, left, parts, premises, result)
+    return Settled(text, claimed, left, parts, bases, premises, result)
 
 
 def _without(runs: Iterable[tuple[int, int, int]], others: Sequence[int]) -> Iterator[tuple[int, int, int]]:

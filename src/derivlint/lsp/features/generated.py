@@ -51,9 +51,7 @@ def _code(analysis: DocumentAnalysis, entry: Entry) -> str | None:
     functions = {str(match.function.name) for match in matches}
     # a name without overload also stands for the other overloads
     chosen = [
-        kernel
-        for kernel in kernels(model, functions)
-        if kernel.line is not None and str(kernel.function.name) in functions
+        kernel for kernel in kernels(model, functions, only_with_entry=True) if str(kernel.function.name) in functions
     ]
     wanted = {kernel.node for kernel in chosen}
     pieces = []
