@@ -1,7 +1,8 @@
 """How fast the language server is, and how much memory it takes: edits of the derivatives.yaml of the installed torch.
 
     python benchmarks/lsp_speed.py [--edits 200] [--pauses 0.05,0.2,1,3] [--kinds formula,entry,quote,name]
-                                   [--python FILE,...] [--no-ruff] [--copies 1] [--ignore-file] [--memory 3000]
+                                   [--python FILE,...] [--no-ruff] [--copies 1] [--ignore-file] [--baseline]
+                                   [--memory 3000]
 
 Each edit is one of someone who works in the file: a letter in a formula, an entry that goes and comes back, an opening
 quote, a letter in an operator's name; what is measured is the time from sending it (the last byte written) to the
@@ -36,6 +37,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from measuring import installed_files, multiplied
+
+from derivlint.lint.baseline import Baseline, render_baseline
 
 Json = dict[str, Any]
 #: A change of a text, as the protocol has it.
@@ -244,9 +247,14 @@ async def measure(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder).resolve()
         files = installed_files()
+        settings = ""
         if given.copies > 1:
             files = multiplied(files, given.copies, path)
             settings = f'native-functions = ["{files.native_functions.name}"]\n'
+        if given.baseline:
+            settings += 'baseline = "baseline.json"\n'
+            (path / "baseline.json").write_text(render_baseline(Baseline()), encoding="utf-8")
+        if settings:
             (path / "derivlint.toml").write_text(settings, encoding="utf-8")
         text = files.derivatives.read_text(encoding="utf-8")
         if given.ignore_file:
@@ -299,6 +307,7 @@ def main() -> None:
     parser.add_argument("--no-ruff", action="store_true", help="leave out ruff server")
     parser.add_argument("--copies", type=int, default=1, help="all entries and operators so often, by other names")
     parser.add_argument("--ignore-file", action="store_true", help="with a comment for the whole file")
+    parser.add_argument("--baseline", action="store_true", help="with a baseline")
     parser.add_argument("--memory", type=int, default=0, help="so many edits more, with the memory on the way")
     asyncio.run(measure(parser.parse_args()))
 

@@ -12,6 +12,7 @@ import pytest
 from msgspec import msgpack
 
 from derivlint.lint import Finding, Rule, RuleMeta, Severity
+from derivlint.lint.baseline import Baseline
 from derivlint.lint.engine import readers
 from derivlint.lint.engine.kept import CheckedText, Kept, Stopped, check_text, models_of
 from derivlint.lint.engine.run import Checker
@@ -19,10 +20,14 @@ from derivlint.model import Entry, Model
 from derivlint.model.index import SPACING, EntryIndex
 from derivlint.model.query import Read
 from derivlint.project.check import CheckedFile, check_source
+from derivlint.project.filtering.baselines import BaselineFile
+from derivlint.project.filtering.finding_filter import FindingFilter
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from derivlint.yaml_reader.pieces import Pieces
+from derivlint.yaml_reader.reader import PlacedNode
 from tests.random_edits import edited
 
 
@@ -37,13 +42,17 @@ def text(derivatives_path: Path) -> str:
 
 
 def checked(text: str, natives: NativeFunctions, rules: tuple[Rule, ...], kept: Kept | None = None) -> CheckedFile:
-    return check_source(SourceFile("d.yaml", text), natives, Settings(), rules, kept=kept)
+    # what the rules judged is asked for where there is a baseline
+    with_baseline = FindingFilter(baseline=BaselineFile(Path("baseline.json"), Baseline()))
+    source = SourceFile("d.yaml", text)
+    return check_source(source, natives, Settings(), rules, finding_filter=with_baseline, kept=kept)
 
 
 def everything(found: CheckedFile) -> list[object]:
     """All that a check says."""
     diagnostics = [(item, item.severity, item.help, item.fix, item.related) for item in found.findings.diagnostics]
-    return [*diagnostics, found.findings.silenced, found.findings.entries, found.findings.formulas, found.crashes]
+    findings = found.findings
+    return [*diagnostics, findings.silenced, findings.unjudged, findings.entries, findings.formulas, found.crashes]
 
 
 #: The operators of all entries, under one key.
@@ -188,6 +197,32 @@ def test_only_what_an_edit_can_have_changed_is_checked_again(
     # what calls an operator reads its entry
     assert after("name: sinh(", "name: sinhh(") < 10
     assert after("- name: sinh(Tensor self) -> Tensor\n  self: grad * self.cosh().conj()\n", "") < 10
+
+
+@pytest.mark.parametrize(
+    "comment", ["", "# derivlint: ignore[undefined-name]", "# derivlint: ignore-file[undefined-name]"]
+)
+def test_an_edit_reads_few_entries(
+    text: str,
+    bundled_natives: NativeFunctions,
+    rules: tuple[Rule, ...],
+    comment: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Comments and a baseline are judged by what is known of the other entries."""
+    text = f"{comment}\n{text[text.index('- name: acos(') :]}"
+    kept = checked(text, bundled_natives, rules).kept
+    positions: set[int] = set()
+    item = Pieces.item
+
+    def noted(pieces: Pieces, index: int) -> PlacedNode:
+        positions.add(index)
+        return item(pieces, index)
+
+    monkeypatch.setattr(Pieces, "item", noted)
+    found = checked(text.replace("grad * self.sinh()", "grad * self.sinh() * 2", 1), bundled_natives, rules, kept)
+    # the entry of a place is found by halving
+    assert 0 < len(positions) < 80 < len(found.model.entries)
 
 
 def test_a_check_that_is_stopped_goes_on_where_it_stood(

@@ -15,6 +15,7 @@ from derivlint.lint.engine.reading import Reading, reading_of
 from derivlint.lint.groups import Group
 from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.severity import Confidence, Severity
+from derivlint.source.lazy import cached_property
 
 if TYPE_CHECKING:
     # names of rules are asked for without any model
@@ -93,7 +94,7 @@ class Invalid(Struct, frozen=True):
     also: tuple[str, ...] = ()
 
 
-class Rule(Struct, frozen=True):
+class Rule(Struct, frozen=True, dict=True):
     """A loaded rule.
 
     Attributes:
@@ -127,7 +128,7 @@ class Rule(Struct, frozen=True):
         """Whether some finding of the rule comes with a fix."""
         return any(case.fixed is not None for case in self.invalid)
 
-    @property
+    @cached_property
     def reads(self) -> Reading:
         """How deep it looks into formulas."""
         return reading_of(self.check.__globals__)

@@ -154,7 +154,7 @@ class Projects:
         baseline = BaselineFile.read(settings.baseline) if settings.baseline is not None else None
         rules = settings.selected(load_rules())
         key = _digest([__version__, stamp, repr(settings), *_stamps([settings.baseline] if settings.baseline else [])])
-        return Project(settings, rules, operators, known[1], FindingFilter(baseline=baseline), key)
+        return Project(settings, rules, operators, known[1], FindingFilter(baseline=baseline, finds_stale=False), key)
 
     def is_stale(self) -> bool:
         """Whether a file that a project was made from has changed, or a configuration has come or gone."""

@@ -101,6 +101,7 @@ def check_source(
     model = models[0]
     # a suppression may be of use for one version only
     known_names = rule_names(names)
+    finds_stale = finding_filter is not None and finding_filter.baseline is not None and finding_filter.finds_stale
     judged = judge_suppressions(
         model,
         rules,
@@ -108,7 +109,7 @@ def check_source(
         names=known_names,
         crashed=found.crashed,
         models=models,
-        says_unjudged=finding_filter is not None and finding_filter.baseline is not None,
+        says_unjudged=finds_stale,
     )
     every = together([found, judged])
     findings = Findings(

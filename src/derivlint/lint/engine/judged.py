@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 
 from derivlint.lint.engine.crash import Crashed
 from derivlint.lint.engine.ownership import EntryFinder
-from derivlint.lint.engine.reading import Reading, read_of
+from derivlint.lint.engine.reading import Reading, reading_at
 from derivlint.lint.severity import Severity
 from derivlint.model import Entry, Model
+from derivlint.model.index import BY_OPERATOR
+from derivlint.source.lazy import cached_property
+from derivlint.yaml_reader.pieces import Pieces
 
 if TYPE_CHECKING:
     from derivlint.lint.diagnostic import Diagnostic
@@ -47,15 +50,14 @@ class Judged:
         self._models = models
         self._rules = {rule.name: rule for rule in rules}
         self._crashed = crashed
-        # entries of several models are the same where they are at the same place
-        self._entries: dict[int, list[tuple[Model, Entry]]] = {}
-        for model in models:
-            for entry in model.entries:
-                self._entries.setdefault(entry.span.start, []).append((model, entry))
-        self._every = tuple(dict.fromkeys(entry.span.start for entry in models[0].all_entries))
-        self._wrong = self._errors(found)
-        self._readings: dict[int, Reading] = {}
-        self._in_all: dict[tuple[str, Reading], bool] = {}
+        self._found = found
+        self._is_broken = any(model.document.problems for model in models)
+        self._finders = [EntryFinder.of(model) for model in models]
+        #: entries that are cut out of the text are not read to say where they are
+        self._are_numbered = len(models) == 1 and isinstance(models[0].document, Pieces)
+        self._lacking_by_rule: dict[str, frozenset[int]] = {}
+        self._doubtful_by_rule: dict[str, frozenset[int]] = {}
+        self._unread_by_reading: dict[Reading, frozenset[int]] = {}
 
     def covers(self, name: str, scope: SuppressionScope) -> bool:
         """Whether a rule judged everything that a suppression covers.
@@ -70,17 +72,18 @@ class Judged:
 
     def judges(self, name: str, entry: Entry) -> bool:
         """Whether a rule judged an entry."""
-        rule = self._rules.get(name)
-        if rule is None or not self._is_sound(name):
+        if not self._is_sound(name):
             return False
-        if rule.meta.compares and not self._is_read_in_all(name, Reading.FORM):
-            return False
-        return self._is_read(name, entry.span.start, rule.reads)
+        rule, key = self._rules[name], self._key(entry)
+        if rule.meta.compares:
+            return key not in self._lacking(name)
+        # the others need not be read
+        reading = reading_at(self._models[0], key) if self._are_numbered else self._readings[key]
+        return reading >= rule.reads and key not in self._doubtful(name)
 
     def judges_all(self, name: str) -> bool:
         """Whether a rule judged all entries of the file."""
-        rule = self._rules.get(name)
-        return rule is not None and self._is_sound(name) and self._is_read_in_all(name, rule.reads)
+        return self._is_sound(name) and not self._lacking(name)
 
     def unjudged(self) -> Unjudged:
         """What was not judged, for those who know entries by operators only: operators, and rules that judged none.
@@ -88,75 +91,102 @@ class Judged:
         An empty name of an operator stands for what belongs to no entry. Where some entry has an operator that is not
         known, a baseline may know it by another name: then a group without rules names all operators of the file.
         """
+        operators = self._operators
+        by_keys: dict[frozenset[int], list[str]] = {}
+        for name in self._rules:
+            if not self.judges_all(name):
+                by_keys.setdefault(self._lacking(name) if self._is_sound(name) else self._every, []).append(name)
         found: dict[tuple[str, ...], list[str]] = {}
-        named = {entry.span.start: entry.operator or "" for entry in self._models[0].all_entries}
-        by_reading: dict[tuple[Reading, bool], tuple[str, ...]] = {}
-        special = {crash.rule for crash in self._crashed} | {rule for rules in self._wrong.values() for rule in rules}
-        for name, rule in self._rules.items():
-            kind = (rule.reads, rule.meta.compares)
-            operators = by_reading.get(kind) if name not in special else None
-            if operators is None:
-                operators = self._operators_without(name, named)
-                if name not in special:
-                    by_reading[kind] = operators
-            if operators:
-                found.setdefault(operators, []).append(name)
-        groups = [(operators, tuple(sorted(names))) for operators, names in sorted(found.items())]
-        if any(self._is_nothing(start) for start in self._every):
-            groups.append((tuple(sorted(set(named.values()))), ()))
+        for keys, names in by_keys.items():
+            found.setdefault(tuple(sorted({"", *(operators[key] for key in keys)})), []).extend(names)
+        groups = [(lacking, tuple(sorted(names))) for lacking, names in sorted(found.items())]
+        if self._unread(Reading.FORM):
+            groups.append((tuple(sorted(set(operators.values()))), ()))
         return tuple(groups)
 
-    def _is_nothing(self, start: int) -> bool:
-        """Whether it is not known what an entry is."""
-        return start not in self._entries or self._reading(start) is Reading.NOTHING
-
-    def _operators_without(self, name: str, named: dict[int, str]) -> tuple[str, ...]:
-        starts = {entry.span.start: entry for entry in self._models[0].all_entries}
-        lacking = {named[start] for start, entry in starts.items() if not self.judges(name, entry)}
-        if not self.judges_all(name):
-            lacking.add("")
-        return tuple(sorted(lacking))
+    def _key(self, entry: Entry) -> int:
+        """What stands for an entry; those of several models are the same where they are at the same place."""
+        return entry.index if self._are_numbered else entry.span.start
 
     def _is_sound(self, name: str) -> bool:
-        """Whether nothing keeps a rule from judging the file as a whole."""
-        broken = any(model.document.problems for model in self._models)
-        return not broken and Crashed(name, None) not in self._crashed
+        """Whether a rule ran, and nothing kept it from judging the file as a whole."""
+        return name in self._rules and not self._is_broken and Crashed(name, None) not in self._crashed
 
-    def _is_read(self, name: str, start: int, reads: Reading) -> bool:
-        if start not in self._entries or Crashed(name, start) in self._crashed:
-            return False
-        # about an error, rules that look deeper than the form leave the word to the one that found it
-        if reads > Reading.FORM and self._wrong.get(start, {name}) != {name}:
-            return False
-        return self._reading(start) >= reads
-
-    def _reading(self, start: int) -> Reading:
-        found = self._readings.get(start)
+    def _lacking(self, name: str) -> frozenset[int]:
+        """The entries that a rule did not judge, where nothing kept it from judging the file as a whole."""
+        found = self._lacking_by_rule.get(name)
         if found is None:
-            try:
-                found = min(read_of(model, entry) for model, entry in self._entries[start])
-            except Exception:
-                # rules that asked for the same crashed as well, and that was reported
-                found = Reading.NOTHING
-            self._readings[start] = found
+            rule = self._rules[name]
+            found = self._unread(rule.reads) | self._doubtful(name)
+            if rule.meta.compares and (self._unread(Reading.FORM) or self._crashed_on(name)):
+                found = self._every
+            self._lacking_by_rule[name] = found
         return found
 
-    def _is_read_in_all(self, name: str, reads: Reading) -> bool:
-        found = self._in_all.get((name, reads))
+    def _doubtful(self, name: str) -> frozenset[int]:
+        """The entries of which it is not known what a rule would have found in them, however far they could be read."""
+        found = self._doubtful_by_rule.get(name)
         if found is None:
-            found = all(self._is_read(name, start, reads) for start in self._every)
-            self._in_all[name, reads] = found
+            found = self._crashed_on(name)
+            if self._rules[name].reads > Reading.FORM:
+                # about an error, rules that look deeper than the form leave the word to the one that found it
+                found |= {key for key, rules in self._wrong.items() if rules != {name}}
+            self._doubtful_by_rule[name] = found
         return found
 
-    def _errors(self, found: Iterable[Diagnostic]) -> dict[int, set[str]]:
+    def _crashed_on(self, name: str) -> frozenset[int]:
+        """The entries on which a rule crashed."""
+        return frozenset(self._key_at(start) for who, start in self._crashed if who == name and start is not None)
+
+    def _key_at(self, start: int) -> int:
+        """What stands for the entry that begins there."""
+        entry = self._finders[0].at(start) if self._are_numbered else None
+        return entry.index if entry is not None else start
+
+    def _unread(self, reads: Reading) -> frozenset[int]:
+        """The entries that could not be read as far as that."""
+        found = self._unread_by_reading.get(reads)
+        if found is None:
+            found = frozenset(key for key, reading in self._readings.items() if reading < reads)
+            self._unread_by_reading[reads] = found
+        return found
+
+    @property
+    def _every(self) -> frozenset[int]:
+        return frozenset(self._readings)
+
+    @property
+    def _operators(self) -> dict[int, str]:
+        """The operators of all entries, as they are written."""
+        first = self._models[0]
+        if not self._are_numbered:
+            return {entry.span.start: entry.operator or "" for entry in first.all_entries}
+        # an index knows them of entries that are not read
+        first.entries_in(BY_OPERATOR, "")
+        return {index: key for index, ((key, _),) in enumerate(first.indexed[BY_OPERATOR.name])}
+
+    @cached_property
+    def _readings(self) -> dict[int, Reading]:
+        """How far each entry could be read; nothing of those that were not checked."""
+        first = self._models[0]
+        if self._are_numbered:
+            return {index: reading_at(first, index) for index in range(len(first.entries))}
+        found: dict[int, Reading] = {}
+        for model in self._models:
+            for index, entry in enumerate(model.entries):
+                reading = reading_at(model, index)
+                found[entry.span.start] = min(reading, found.get(entry.span.start, reading))
+        return {entry.span.start: found.get(entry.span.start, Reading.NOTHING) for entry in first.all_entries}
+
+    @cached_property
+    def _wrong(self) -> dict[int, set[str]]:
         """The rules that found errors, by the entry: other rules may have left the word to them."""
         errors: dict[int, set[str]] = {}
-        finders = [EntryFinder(model.all_entries) for model in self._models]
-        for diagnostic in found:
+        for diagnostic in self._found:
             if diagnostic.severity is not Severity.ERROR and diagnostic.rule not in NOT_ANALYSED:
                 continue
-            for finder in finders:
+            for finder in self._finders:
                 entry = finder.owner(diagnostic)
                 if entry is not None:
-                    errors.setdefault(entry.span.start, set()).add(diagnostic.rule)
+                    errors.setdefault(self._key(entry), set()).add(diagnostic.rule)
         return errors

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from derivlint.lint.diagnostic import Diagnostic
-from derivlint.model import DerivativeFormula, DispatchBody, Entry
+from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model
+from derivlint.model.index import BY_OPERATOR
+from derivlint.yaml_reader.pieces import Pieces
 
 
 def names_of(found: object) -> tuple[str | None, str | None, str | None]:
@@ -25,12 +27,21 @@ class EntryFinder:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         # an aliased entry has the place of its anchor, so places may repeat and be out of order
-        self._entries = sorted(entries, key=lambda entry: entry.span.start)
-        self._starts = [entry.span.start for entry in self._entries]
-        self._by_name: dict[str, Entry] = {}
-        for entry in entries:
-            if entry.operator is not None:
-                self._by_name.setdefault(entry.operator, entry)
+        self._entries: Sequence[Entry] = sorted(entries, key=_start)
+        #: where each begins, or the piece of the text that it is in
+        self._starts: Sequence[int] = [*map(_start, self._entries)]
+        self._named: Callable[[str], Entry | None] = _by_name(entries).get
+
+    @classmethod
+    def of(cls, model: Model) -> EntryFinder:
+        """Finds those of a model; entries that are not looked at are not read."""
+        if not isinstance(model.document, Pieces):
+            return cls(model.all_entries)
+        finder = cls(())
+        finder._entries = model.all_entries
+        finder._starts = model.document.bounds[:-1]
+        finder._named = lambda name: next(iter(model.entries_in(BY_OPERATOR, name)), None)
+        return finder
 
     def at(self, offset: int) -> Entry | None:
         """The entry that holds a character."""
@@ -38,12 +49,13 @@ class EntryFinder:
         if index < 0:
             return None
         entry = self._entries[index]
-        return entry if offset < max(entry.span.end, entry.span.start + 1) else None
+        return entry if _start(entry) <= offset < max(entry.span.end, _start(entry) + 1) else None
 
     def behind(self, offset: int) -> Entry | None:
         """The first entry that begins after a character."""
         index = bisect_right(self._starts, offset)
-        return self._entries[index] if index < len(self._entries) else None
+        near = self._entries[max(index - 1, 0) : index + 1]
+        return next((entry for entry in near if _start(entry) > offset), None)
 
     def owner(self, diagnostic: Diagnostic) -> Entry | None:
         """The entry that a diagnostic is about; several may have its name, then its place decides."""
@@ -52,4 +64,16 @@ class EntryFinder:
         here = self.at(diagnostic.span.start)
         if diagnostic.entry is None or (here is not None and here.operator == diagnostic.entry):
             return here
-        return self._by_name.get(diagnostic.entry, here)
+        return self._named(diagnostic.entry) or here
+
+
+def _start(entry: Entry) -> int:
+    return entry.span.start
+
+
+def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.operator is not None:
+            found.setdefault(entry.operator, entry)
+    return found

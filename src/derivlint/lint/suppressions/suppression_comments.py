@@ -29,7 +29,8 @@ _FORM = 'write "# derivlint: ignore[rule, rule] reason"'
 @lru_cache(maxsize=1)
 def _head() -> re.Pattern[str]:
     """What begins a suppression: the number sign, the name, the colon and the word after it."""
-    return re.compile(r"(?<![^\s\ufeff])#[ \t]*(derivlint)\b([ \t]*:)?[ \t]*([^\s\[\],:#]*)", re.IGNORECASE)
+    # a pattern that begins with a character is found faster than one that begins with what is before
+    return re.compile(r"#(?<![^\s\ufeff]#)[ \t]*(derivlint)\b([ \t]*:)?[ \t]*([^\s\[\],:#]*)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)

@@ -46,6 +46,7 @@ class FindingFilter(Struct, frozen=True):
         comments: whether comments silence findings.
         baseline: the findings that are known.
         updates_baseline: whether what is found becomes known.
+        finds_stale: whether someone asks for what the baseline knows and does not occur any more.
         changes: where only findings about changes are wanted, what tells them from others.
         native_functions: the files whose changes count.
     """
@@ -53,6 +54,7 @@ class FindingFilter(Struct, frozen=True):
     comments: bool = True
     baseline: BaselineFile | None = None
     updates_baseline: bool = False
+    finds_stale: bool = True
     changes: Changes | None = None
     native_functions: tuple[Path, ...] = ()
 
