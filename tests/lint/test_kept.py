@@ -221,8 +221,7 @@ def test_an_edit_reads_few_entries(
 
     monkeypatch.setattr(Pieces, "item", noted)
     found = checked(text.replace("grad * self.sinh()", "grad * self.sinh() * 2", 1), bundled_natives, rules, kept)
-    # the entry of a place is found by halving
-    assert 0 < len(positions) < 80 < len(found.model.entries)
+    assert 0 < len(positions) < 20 < len(found.model.entries)
 
 
 def test_a_check_that_is_stopped_goes_on_where_it_stood(

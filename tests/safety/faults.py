@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import gc
 import io
 import os
 import signal
@@ -173,6 +174,8 @@ def run_with(arguments: Sequence[str], folder: Path, fault: Fault | None = None)
 
 def _in_child(arguments: Sequence[str], folder: Path, fault: Fault | None, writer: int) -> None:
     status = 99
+    # as the command does; a search for cycles would copy all that the parent holds
+    gc.disable()
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.chdir(folder)

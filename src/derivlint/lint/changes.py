@@ -7,25 +7,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from collections.abc import Sequence as Items
 from difflib import SequenceMatcher
 
 from derivlint.lint.engine.ownership import EntryFinder
 from derivlint.lint.suppressions.suppression_comments import end_of_text, read_suppressions
 from derivlint.model import Entry, Model
-from derivlint.model.read import read_entries
+from derivlint.model.read import document_of
 from derivlint.source import SourceFile
-from derivlint.yaml_reader import Document, Mapping, Scalar, Sequence, YamlNode, read_yaml
+from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 
 
 def changed_entries(model: Model, old: SourceFile) -> tuple[Entry, ...]:
     """The entries of a file that are not the same in an old version of it."""
     if old.text == model.source.text:
         return ()
-    document = read_yaml(old)
-    before = Counter(_contents(document, tuple(read_entries(document, model.layout))))
+    before = Counter(_contents(Model(document_of(old), model.natives, model.layout)))
     changed = []
-    for entry, content in zip(model.all_entries, _contents(model.document, model.all_entries), strict=True):
+    for entry, content in zip(model.all_entries, _contents(model), strict=True):
         before[content] -= 1
         if before[content] < 0:
             changed.append(entry)
@@ -60,16 +58,16 @@ def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
     return frozenset(changed)
 
 
-def _contents(document: Document, entries: Items[Entry]) -> list[Hashable]:
+def _contents(model: Model) -> list[Hashable]:
     """What each entry says, with the suppressions in it: taking one away shows findings that it is to blame for."""
-    contents: list[Hashable] = [said(entry.node) for entry in entries]
-    suppressions = read_suppressions(document)
+    contents: list[Hashable] = [said(entry.node) for entry in model.all_entries]
+    suppressions = read_suppressions(model.document)
     if suppressions:
-        finder = EntryFinder(entries)
-        places = {id(entry): index for index, entry in enumerate(entries)}
+        finder = EntryFinder(model)
+        places = {id(entry): index for index, entry in enumerate(model.all_entries)}
         for suppression in suppressions:
             start = suppression.comment.span.start
-            behind = end_of_text(document.source.text, start) - 1
+            behind = end_of_text(model.source.text, start) - 1
             entry = finder.at(start) or finder.behind(start) if suppression.comment.own_line else finder.at(behind)
             if entry is not None:
                 index = places[id(entry)]

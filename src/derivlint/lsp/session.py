@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from threading import Event
 from typing import TypeVar
 
@@ -85,6 +84,7 @@ class Session:
         self._memory = Memory()
         #: the project whose texts are checked as fast as they ever will be
         self._ready: Project | None = None
+        self._freeing: set[asyncio.Task[None]] = set()
         # one thread: the models and the operators work things out when they are asked, and are not place for two
         self._engine = ThreadPoolExecutor(max_workers=1, thread_name_prefix="derivlint")
 
@@ -158,7 +158,9 @@ class Session:
         before, known = file.newest, (file.outcome, file.checked, file.kept)
         outcome = await loop.run_in_executor(self._engine, self._outcome_of, source, file, stop)
         # to free what was known of the text before takes a moment, and the editor comes first
-        loop.call_later(SHOWN, self._free, before if before is not file.newest else None, known)
+        freeing = loop.create_task(self._free(_freed(before if before is not file.newest else None, known)))
+        self._freeing.add(freeing)
+        freeing.add_done_callback(self._freeing.discard)
         if outcome is None:
             return
         file.outcome, file.outcome_of = outcome, (source, generation)
@@ -193,10 +195,18 @@ class Session:
             self._log(message, error)
             return message
 
-    def _free(self, model: Model | None, known: object) -> None:
-        with suppress(RuntimeError):
-            # the thread has ended with the server
-            self._engine.submit(_discard, model, known)
+    async def _free(self, parts: Iterator[None]) -> None:
+        """Free what was known of an earlier text, a part at a time, when nothing is checked."""
+        loop = asyncio.get_running_loop()
+        ended = False
+        while not ended:
+            await asyncio.sleep(SHOWN)
+            while not (ended or any(file.lock.locked() for file in self.files.values())):
+                try:
+                    ended = await loop.run_in_executor(self._engine, next, parts, True) is True
+                except RuntimeError:
+                    # the thread has ended with the server
+                    return
 
     def _rest_later(self, file: OpenFile) -> None:
         if file.resting is not None:
@@ -239,13 +249,15 @@ class Session:
         """End all work."""
         for uri in list(self.files):
             self.close(uri)
+        for task in self._freeing:
+            task.cancel()
         self._engine.shutdown(wait=False, cancel_futures=True)
 
 
-def _discard(model: Model | None, known: object) -> None:
-    """Free a model, and what else was known of its text when no one else knows it."""
+def _freed(model: Model | None, known: object) -> Iterator[None]:
+    """Frees a model, a part at each step, and then what else was known of its text when no one else knows it."""
     if model is not None:
-        model.discard()
+        yield from model.discard_in_parts()
 
 
 def _find_in(checked: CheckedDocument, find: Callable[[CheckedDocument], T]) -> tuple[T] | None:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Seq
 from itertools import count, islice
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
@@ -24,7 +24,6 @@ from derivlint.model.index import (
     FORMULAS,
     GROUPS,
     UNRESOLVED,
-    ByKey,
     EntryIndex,
     Plain,
     Row,
@@ -38,7 +37,7 @@ from derivlint.model.info import build_info
 from derivlint.model.layout import PLAIN, Layout
 from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
 from derivlint.model.query import Answers, Read
-from derivlint.model.read import DEFAULT, document_of, items_of, layout_of, read_syntax, versions_of
+from derivlint.model.read import DEFAULT, ListEntries, document_of, items_of, layout_of, read_syntax, versions_of
 from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
@@ -48,40 +47,8 @@ from derivlint.yaml_reader.pieces import Pieces
 V = TypeVar("V")
 #: As many schemas are not misspelt at once: the file is of another release.
 MANY_UNKNOWN = 4
-
-
-class _Entries(Seq[Entry]):
-    """The entries of a plain list, each read when it is asked for."""
-
-    def __init__(self, document: Pieces, model: Model) -> None:
-        self._document = document
-        self._model = model
-        self._read: list[Entry | None] = [None] * document.count
-
-    def __len__(self) -> int:
-        return len(self._read)
-
-    @overload
-    def __getitem__(self, index: int) -> Entry: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Entry, ...]: ...
-    def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
-        if isinstance(index, slice):
-            return tuple(self[at] for at in range(*index.indices(len(self))))
-        found = self._read[index]
-        if found is None:
-            at = index % len(self._read)
-            item = self._document.item(at)
-            found = self._read[at] = Entry(at, item, read_syntax(item.node, self._model.layout), self._model)
-        return found
-
-    @property
-    def read(self) -> Iterator[Entry]:
-        """The entries that were asked for."""
-        return filter(None, self._read)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return map(self.__getitem__, range(len(self)))
+#: So many answers, or entries, are freed at once, in less than a millisecond.
+PART = 500
 
 
 class RecordedFact(Struct, frozen=True):
@@ -168,7 +135,7 @@ class Model(Answers):
     def _read(self) -> None:
         """Read the entries; those of other versions have positions after those of this one."""
         if isinstance(self.document, Pieces):
-            self.all_entries = self.entries = _Entries(self.document, self)
+            self.all_entries = self.entries = ListEntries(self.document, self)
             return
         items = items_of(self.document, self.layout)
         syntax = [(item, read_syntax(item.node, self.layout, self.versions)) for item in items]
@@ -187,10 +154,22 @@ class Model(Answers):
 
         Models hold cycles. Where they are taken apart, what they hold is freed without a search for it.
         """
-        entries = self.all_entries
-        for entry in entries.read if isinstance(entries, _Entries) else entries:
-            entry.discard()
+        for _ in self.discard_in_parts():
+            pass
+
+    def discard_in_parts(self) -> Iterator[None]:
+        """The same, a part at each step: to free all of a large file at once takes a fifth of a second."""
+        held = self.__dict__.copy()
         self.__dict__.clear()
+        answers, entries = held.pop("_answers"), held.pop("all_entries")
+        while answers:
+            for _ in range(min(len(answers), PART)):
+                answers.popitem()
+            yield
+        for number, entry in enumerate(entries.read if isinstance(entries, ListEntries) else entries):
+            entry.discard()
+            if number % PART == 0:
+                yield
 
     @property
     def is_discarded(self) -> bool:
@@ -204,22 +183,24 @@ class Model(Answers):
         self.note(Read(index.name, key, True))
         found = self._entries_in.get((index.name, key))
         if found is None:
-            places = dict.fromkeys(self.place(number) for number, _ in self._rows(index).under(key))
+            items = self.rows_of(index).by_key.under(key)
+            places = dict.fromkeys(self.place(number) for number, _ in items)
             found = self._entries_in[index.name, key] = tuple(self.entries[at] for at in places)
         return found
 
     def values_in(self, index: EntryIndex[V], key: str) -> list[V]:
         """The values that an index has under a key, in file order."""
         self.note(Read(index.name, key))
-        return [value for _, value in self._rows(index).under(key)]
+        return [value for _, value in self.rows_of(index).by_key.under(key)]
 
-    def _rows(self, index: EntryIndex[Any]) -> ByKey:
+    def rows_of(self, index: EntryIndex[Any]) -> Rows:
+        """What an index has of each entry, in file order; that is not noted for whoever asks."""
         rows = self.indexed.get(index.name)
         if not isinstance(rows, Rows):
             if rows is None:
                 rows = [cast("Row", tuple(index.find(entry))) for entry in self.entries]
             rows = self.indexed[index.name] = Rows(rows, self.numbers[: len(rows)])
-        return rows.by_key
+        return rows
 
     def place(self, number: int) -> int:
         """The position of the entry with a number."""
@@ -251,16 +232,21 @@ class Model(Answers):
             self.fact(find, read.key)
         return self.facts[read]
 
-    def entry_fact(self, find: Callable[[Model, Entry], V], entry: Entry) -> V:
-        """A fact of one entry: plain data, which holds in later texts, too, as long as nothing that it read changes."""
+    def entry_fact(self, find: Callable[[Model, Entry], V], index: int) -> V:
+        """A fact of one entry: plain data, which holds in later texts, too, as long as nothing that it read changes.
+
+        Args:
+            find: works it out.
+            index: the position of the entry, which is not read where the fact is known.
+        """
         known = self.entry_facts.get(name_of(find))
         if known is None:
             known = self.entry_facts[name_of(find)] = [None] * len(self.entries)
-        found = known[entry.index]
+        found = known[index]
         if found is None:
-            value, reads = self.recorded(find, self, entry)
-            found = known[entry.index] = RecordedFact(cast("Plain", value), reads)
-            self.new_entry_facts.append((entry.index, reads))
+            value, reads = self.recorded(find, self, self.entries[index])
+            found = known[index] = RecordedFact(cast("Plain", value), reads)
+            self.new_entry_facts.append((index, reads))
         if found.reads:
             self.use(found.reads)
         return cast("V", found.value)
@@ -313,7 +299,7 @@ class Model(Answers):
             return f"{name}_copy" if name is not None else None
         self.note(Read(BY_NODE.name, info.prefix))
         own = self.numbers[info.source.index or 0]
-        return f"{info.prefix}{bisect_left(self._rows(BY_NODE).under(info.prefix), own, key=number_of)}"
+        return f"{info.prefix}{bisect_left(self.rows_of(BY_NODE).by_key.under(info.prefix), own, key=number_of)}"
 
     @property
     def used_dispatch_keys(self) -> list[str]:

@@ -7,7 +7,9 @@ Follows torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives`` and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence as Seq
 from functools import lru_cache
+from typing import overload
 
 from derivlint.formula import Call, Name, walk
 from derivlint.model.entry import Entry, EntryContext
@@ -28,7 +30,10 @@ DEFAULT = "Default"
 def read_file(source: SourceFile) -> tuple[Entry, ...]:
     """The entries of a file, without knowledge of operators."""
     document = document_of(source)
-    return tuple(read_entries(document, layout_of(document)))
+    layout = layout_of(document)
+    versions = versions_of(document, layout)
+    items = enumerate(items_of(document, layout))
+    return tuple(Entry(index, item, read_syntax(item.node, layout, versions)) for index, item in items)
 
 
 @lru_cache(maxsize=1)
@@ -69,16 +74,50 @@ def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
                 yield node.callee.parts[-1].identifier, len(node.args)
 
 
-def read_entries(document: Document, layout: Layout = PLAIN, operators: EntryContext | None = None) -> Iterator[Entry]:
-    """The entries of a file's list, one for each item, whatever that is."""
-    versions = versions_of(document, layout)
-    for index, item in enumerate(items_of(document, layout)):
-        yield Entry(index, item, read_syntax(item.node, layout, versions), operators)
-
-
 def versions_of(document: Document, layout: Layout) -> FileVersions | None:
     """The versions that a file serves; None for a file without versions, as every plain list is."""
     return None if isinstance(document, Pieces) else file_versions(document.root, layout.versions)
+
+
+class ListEntries(Seq[Entry]):
+    """The entries of a plain list, each read when it is asked for."""
+
+    def __init__(self, document: Pieces, operators: EntryContext) -> None:
+        """None is read yet.
+
+        Args:
+            document: the list.
+            operators: what the entries are understood with.
+        """
+        self._document = document
+        self._operators = operators
+        self._read: list[Entry | None] = [None] * document.count
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Entry, ...]: ...
+    def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
+        if isinstance(index, slice):
+            return tuple(self[at] for at in range(*index.indices(len(self))))
+        found = self._read[index]
+        if found is None:
+            at = index % len(self._read)
+            item = self._document.item(at)
+            syntax = read_syntax(item.node, self._operators.layout)
+            found = self._read[at] = Entry(at, item, syntax, self._operators)
+        return found
+
+    @property
+    def read(self) -> Iterator[Entry]:
+        """The entries that were asked for."""
+        return filter(None, self._read)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(self.__getitem__, range(len(self)))
 
 
 def read_syntax(node: YamlNode, layout: Layout = PLAIN, versions: FileVersions | None = None) -> EntrySyntax:

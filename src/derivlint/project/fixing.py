@@ -131,7 +131,7 @@ class _Fixer:
 
     def _retry(self, checked: CheckedFile) -> bool:
         """Forget that fixes did harm in entries that others have changed since; the next run would find that, too."""
-        finder = EntryFinder(checked.model.all_entries) if self._dropped else None
+        finder = EntryFinder(checked.model) if self._dropped else None
         again = [
             known
             for item in checked.shown
@@ -152,7 +152,7 @@ class _Fixer:
         """The outcome of as many fixes as do no harm together, and the check of it; None where there is none."""
         # one half that does no harm and the other half are what was tried already
         self._tried.clear()
-        finder = EntryFinder(before.model.all_entries)
+        finder = EntryFinder(before.model)
         kept: list[Diagnostic] = []
         outcome, checked = FixOutcome(source.text, (), ()), None
         # those that are applied together stay compatible in any part of them; the others wait for the next pass
@@ -206,8 +206,8 @@ def _blamed(
     Where that says nothing, the fixes in the entries that have new errors are; then all.
     """
     places = {item.span for item in errors}
-    finder = EntryFinder(after.model.all_entries if after is not None else ())
-    entries = {entry.span for place in places if (entry := finder.at(place.start)) is not None}
+    finder = EntryFinder(after.model) if after is not None else None
+    entries = {entry.span for place in places if finder is not None and (entry := finder.at(place.start)) is not None}
     for spans in (places, entries):
         touched = _touched(trial, spans)
         found = [
@@ -259,7 +259,7 @@ def _made(before: CheckedFile, after: CheckedFile, trial: FixOutcome, errors: Se
     """
     if not errors:
         return []
-    finder, moves = EntryFinder(before.model.all_entries), Moves(trial.edits)
+    finder, moves = EntryFinder(before.model), Moves(trial.edits)
     fixed: dict[int, set[str]] = {}
     unknown: set[int] = set()
     for item in trial.applied:
@@ -269,7 +269,7 @@ def _made(before: CheckedFile, after: CheckedFile, trial: FixOutcome, errors: Se
             fixed.setdefault(start, set()).add(item.rule)
             if owner.function is None:
                 unknown.add(start)
-    now = EntryFinder(after.model.all_entries)
+    now = EntryFinder(after.model)
     return [error for error in errors if not _is_uncovered(error, now.owner(error), fixed, unknown)]
 
 

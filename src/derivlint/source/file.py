@@ -119,12 +119,12 @@ class SourceFile:
             for word in self._lacked
             if word not in after.text[max(span.start - len(word), 0) : end + len(word)].lower()
         )
-        if "\r" not in text and "\r" not in new:
-            starts = self.line_starts
-            inserted = [span.start + match.end() for match in _LINE_END.finditer(new)]
-            shift = len(new) - (span.end - span.start)
-            first, last = starts.around(span.start)[0], starts.around(span.end)[0]
-            after.line_starts = starts.replaced(first, last, inserted, shift)
+        starts, shift = self.line_starts, len(new) - (span.end - span.start)
+        # the edit may part a line end of two characters, or make one
+        (first, begin), (last, _) = starts.around(max(span.start - 1, 0)), starts.around(span.end)
+        stop = (starts[last + 1] if last + 1 < len(starts) else len(text) + 1) + shift
+        found = (match.end() for match in _LINE_END.finditer(after.text, begin, stop))
+        after.line_starts = starts.replaced(first, last, [start for start in found if start < stop], shift)
         return after
 
     def has(self, word: str) -> bool:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import overload
 
 #: So many lines, or up to twice as many, are in one block.
 BLOCK = 256
 
 
-class LineStarts(Sequence[int]):
+class LineStarts:
     """The offset at which each line of a text begins; it does not change.
 
     Lines are kept in blocks, with the offset that is to be added to all in a block: an edit makes one block anew.
@@ -41,16 +40,7 @@ class LineStarts(Sequence[int]):
     def __len__(self) -> int:
         return self._lines[-1]
 
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[int]: ...
-    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
-        if isinstance(index, slice):
-            return [*self][index]
-        line = index if index >= 0 else len(self) + index
-        if not 0 <= line < len(self):
-            raise IndexError(index)
+    def __getitem__(self, line: int) -> int:
         block = bisect_right(self._lines, line) - 1
         return self._blocks[block][line - self._lines[block]] + self._offsets[block]
 

@@ -178,7 +178,8 @@ def _differentiable_names(natives: NativeFunctions) -> dict[frozenset[str], tupl
     names = {*natives.operator_names(), *library_of(natives).declarations.functions.get(HELPERS, {})}
     found: dict[frozenset[str], tuple[str, ...]] = {}
     for name in sorted(name for name in names if DIFFERENTIABLE in name):
-        found[_essence(name)] = (*found.get(_essence(name), ()), name)
+        essence = _essence(name)
+        found[essence] = (*found.get(essence, ()), name)
     return found
 
 

@@ -52,10 +52,9 @@ class Judged:
         self._crashed = crashed
         self._found = found
         self._is_broken = any(model.document.problems for model in models)
-        self._finders = [EntryFinder.of(model) for model in models]
+        self._finders = [EntryFinder(model) for model in models]
         #: entries that are cut out of the text are not read to say where they are
         self._are_numbered = len(models) == 1 and isinstance(models[0].document, Pieces)
-        self._lacking_by_rule: dict[str, frozenset[int]] = {}
         self._doubtful_by_rule: dict[str, frozenset[int]] = {}
         self._unread_by_reading: dict[Reading, frozenset[int]] = {}
 
@@ -74,12 +73,10 @@ class Judged:
         """Whether a rule judged an entry."""
         if not self._is_sound(name):
             return False
-        rule, key = self._rules[name], self._key(entry)
-        if rule.meta.compares:
-            return key not in self._lacking(name)
+        key = self._key(entry)
         # the others need not be read
         reading = reading_at(self._models[0], key) if self._are_numbered else self._readings[key]
-        return reading >= rule.reads and key not in self._doubtful(name)
+        return reading >= self._rules[name].reads and key not in self._doubtful(name)
 
     def judges_all(self, name: str) -> bool:
         """Whether a rule judged all entries of the file."""
@@ -94,8 +91,10 @@ class Judged:
         operators = self._operators
         by_keys: dict[frozenset[int], list[str]] = {}
         for name in self._rules:
-            if not self.judges_all(name):
-                by_keys.setdefault(self._lacking(name) if self._is_sound(name) else self._every, []).append(name)
+            is_sound = self._is_sound(name)
+            keys = self._lacking(name) if is_sound else self._every
+            if keys or not is_sound:
+                by_keys.setdefault(keys, []).append(name)
         found: dict[tuple[str, ...], list[str]] = {}
         for keys, names in by_keys.items():
             found.setdefault(tuple(sorted({"", *(operators[key] for key in keys)})), []).extend(names)
@@ -110,18 +109,14 @@ class Judged:
 
     def _is_sound(self, name: str) -> bool:
         """Whether a rule ran, and nothing kept it from judging the file as a whole."""
-        return name in self._rules and not self._is_broken and Crashed(name, None) not in self._crashed
+        if name not in self._rules or self._is_broken or Crashed(name, None) in self._crashed:
+            return False
+        # a rule that compares entries needs all of them
+        return not (self._rules[name].meta.compares and (self._unread(Reading.FORM) or self._crashed_on(name)))
 
     def _lacking(self, name: str) -> frozenset[int]:
         """The entries that a rule did not judge, where nothing kept it from judging the file as a whole."""
-        found = self._lacking_by_rule.get(name)
-        if found is None:
-            rule = self._rules[name]
-            found = self._unread(rule.reads) | self._doubtful(name)
-            if rule.meta.compares and (self._unread(Reading.FORM) or self._crashed_on(name)):
-                found = self._every
-            self._lacking_by_rule[name] = found
-        return found
+        return self._unread(self._rules[name].reads) | self._doubtful(name)
 
     def _doubtful(self, name: str) -> frozenset[int]:
         """The entries of which it is not known what a rule would have found in them, however far they could be read."""
@@ -162,8 +157,7 @@ class Judged:
         if not self._are_numbered:
             return {entry.span.start: entry.operator or "" for entry in first.all_entries}
         # an index knows them of entries that are not read
-        first.entries_in(BY_OPERATOR, "")
-        return {index: key for index, ((key, _),) in enumerate(first.indexed[BY_OPERATOR.name])}
+        return {index: key for index, ((key, _),) in enumerate(first.rows_of(BY_OPERATOR))}
 
     @cached_property
     def _readings(self) -> dict[int, Reading]:

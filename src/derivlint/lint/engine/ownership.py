@@ -25,23 +25,21 @@ def names_of(found: object) -> tuple[str | None, str | None, str | None]:
 class EntryFinder:
     """Finds entries of a file by place and by name."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        # an aliased entry has the place of its anchor, so places may repeat and be out of order
-        self._entries: Sequence[Entry] = sorted(entries, key=_start)
+    def __init__(self, model: Model) -> None:
+        """Take the file; entries of a plain list that are not looked at are not read."""
+        document = model.document
         #: where each begins, or the piece of the text that it is in
-        self._starts: Sequence[int] = [*map(_start, self._entries)]
-        self._named: Callable[[str], Entry | None] = _by_name(entries).get
-
-    @classmethod
-    def of(cls, model: Model) -> EntryFinder:
-        """Finds those of a model; entries that are not looked at are not read."""
-        if not isinstance(model.document, Pieces):
-            return cls(model.all_entries)
-        finder = cls(())
-        finder._entries = model.all_entries
-        finder._starts = model.document.bounds[:-1]
-        finder._named = lambda name: next(iter(model.entries_in(BY_OPERATOR, name)), None)
-        return finder
+        self._starts: Sequence[int]
+        self._entries: Sequence[Entry]
+        self._named: Callable[[str], Entry | None]
+        if isinstance(document, Pieces):
+            self._entries, self._starts = model.all_entries, document.bounds[:-1]
+            self._named = lambda name: next(iter(model.entries_in(BY_OPERATOR, name)), None)
+        else:
+            # an aliased entry has the place of its anchor, so places may repeat and be out of order
+            self._entries = sorted(model.all_entries, key=_start)
+            self._starts = [*map(_start, self._entries)]
+            self._named = _by_name(model.all_entries).get
 
     def at(self, offset: int) -> Entry | None:
         """The entry that holds a character."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from derivlint.analysis import TypedFormula
@@ -60,27 +60,10 @@ def reading_of(names: Mapping[str, object]) -> Reading:
     return found
 
 
-def read_of(model: Model, entry: Entry) -> Reading:
-    """How far the formulas of an entry can be read.
-
-    Args:
-        model: the file, whose YAML is sound.
-        entry: one of its entries.
-    """
-    return Reading(model.entry_fact(_read_of, entry))
-
-
 def reading_at(model: Model, index: int) -> Reading:
-    """How far the formulas of the entry at a position can be read; it is not looked at where that is known.
-
-    Nothing of them where that cannot be found out.
-    """
-    from derivlint.model.model import name_of
-
-    known = model.entry_facts.get(name_of(_read_of))
-    fact = known[index] if known is not None else None
+    """How far the formulas of the entry at a position can be read; nothing where that cannot be found out."""
     try:
-        return Reading(cast("int", fact.value)) if fact is not None else read_of(model, model.entries[index])
+        return Reading(model.entry_fact(_read_of, index))
     except Exception:
         # rules that asked for the same crashed as well, and that was reported
         return Reading.NOTHING

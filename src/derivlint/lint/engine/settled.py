@@ -55,7 +55,7 @@ class Settled(Struct, frozen=True):
         claimed: the positions of entries in which something was found.
         left: what is left of that in each.
         parts: how many parts of the text say something of the entry with a name; who speaks of several counts twice.
-        bases: in how many entries findings rest on other entries, by the base names of those.
+        bases: the base names of other entries that findings rest on, or did in earlier texts.
         premises: what is wrong with the entries that findings rest on.
         result: what is left of everything.
     """
@@ -64,7 +64,7 @@ class Settled(Struct, frozen=True):
     claimed: list[int]
     left: list[Left]
     parts: Counter[str | None]
-    bases: Counter[str]
+    bases: frozenset[str]
     premises: Premises
     result: Result
 
@@ -124,9 +124,7 @@ def settle(
         parts[name] += number
         if not parts[name]:
             del parts[name]
-    bases = before.bases.copy() if before is not None else Counter()
-    bases.update(chain.from_iterable(each.rests_on for each in new_ones))
-    bases.subtract(chain.from_iterable(each.rests_on for each in gone))
+    bases = frozenset(before.bases if before is not None else ()).union(*(each.rests_on for each in new_ones))
     touched = premises.concerned(bases)
     if turned or touched:
         for at, each in zip(claimed, text.at(claimed), strict=True):

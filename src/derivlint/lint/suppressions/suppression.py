@@ -158,7 +158,7 @@ class Suppressions:
     @cached_property
     def finder(self) -> EntryFinder:
         """The entries by place and by name."""
-        return EntryFinder.of(self.model)
+        return EntryFinder(self.model)
 
     def matches(
         self, diagnostics: Iterable[Diagnostic], names: RuleNames = NO_NAMES

@@ -131,7 +131,7 @@ class _Places:
     """The entries and suppressions of a model by their places, worked out once."""
 
     def __init__(self, model: Model) -> None:
-        self.entries = EntryFinder.of(model)
+        self.entries = EntryFinder(model)
         self.suppressions = read_suppressions(model.document)
 
 

@@ -49,7 +49,7 @@ class Changes:
         old = SourceFile.from_bytes(model.source.path, before)
         changed = set(map(id, changed_entries(model, old)))
         functions = frozenset[str]().union(*map(self._changed_functions, native_functions))
-        finder = EntryFinder(model.all_entries)
+        finder = EntryFinder(model)
         lines: frozenset[int] | None = None
         found = []
         for diagnostic in diagnostics:
