@@ -167,6 +167,20 @@ def n_checked(before: str, after: str, natives: NativeFunctions, rules: tuple[Ru
     return text_checked(SourceFile("d.yaml", after), natives, rules, kept=kept).checked
 
 
+def test_what_is_not_yaml_between_entries_may_change_together_with_others(
+    bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
+) -> None:
+    """The entries before and after it are the same, but not as far from each other."""
+    whole = SMALL.replace("# derivlint: ignore[undefined-name] why not\n", "- name: cos\n\n")
+    text = whole.replace("name: cos", "name: cos: cos")
+    before = checked(text, bundled_natives, rules, checked(whole, bundled_natives, rules).kept)
+    (undefined,) = (item for item in before.shown if item.rule == "undefined-name")
+    after = text.replace("cos: cos", "acos: acos").replace("conj()", "conj() ")
+    found = checked(after, bundled_natives, rules, before.kept)
+    assert undefined.span.shift(2) in [item.span for item in found.shown]
+    assert everything(found) == everything(checked(after, bundled_natives, rules))
+
+
 def text_checked(
     source: SourceFile,
     natives: NativeFunctions,

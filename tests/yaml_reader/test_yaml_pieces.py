@@ -65,12 +65,20 @@ def test_runs_of_the_same_pieces_are_found_in_order(before: str, after: str) -> 
     places: list[tuple[int, int]] = []
     for old, new, size in one.same_as(two, difference(before, after)):
         assert one.pieces(old, old + size) == two.pieces(new, new + size)
+        assert len({two.bounds[new + at] - one.bounds[old + at] for at in range(size)}) <= 1
         places += zip(range(old, old + size), range(new, new + size), strict=True)
     for (old, new), (next_old, next_new) in pairwise(places):
         assert old < next_old
         assert new < next_new
     if before == after:
         assert places == [(at, at) for at in range(len(one.bounds) - 1)]
+
+
+def test_pieces_of_a_run_are_as_far_from_each_other() -> None:
+    """What is between them and is not YAML may have another length."""
+    before, after = "- a: b\n- [\n- c: d\n- e: f\n", "- a: b\n- [[\n- c: d\n- e: g\n"
+    one, two = Cut(before, (0, 11, 18, 25), {0: 7}), Cut(after, (0, 12, 19, 26), {0: 7})
+    assert [*one.same_as(two, difference(before, after))] == [(0, 0, 0), (0, 0, 1), (1, 1, 1), (3, 3, 0)]
 
 
 @given(TEXTS, st.integers(0, 60), st.integers(0, 12), SNIPPETS)

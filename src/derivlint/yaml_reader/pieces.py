@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from collections.abc import Sequence as Seq
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from msgspec import Struct
 
@@ -149,6 +149,8 @@ class Cut(Struct, frozen=True):
     def same_as(self, after: Cut, changed: Difference) -> Iterator[tuple[int, int, int]]:
         """The runs of pieces that are in another text as well: their places in both, and their number, in order.
 
+        The pieces of a run are as far from each other there as here.
+
         Args:
             after: the other text.
             changed: where that differs.
@@ -168,7 +170,13 @@ class Cut(Struct, frozen=True):
         inner, other = self.pieces(first, last), after.pieces(first, len(after.bounds) - 1 - count)
         if inner and other:
             for block in SequenceMatcher(None, inner, other, autojunk=False).get_matching_blocks():
-                yield first + block.a, first + block.b, block.size
+                old, new = first + block.a, first + block.b
+                shifts = [after.bounds[new + at] - self.bounds[old + at] for at in range(block.size)]
+                # what is not YAML may be between two pieces, with another length
+                for _, same in groupby(shifts):
+                    size = len([*same])
+                    yield old, new, size
+                    old, new = old + size, new + size
         yield last, len(after.bounds) - 1 - count, count
 
     def pieces(self, first: int, last: int) -> list[str]:
