@@ -37,6 +37,21 @@ def cut_of(text: str) -> Cut:
     return Cut(text, bounds)
 
 
+def cut_around(pieces: list[tuple[str, str]]) -> Cut:
+    """Pieces, each followed by something that is not YAML, or by nothing."""
+    bounds = [0]
+    ends = {}
+    for piece, broken in pieces:
+        if broken:
+            ends[bounds[-1]] = bounds[-1] + len(piece)
+        bounds.append(bounds[-1] + len(piece) + len(broken))
+    return Cut("".join(piece + broken for piece, broken in pieces), tuple(bounds), ends)
+
+
+BROKEN = st.sampled_from(["", "- [\n", "- [[\n"])
+CUTS = st.lists(st.tuples(st.sampled_from(ITEMS), BROKEN), min_size=1, max_size=8).map(cut_around)
+
+
 def items_of(text: str) -> list[object]:
     """The items of a text that is read as a whole."""
     root = read(text).root
@@ -57,20 +72,19 @@ def test_a_text_in_which_quotes_hide_an_item_has_no_pieces() -> None:
     assert len(read(hiding + "- d: 'e\n").problems) > 1
 
 
-@given(TEXTS, TEXTS)
-@example("- a: b\n- a: c\n", "- a: b\n- a: b\n- a: c\n")
-@example("- a: b\n", "- a: bc\n")
-def test_runs_of_the_same_pieces_are_found_in_order(before: str, after: str) -> None:
-    one, two = cut_of(before), cut_of(after)
+@given(CUTS, CUTS)
+@example(cut_around([("- a: b\n", ""), ("- a: c\n", "")]), cut_around([("- a: b\n", "")] * 2 + [("- a: c\n", "")]))
+@example(cut_around([("- a: b\n", "")]), cut_around([("- a: bc\n", "")]))
+def test_runs_of_the_same_pieces_are_found_in_order(one: Cut, two: Cut) -> None:
     places: list[tuple[int, int]] = []
-    for old, new, size in one.same_as(two, difference(before, after)):
+    for old, new, size in one.same_as(two, difference(one.text, two.text)):
         assert one.pieces(old, old + size) == two.pieces(new, new + size)
         assert len({two.bounds[new + at] - one.bounds[old + at] for at in range(size)}) <= 1
         places += zip(range(old, old + size), range(new, new + size), strict=True)
     for (old, new), (next_old, next_new) in pairwise(places):
         assert old < next_old
         assert new < next_new
-    if before == after:
+    if one == two:
         assert places == [(at, at) for at in range(len(one.bounds) - 1)]
 
 

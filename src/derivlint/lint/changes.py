@@ -11,8 +11,7 @@ from difflib import SequenceMatcher
 
 from derivlint.lint.engine.ownership import EntryFinder
 from derivlint.lint.suppressions.suppression_comments import end_of_text, read_suppressions
-from derivlint.model import Entry, Model
-from derivlint.model.read import document_of
+from derivlint.model import Entry, Model, build_model
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 
@@ -21,7 +20,7 @@ def changed_entries(model: Model, old: SourceFile) -> tuple[Entry, ...]:
     """The entries of a file that are not the same in an old version of it."""
     if old.text == model.source.text:
         return ()
-    before = Counter(_contents(Model(document_of(old), model.natives, model.layout)))
+    before = Counter(_contents(build_model(old, model.natives, model.layout)))
     changed = []
     for entry, content in zip(model.all_entries, _contents(model), strict=True):
         before[content] -= 1

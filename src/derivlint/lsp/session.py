@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event
 from typing import TypeVar
 
@@ -197,16 +198,14 @@ class Session:
 
     async def _free(self, parts: Iterator[None]) -> None:
         """Free what was known of an earlier text, a part at a time, when nothing is checked."""
-        loop = asyncio.get_running_loop()
-        ended = False
-        while not ended:
-            await asyncio.sleep(SHOWN)
-            while not (ended or any(file.lock.locked() for file in self.files.values())):
-                try:
-                    ended = await loop.run_in_executor(self._engine, next, parts, True) is True
-                except RuntimeError:
-                    # the thread has ended with the server
-                    return
+        run = asyncio.get_running_loop().run_in_executor
+        # the thread ends with the server
+        with suppress(RuntimeError):
+            while True:
+                await asyncio.sleep(SHOWN)
+                while not any(file.lock.locked() for file in self.files.values()):
+                    if await run(self._engine, next, parts, True):
+                        return
 
     def _rest_later(self, file: OpenFile) -> None:
         if file.resting is not None:
@@ -249,8 +248,6 @@ class Session:
         """End all work."""
         for uri in list(self.files):
             self.close(uri)
-        for task in self._freeing:
-            task.cancel()
         self._engine.shutdown(wait=False, cancel_futures=True)
 
 
