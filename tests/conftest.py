@@ -102,6 +102,17 @@ def packaged_folder() -> Path:
     return Path(spec.origin).parent / "packaged"
 
 
+@pytest.fixture
+def collector_off() -> Iterator[None]:
+    """Nothing searches for cycles that are gone, as in the language server."""
+    gc.collect()
+    gc.disable()
+    yield
+    # a session freezes what it keeps
+    gc.unfreeze()
+    gc.enable()
+
+
 @pytest.fixture(scope="session")
 def packaged() -> Path:
     """The files of the installed PyTorch: what needs it needs this, directly or not."""

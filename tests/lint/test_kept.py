@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -302,24 +301,20 @@ def test_who_looked_up_what_is_noted_anew_when_most_of_it_is_of_entries_that_are
         kept = found.kept
 
 
+@pytest.mark.usefixtures("collector_off")
 def test_nothing_is_left_of_earlier_texts(bundled_natives: NativeFunctions, rules: tuple[Rule, ...]) -> None:
     """The editor takes their models apart, and does not search for cycles while someone types."""
     ordinary = tuple(rule for rule in rules if rule.target != "suppressions")
-    gc.collect()
-    gc.disable()
-    try:
-        text = SMALL
-        found = text_checked(SourceFile("d.yaml", text), bundled_natives, ordinary)
-        for old, new in (("gard", "grad"), ("neg(", "negg("), ("negg(", "neg("), ("- name: neg", "- nmae: neg")):
-            before = found
-            text = text.replace(old, new, 1)
-            found = text_checked(SourceFile("d.yaml", text), bundled_natives, ordinary, kept=before.kept)
-            gone = weakref.ref(before.model)
-            before.model.discard()
-            del before
-            assert gone() is None, (old, new)
-    finally:
-        gc.enable()
+    text = SMALL
+    found = text_checked(SourceFile("d.yaml", text), bundled_natives, ordinary)
+    for old, new in (("gard", "grad"), ("neg(", "negg("), ("negg(", "neg("), ("- name: neg", "- nmae: neg")):
+        before = found
+        text = text.replace(old, new, 1)
+        found = text_checked(SourceFile("d.yaml", text), bundled_natives, ordinary, kept=before.kept)
+        gone = weakref.ref(before.model)
+        before.model.discard()
+        del before
+        assert gone() is None, (old, new)
 
 
 @pytest.mark.long

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,14 +24,6 @@ TEXT = """\
 """
 
 
-@pytest.fixture
-def collector() -> Iterator[None]:
-    """A session switches the collector off."""
-    yield
-    gc.unfreeze()
-    gc.enable()
-
-
 async def ignored(_: OpenFile, __: Outcome) -> None:
     """What the editor is sent."""
 
@@ -49,7 +39,7 @@ def inserted(line: int, text: str) -> types.TextDocumentContentChangePartial:
     return types.TextDocumentContentChangePartial(types.Range(place, place), text)
 
 
-@pytest.mark.usefixtures("collector")
+@pytest.mark.usefixtures("collector_off")
 def test_an_earlier_text_is_freed_although_no_one_collects(tmp_path: Path) -> None:
     path = tmp_path / "derivatives.yaml"
 
