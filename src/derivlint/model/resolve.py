@@ -203,7 +203,9 @@ def resolve_function(text: str, natives: NativeFunctions, *, declares: bool = Fa
         try:
             schema = parse_schema(text)
         except SchemaError as error:
-            return SchemaProblem(SchemaProblemKind.MALFORMED, error=error)
+            # the frames that it went through, and those of its context, would keep the model of the text alive
+            error.__context__ = None
+            return SchemaProblem(SchemaProblemKind.MALFORMED, error=error.with_traceback(None))
         if declares:
             own = NativeFunction(text)
             own.in_cpp_api, own.has_backend_kernel = False, True
