@@ -307,7 +307,8 @@ def test_nothing_is_left_of_earlier_texts(bundled_natives: NativeFunctions, rule
     ordinary = tuple(rule for rule in rules if rule.target != "suppressions")
     text = SMALL
     found = text_checked(SourceFile("d.yaml", text), bundled_natives, ordinary)
-    for old, new in (("gard", "grad"), ("neg(", "negg("), ("negg(", "neg("), ("- name: neg", "- nmae: neg")):
+    edits = (("gard", "grad"), ("neg(", "negg("), ("negg(", "neg(("), ("neg((", "neg("), ("- name: neg", "- nmae: neg"))
+    for old, new in edits:
         before = found
         text = text.replace(old, new, 1)
         found = text_checked(SourceFile("d.yaml", text), bundled_natives, ordinary, kept=before.kept)
