@@ -203,9 +203,9 @@ def resolve_function(text: str, natives: NativeFunctions, *, declares: bool = Fa
         try:
             schema = parse_schema(text)
         except SchemaError as error:
-            # the frames that it went through, and those of its context, would keep the model of the text alive
-            error.__context__ = None
-            return SchemaProblem(SchemaProblemKind.MALFORMED, error=error.with_traceback(None))
+            # what was raised holds the frames that it went through, and with them the model of the text
+            refused = SchemaError(error.message, error.start, error.end, error.help)
+            return SchemaProblem(SchemaProblemKind.MALFORMED, error=refused)
         if declares:
             own = NativeFunction(text)
             own.in_cpp_api, own.has_backend_kernel = False, True
