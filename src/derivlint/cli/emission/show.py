@@ -60,11 +60,10 @@ def listing(model: Model, operator: str) -> Iterator[str]:
         raise InputError(*(f"{name} cannot be shown: {reasons[name]}" for name in left_out))
     for name in left_out:
         tell(f"{name} is left out: {reasons[name]}")
-    wanted = {kernel.node for kernel in chosen}
-    for node in node_classes(model):
-        if node.name in wanted:
-            yield code(node.header)
-            yield code(node.source)
+    wanted = {kernel.node for kernel in chosen if kernel.node is not None}
+    for node in node_classes(model, wanted):
+        yield code(node.header)
+        yield code(node.source)
     for kernel in chosen:
         yield (
             f"{kernel.listing}\n// {kernel.dispatch_key}: {kernel.registration}"

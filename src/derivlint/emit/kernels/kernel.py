@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from derivlint.model.differentiable import Differentiability, has_generated_kern
 from derivlint.model.match import FunctionMatch
 from derivlint.model.model import Model
 from derivlint.model.read import DEFAULT
-from derivlint.schema import NativeFunction
+from derivlint.schema import NativeFunction, OperatorName
 
 GENERIC_KERNEL = "torch::autograd::autogradNotImplementedFallback()"
 
@@ -76,14 +76,22 @@ def kernels(
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
     """
-    wanted = None if operators is None else frozenset(operators)
-    functions = sorted(model.natives.functions, key=lambda function: str(function.name))
     return tuple(
         kernel
-        for function in functions
-        if is_selected(function, wanted)
+        for function in sorted(_functions(model, operators, only_with_entry), key=lambda each: str(each.name))
         for kernel in _kernels_of(model, function, dispatch_key, only_with_entry)
     )
+
+
+def _functions(model: Model, operators: Collection[str] | None, only_with_entry: bool) -> Iterable[NativeFunction]:
+    """The functions that are chosen, and some without an entry; the variants of others are not generated."""
+    if operators is not None:
+        bases = {OperatorName.parse(name).base for name in operators}
+    elif only_with_entry:
+        bases = {match.function.name.base for entry in model.entries for match in model.functions_of(entry)}
+    else:
+        return model.natives.functions
+    return [each for base in bases for each in model.natives.with_base(base) if is_selected(each, operators)]
 
 
 def without_formulas_for(dispatch_key: str, model: Model, operators: Collection[str] | None) -> dict[str, str]:

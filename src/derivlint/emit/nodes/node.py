@@ -70,7 +70,8 @@ def _infos(model: Model, names: Collection[str] | None) -> Iterator[Differentiab
     if names is not None and not any(name.startswith(FOREACH) for name in names):
         return
     # torchgen meets foreach functions by their C++ names
-    foreach = [function for function in model.natives.functions if function.name.is_foreach]
+    bases = {entry.function.canonical.name.base for entry in model.entries if entry.function is not None}
+    foreach = (function for base in bases for function in model.natives.foreach_of(base))
     for function in sorted(foreach, key=lambda each: each.cpp_name):
         for info in model.match(function).infos.values():
             if info.source.kind == "foreach":
