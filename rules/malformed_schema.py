@@ -89,7 +89,7 @@ INVALID = (
 def check(entry: Entry) -> Iterator[Finding]:
     """Report what the schema's parser says, at the place in the file."""
     problem = entry.schema_problem
-    if problem is not None and problem.error is not None and entry.name is not None:
-        error = problem.error
-        where = entry.place_in(entry.name, error.start, error.end)
-        yield Finding(where, error.message, help=error.help, at=entry)
+    if problem is not None and problem.mistake is not None and entry.name is not None:
+        mistake = problem.mistake
+        where = entry.place_in(entry.name, mistake.start, mistake.end)
+        yield Finding(where, mistake.message, help=mistake.help, at=entry)

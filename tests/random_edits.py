@@ -18,9 +18,8 @@ def edited(text: str, random: Random) -> str:
     """The text after one random edit, which may change two places at once."""
     at = random.randrange(max(len(text), 1))
     if random.random() < 0.15:
-        near = min(max(at + random.randint(-400, 400), 0), max(len(text) - 1, 0))
-        text = _edited(text, random, near)
-    return _edited(text, random, min(at, max(len(text) - 1, 0)))
+        text = _edited(text, random, max(at + random.randint(-400, 400), 0))
+    return _edited(text, random, at)
 
 
 def _edited(text: str, random: Random, at: int) -> str:

@@ -221,8 +221,8 @@ def test_what_takes_longest_of_64_kib_does_not_take_long(tmp_path: Path) -> None
 
 @ONLY_LINUX
 @pytest.mark.growth
-def test_no_document_of_64_kib_takes_long(tmp_path: Path) -> None:
-    assert_all_within_bounds(tmp_path / "documents.json", DOCUMENTS)
+def test_no_other_document_of_64_kib_takes_long(tmp_path: Path) -> None:
+    assert_all_within_bounds(tmp_path / "documents.json", [name for name in DOCUMENTS if name not in TELLING])
 
 
 LITERALS = (

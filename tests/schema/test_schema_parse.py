@@ -243,9 +243,9 @@ def test_errors(marked: str, message: str, hint: str | None) -> None:
     text = marked.replace("«", "").replace("»", "")
     with pytest.raises(SchemaError) as caught:
         parse_schema(text)
-    error = caught.value
-    assert (error.message, error.help) == (message, hint)
-    assert (error.start, error.end) == (marked.index("«"), marked.index("»") - 1)
+    found = caught.value.mistake
+    assert (found.message, found.help) == (message, hint)
+    assert (found.start, found.end) == (marked.index("«"), marked.index("»") - 1)
 
 
 def test_very_long_texts_are_refused() -> None:
@@ -275,14 +275,14 @@ SCHEMA_CHARACTERS = st.text(alphabet="ab_T.:()[]{}?!*|=-> ,1\"'\\é\n", max_size
     )
 )
 def test_any_text_is_a_schema_or_an_error_inside_it(text: str) -> None:
-    error = None
+    found = None
     try:
         schema = parse_schema(text)
-    except SchemaError as raised:
-        error = raised
-    if error is not None:
-        assert 0 <= error.start <= error.end <= len(text)
-        assert not any(name in error.message for name in GRAMMAR_NAMES)
+    except SchemaError as error:
+        found = error.mistake
+    if found is not None:
+        assert 0 <= found.start <= found.end <= len(text)
+        assert not any(name in found.message for name in GRAMMAR_NAMES)
     else:
         assert schema.text == text
         assert parse_schema(str(schema)) == schema

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from threading import Event
 from typing import TypeVar
 
@@ -86,6 +85,7 @@ class Session:
         #: the project whose texts are checked as fast as they ever will be
         self._ready: Project | None = None
         self._freeing: set[asyncio.Task[None]] = set()
+        self._is_shut_down = False
         # one thread: the models and the operators work things out when they are asked, and are not place for two
         self._engine = ThreadPoolExecutor(max_workers=1, thread_name_prefix="derivlint")
 
@@ -199,13 +199,12 @@ class Session:
     async def _free(self, parts: Iterator[None]) -> None:
         """Free what was known of an earlier text, a part at a time, when nothing is checked."""
         run = asyncio.get_running_loop().run_in_executor
-        # the thread ends with the server
-        with suppress(RuntimeError):
-            while True:
-                await asyncio.sleep(SHOWN)
-                while not any(file.lock.locked() for file in self.files.values()):
-                    if await run(self._engine, next, parts, True):
-                        return
+        while True:
+            await asyncio.sleep(SHOWN)
+            while not any(file.lock.locked() for file in self.files.values()):
+                # the thread has ended with the server, or nothing is left
+                if self._is_shut_down or await run(self._engine, lambda: next(parts, True) is True):
+                    return
 
     def _rest_later(self, file: OpenFile) -> None:
         if file.resting is not None:
@@ -248,6 +247,7 @@ class Session:
         """End all work."""
         for uri in list(self.files):
             self.close(uri)
+        self._is_shut_down = True
         self._engine.shutdown(wait=False, cancel_futures=True)
 
 

@@ -20,6 +20,7 @@ from derivlint.schema import (
     NativeFunctions,
     SchemaError,
     SchemaKind,
+    SchemaMistake,
     Type,
     parse_schema,
 )
@@ -179,13 +180,13 @@ class SchemaProblem(Struct, frozen=True):
 
     Attributes:
         kind: the reason.
-        error: what is wrong with its syntax.
+        mistake: what is wrong with its syntax.
         schema: the parsed schema, where its syntax is right.
         declared: the function of that schema, where there is one.
     """
 
     kind: SchemaProblemKind
-    error: SchemaError | None = None
+    mistake: SchemaMistake | None = None
     schema: FunctionSchema | None = None
     declared: NativeFunction | None = None
 
@@ -203,9 +204,7 @@ def resolve_function(text: str, natives: NativeFunctions, *, declares: bool = Fa
         try:
             schema = parse_schema(text)
         except SchemaError as error:
-            # what was raised holds the frames that it went through, and with them the model of the text
-            refused = SchemaError(error.message, error.start, error.end, error.help)
-            return SchemaProblem(SchemaProblemKind.MALFORMED, error=refused)
+            return SchemaProblem(SchemaProblemKind.MALFORMED, mistake=error.mistake)
         if declares:
             own = NativeFunction(text)
             own.in_cpp_api, own.has_backend_kernel = False, True

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from derivlint.schema.natives import NativeFunctions, NativeProblem
     from derivlint.schema.reader import read_native_functions
     from derivlint.schema.syntax.arguments import Annotation, Argument, Arguments, Return, TensorOptionsArguments
-    from derivlint.schema.syntax.errors import SchemaError
+    from derivlint.schema.syntax.errors import SchemaError, SchemaMistake
     from derivlint.schema.syntax.function_schema import FunctionSchema, SchemaKind
     from derivlint.schema.syntax.names import OperatorName
     from derivlint.schema.syntax.parser import parse_schema
@@ -42,7 +42,7 @@ __getattr__ = loaded_on_demand(
         "natives": "NativeFunctions NativeProblem",
         "reader": "read_native_functions",
         "syntax.arguments": "Annotation Argument Arguments Return TensorOptionsArguments",
-        "syntax.errors": "SchemaError",
+        "syntax.errors": "SchemaError SchemaMistake",
         "syntax.function_schema": "FunctionSchema SchemaKind",
         "syntax.names": "OperatorName",
         "syntax.parser": "parse_schema",
@@ -71,6 +71,7 @@ __all__ = [
     "Return",
     "SchemaError",
     "SchemaKind",
+    "SchemaMistake",
     "TensorOptionsArguments",
     "Type",
     "ViewGroup",

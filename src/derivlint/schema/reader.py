@@ -174,8 +174,9 @@ def _read_list(
         try:
             _ = function.schema_text
         except SchemaError as error:
-            place = func.range_of(error.start + offset, error.end + offset)
-            problems.append(NativeProblem(source, error.message, place, error.help))
+            mistake = error.mistake
+            place = func.range_of(mistake.start + offset, mistake.end + offset)
+            problems.append(NativeProblem(source, mistake.message, place, mistake.help))
             continue
         yield function, func.within
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 #: Messages quote no more of the user's text than this.
 MAX_QUOTED = 40
 
@@ -11,8 +13,8 @@ def quoted(text: str) -> str:
     return f'"{text}"' if len(text) <= MAX_QUOTED else f'"{text[: MAX_QUOTED - 3]}..."'
 
 
-class SchemaError(Exception):
-    """A schema that cannot be read.
+class SchemaMistake(Struct, frozen=True):
+    """What is wrong with a schema.
 
     Attributes:
         message: what is wrong, one line.
@@ -21,9 +23,19 @@ class SchemaError(Exception):
         help: how to write it, or None.
     """
 
+    message: str
+    start: int
+    end: int
+    help: str | None = None
+
+
+class SchemaError(Exception):
+    """A schema that cannot be read.
+
+    Attributes:
+        mistake: what is wrong with it; unlike the exception it holds no frames, and may be kept.
+    """
+
     def __init__(self, message: str, start: int, end: int, help: str | None = None) -> None:
         super().__init__(message)
-        self.message = message
-        self.start = start
-        self.end = end
-        self.help = help
+        self.mistake = SchemaMistake(message, start, end, help)
