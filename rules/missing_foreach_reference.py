@@ -116,7 +116,7 @@ INVALID = (
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Report the operators, not every foreach overload."""
-    if model.document.problems or not model.entries or not model.fact(_names_are_sound):
+    if model.document.problems or not model.is_pytorchs_own or not model.fact(_names_are_sound):
         return
     exempt = model.book.names("foreach-without-reference")
     missing = [function for function in model.foreach_without_reference() if not _is_among(exempt, function)]

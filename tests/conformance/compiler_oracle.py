@@ -15,6 +15,7 @@ from derivlint.model import DerivativeFormula, build_model
 from derivlint.model.generated.consequences import is_checkable
 from derivlint.model.generated.evaluation import Evaluation, evaluations
 from derivlint.model.scope import visible_names
+from derivlint.project.settings import Settings
 from derivlint.rules import NAMES, load_rules
 from derivlint.schema import NativeFunctions, load_index
 from derivlint.source import SourceFile
@@ -110,7 +111,7 @@ def _is_changed(formula: DerivativeFormula, mutant: Mutant) -> bool:
 
 def judge(changed: Sequence[tuple[dict[str, object], str, Mutant]]) -> list[Verdict]:
     """Both verdicts on formulas; those that are not C++ for derivlint's parser are left out."""
-    rules = load_rules()
+    rules = Settings().selected(load_rules())
     asked: list[Evaluation] = []
     owners: list[int] = []
     errors: list[tuple[str, ...]] = []

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from derivlint.lint import Diagnostic, Severity, run_rules
-from derivlint.model import build_model
+from derivlint.lint import Diagnostic, Severity
+from derivlint.lint.engine.kept import CheckedText, Kept, check_text, models_of
+from derivlint.lint.engine.run import SUPPRESSIONS
+from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -37,10 +39,14 @@ class Mutant:
 
 
 @pytest.fixture(scope="module")
-def mutants() -> list[Mutant]:
+def oracle() -> Oracle:
+    return Oracle()
+
+
+@pytest.fixture(scope="module")
+def mutants(oracle: Oracle) -> list[Mutant]:
     """Mutants of every kind, of randomly chosen entries."""
     rng = random.Random(SEED)
-    oracle = Oracle()
     entries = definitions()
     found = []
     for name, mutate in MUTATORS.items():
@@ -73,25 +79,32 @@ def batches(mutants: list[Mutant], families: list[str]) -> list[list[Mutant]]:
 
 
 @pytest.fixture(scope="module")
-def errors(mutants: list[Mutant], installed_natives: NativeFunctions) -> dict[Mutant, list[Diagnostic]]:
-    """The errors that each mutant gets, apart from those of the file's other entries."""
-    oracle = Oracle()
+def errors(oracle: Oracle, mutants: list[Mutant], installed_natives: NativeFunctions) -> dict[Mutant, list[Diagnostic]]:
+    """The errors that each mutant gets, apart from those of the file's other entries.
+
+    Each file is checked after the one without mutants, as after an edit.
+    """
     texts = [to_yaml(entry) for entry in definitions()]
-    rules = load_rules()
+    rules = [rule for rule in Settings().selected(load_rules()) if rule.target != SUPPRESSIONS]
+
+    def checked(text: str, kept: Kept | None) -> CheckedText:
+        (model,) = models_of(SourceFile("derivatives.yaml", text), installed_natives, kept=kept)
+        return check_text(model, rules, kept=kept)
+
+    original = checked("".join(texts), None).kept
     by_mutant: dict[Mutant, list[Diagnostic]] = {}
     for group in batches(mutants, oracle.families):
         replaced = dict(zip((mutant.index for mutant in group), (mutant.text for mutant in group), strict=True))
-        source = SourceFile("derivatives.yaml", "".join(replaced.get(i, text) for i, text in enumerate(texts)))
-        model = build_model(source, installed_natives)
+        found = checked("".join(replaced.get(i, text) for i, text in enumerate(texts)), original)
         by_index = defaultdict(list)
         missing = []
-        for diagnostic in run_rules(model, rules).diagnostics:
+        for diagnostic in found.result.diagnostics:
             if diagnostic.severity is not Severity.ERROR:
                 continue
             if diagnostic.rule == "missing-foreach-reference":
                 missing.append(diagnostic)
                 continue
-            for entry in model.entries:
+            for entry in found.model.entries:
                 if entry.span.contains(diagnostic.span):
                     by_index[entry.index].append(diagnostic)
                     break

@@ -11,6 +11,7 @@ import pytest
 from derivlint.analysis import analyses_of
 from derivlint.lint import Confidence, Diagnostic, Severity, run_rules
 from derivlint.model import Model, build_model
+from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -30,6 +31,8 @@ RATCHETS = {
     "conjugation dropped": 1.0,
     "gradient repeated": 1.0,
 }
+#: Those of a run without options.
+RULES = Settings().selected(load_rules())
 #: So many of each kind are tried.
 SAMPLE = 40
 
@@ -71,16 +74,24 @@ def changed(model: Model, mutant: SemanticMutant) -> str:
     return text[: start - lines_start] + quoted + text[end - lines_start :].rsplit("\n- ", 1)[0] + "\n"
 
 
+@pytest.fixture(scope="module")
+def known(released: Model) -> set[tuple[str | None, str, str]]:
+    """What is found in the released file."""
+    return reported(run_rules(released, RULES).diagnostics)
+
+
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_slips_are_seen(
-    operator: str, sample: dict[str, list[SemanticMutant]], released: Model, bundled_natives: NativeFunctions
+    operator: str,
+    sample: dict[str, list[SemanticMutant]],
+    released: Model,
+    known: set[tuple[str | None, str, str]],
+    bundled_natives: NativeFunctions,
 ) -> None:
-    rules = load_rules()
-    known = reported(run_rules(released, rules).diagnostics)
     seen: Counter[bool] = Counter()
     missed = []
     for mutant in sample[operator]:
-        result = run_rules(build_model(SourceFile("d.yaml", changed(released, mutant)), bundled_natives), rules)
+        result = run_rules(build_model(SourceFile("d.yaml", changed(released, mutant)), bundled_natives), RULES)
         assert result.internal_errors == 0
         new = reported(result.diagnostics) - known
         seen[bool(new)] += 1
