@@ -29,7 +29,7 @@ settings.load_profile("derivlint")
 #: The markers of the tests that ``--light`` leaves out.
 HEAVY = ("full", "growth", "long", "tools", "torch")
 #: The markers of files that are run first, in this order.
-FIRST = ("forks", "long")
+FIRST = ("forks", "long", "growth")
 #: The fixtures that need PyTorch.
 FIXTURES = frozenset({"packaged", "toolchain"})
 #: The modules whose absence ``--light`` accepts.
