@@ -110,7 +110,7 @@ def tested(run: Run, *, counts: bool) -> bool:
     commands = [[python, "-m", "pytest", "--light", "-p", "no:cacheprovider", *counted]]
     if counts:
         commands.append([python, "-m", "coverage", "report", "--skip-covered", "--sort=-cover"])
-    # what a Python can count itself takes a sixth longer, and otherwise twice as long
+    # counting takes a sixth longer where the Python itself can, and twice as long where it cannot
     environ = {**os.environ, "COVERAGE_CORE": "sysmon"} if minor >= MONITORS else None
     for command in commands:
         if not done.returncode:
