@@ -16,7 +16,9 @@ from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.compiler.gxx import compile_command, find_toolchain, run
 from derivlint.emit.kernels import SHIPPED_NAMESPACE, SHIPPED_NODES, Kernel, kernels, kernels_source
+from derivlint.emit.selection import is_selected
 from derivlint.formula.vocabulary import words
+from derivlint.model.layout import CANDLE
 from derivlint.model.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -215,6 +217,24 @@ def test_operators_are_chosen_by_full_name_name_or_base(installed_natives: Nativ
     assert "mul.Tensor" not in names("mul_")
     assert set(names("mul")) >= {"mul.Tensor", "mul.out", "mul_.Tensor"}
     assert names("no_such_operator") == []
+
+
+@pytest.mark.parametrize("operators", [None, ["mul"], ["select.int", "_foreach_add", "abs_"], ["view_as_real_copy"]])
+def test_kernels_with_an_entry_are_some_of_all(
+    model: Model, all_kernels: dict[tuple[str, str], Kernel], operators: list[str] | None
+) -> None:
+    chosen = [kernel for kernel in all_kernels.values() if is_selected(kernel.function, operators)]
+    assert kernels(model, operators) == tuple(chosen)
+    with_entry = tuple(kernel for kernel in chosen if kernel.line is not None)
+    assert kernels(model, operators, only_with_entry=True) == with_entry != ()
+
+
+def test_an_operator_that_only_an_entry_declares_has_no_kernel(installed_natives: NativeFunctions) -> None:
+    text = f"{NEG}- name: cdl_only(Tensor self) -> Tensor\n  self: grad\n"
+    model = build_model(SourceFile("d.yaml", text), installed_natives, CANDLE)
+    assert [entry.function is not None for entry in model.entries] == [True, True]
+    found = kernels(model, only_with_entry=True)
+    assert {kernel.function.name.base for kernel in found} == {"neg"}
 
 
 # ---- against torchgen
