@@ -10,8 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct, json
 
 from derivlint.operators.records import Release, read_records, releases_in
 from derivlint.operators.topics import DECOMPOSED, ENTRY
@@ -176,6 +178,28 @@ class Book:
     def by_hand(topic: str) -> frozenset[str]:
         """The names that have a fact written by hand; the topics are at the top of that file."""
         return records_at(BY_HAND, DEFAULT_RELEASE)[topic]
+
+
+class _Index(Struct):
+    declarations: dict[str, Any]
+
+
+@cache
+def assumed_parameters() -> Mapping[str, frozenset[tuple[str, ...]]]:
+    """The parameter names of each helper's overloads in the release that facts of helpers are written for."""
+    # what is read from the cache needs no schemas
+    from derivlint.schema.index import available_versions, index_bytes
+
+    version = next(each for each in available_versions() if release_number(each) == DEFAULT_RELEASE)
+    functions = json.decode(index_bytes(version), type=_Index).declarations["functions"]
+    return {
+        name: frozenset(
+            tuple(parameter.rpartition(" ")[2].removesuffix("=") for parameter in parameters)
+            for _, parameters, *_ in overloads
+        )
+        for names in functions.values()
+        for name, overloads in names.items()
+    }
 
 
 _of_version = cache(Book)

@@ -90,7 +90,10 @@ def _is_name(node: Expr, name: str) -> bool:
 
 
 def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) -> Dependence | None:
-    """How a call depends on one of its arguments, by the definition of what is called; None where there is none."""
+    """How a call depends on one of its arguments, by the definition of what is called; None where there is none.
+
+    A helper of a release that declares it with other parameters may take the output from its other arguments.
+    """
     polynomial = analyses.operators.polynomial(call.name)
     if polynomial is not None and (call.function is None or has_parameters(call, polynomial)):
         read = {name for term in polynomial.terms for name in (*term.factors, *term.divisors, *term.unclear)}
@@ -99,7 +102,7 @@ def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) 
     definition = definitions().get(call.name)
     positions = bound(call, derived, is_same=call.function is None) if derived is not None else None
     if derived is None or definition is None or positions is None:
-        return None
+        return Dependence.METADATA if call.is_changed else None
     parameter = next((each for each, at in positions.items() if at == position), None)
     if parameter is None:
         return None

@@ -11,6 +11,7 @@ from derivlint.cpp.declarations.declaration import Function, Parameter
 from derivlint.cpp.expressions.value import TENSOR
 from derivlint.cpp.operator_names import base_name, without_symint
 from derivlint.formula import Call, Expr, Member, Name
+from derivlint.operators.book import assumed_parameters
 
 SELF = Parameter(TENSOR, "self")
 #: The namespaces whose functions are known by their names alone.
@@ -62,19 +63,37 @@ class CallFacts(Struct, frozen=True):
     def is_of(self, parameters: Sequence[str], required: int) -> bool:
         """Whether a helper is called that is defined with these parameters, this many without a default.
 
-        Other releases have helpers of the same name with more or fewer parameters, or with the same in another order.
+        Other releases have helpers of the same name with more or fewer parameters, with others, or in another order.
         """
         if self.function is None or self.function.variadic:
             return not is_conventional(self.name)
-        return required <= len(self.function.parameters) <= len(parameters) and self.has_order_of(parameters)
+        if not required <= len(self.function.parameters) <= len(parameters):
+            return False
+        declared = self._declared
+        return declared in self._assumed or all(map(_agree, declared, parameters))
 
-    def has_order_of(self, parameters: Sequence[str]) -> bool:
-        """Whether the parameters of the called function have no other order than these."""
-        declared = [parameter.name for parameter in self.function.parameters] if self.function is not None else []
-        return not any(
-            own != other and own in declared and other in parameters
-            for own, other in zip(parameters, declared, strict=False)
+    @property
+    def is_changed(self) -> bool:
+        """Whether a helper is called that is declared otherwise than the facts about it assume."""
+        function = self.function
+        return (
+            function is not None
+            and not function.variadic
+            and bool(assumed := self._assumed)
+            and (self._declared not in assumed)
         )
+
+    @property
+    def _declared(self) -> tuple[str, ...]:
+        return tuple(parameter.name for parameter in self.function.parameters) if self.function is not None else ()
+
+    @property
+    def _assumed(self) -> frozenset[tuple[str, ...]]:
+        return frozenset() if self.is_method else assumed_parameters().get(self.spelling, frozenset())
+
+
+def _agree(declared: str, assumed: str) -> bool:
+    return declared in ("", assumed)
 
 
 def callee_name(call: Call) -> str | None:

@@ -48,6 +48,8 @@ def bound(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[s
 
 def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:
     """Whether a called helper is known to have the parameters of a table; operators keep theirs."""
+    if call.is_changed:
+        return False
     if len(polynomial.parameters) == 1 or not is_conventional(call.name):
         return True
     return call.function is not None and {each.name for each in call.function.parameters} >= {*polynomial.parameters}

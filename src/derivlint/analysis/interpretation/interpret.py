@@ -473,7 +473,7 @@ class _InterpretationRun(Analysis[Fact]):
         if asks_metadata(call):
             return weakened(merged([fact.dependence for fact in facts]), Dependence.METADATA)
         known = (
-            (self.operators.is_known(name) and not is_conventional(name))
+            (self.operators.is_known(name) and not is_conventional(name) and not call.is_changed)
             or name in TRANSPARENT
             or (call.is_method and call.function is not None)
         )
@@ -482,8 +482,10 @@ class _InterpretationRun(Analysis[Fact]):
         for position, fact in enumerate(facts):
             most = Dependence.VALUE if known or fact.degree is not Degree.CONSTANT else Dependence.POSSIBLE
             parameter = call.arguments[position].parameter
-            if most is Dependence.POSSIBLE and self.operators.ignores_value(
-                name, parameter.name if parameter is not None else ""
+            if (
+                most is Dependence.POSSIBLE
+                and not call.is_changed
+                and self.operators.ignores_value(name, parameter.name if parameter is not None else "")
             ):
                 most = Dependence.METADATA
             if position in unread:
@@ -571,7 +573,7 @@ def _opaque(facts: Iterable[Fact]) -> Fact:
 
 
 def _aliases(call: CallFacts, facts: list[Fact]) -> frozenset[str]:
-    if not facts:
+    if not facts or call.is_changed:
         return frozenset()
     if call.name in VIEWS or call.name in MAY_RETURN_ARGUMENT or call.is_inplace:
         return facts[1 if call.name == REAL_FROM_COMPLEX and len(facts) > 1 else 0].aliases

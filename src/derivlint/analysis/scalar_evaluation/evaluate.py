@@ -151,7 +151,8 @@ class ElementCompiler(FormulaCompiler):
         if implementation is None or not self.is_of_operator(call):
             return self.unknown
         declared = implementation.declared
-        if declared is not None and not call.is_of(declared, implementation.required):
+        is_same = not call.is_changed if declared is None else call.is_of(declared, implementation.required)
+        if not is_same:
             # "slogdet_jvp" of PyTorch 2.15 takes "A" as well
             return self.unknown
         return self._table(call, implementation)

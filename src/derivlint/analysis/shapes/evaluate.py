@@ -193,7 +193,8 @@ def bound_arguments(call: CallFacts, function: SizeFunction) -> dict[str, Expr] 
         return {name: argument.node for name, argument in zip(names, call.arguments, strict=False)}
     if function.by_position:
         # what is known of sizes names the parameters that decide them, not all
-        if len(call.arguments) < function.required or not call.has_order_of(names):
+        is_other = call.is_changed and not call.is_of(names, function.required)
+        if len(call.arguments) < function.required or is_other:
             return None
         return {name: argument.node for name, argument in zip(names, call.arguments, strict=False)}
     bound: dict[str, Expr] = {}
