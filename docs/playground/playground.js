@@ -51,11 +51,17 @@ function paragraph(text) {
   return made;
 }
 
+function subject(finding) {
+  if (finding.entry === null) return "";
+  const dispatch = finding.dispatch === null || finding.dispatch === "Default" ? "" : `, ${finding.dispatch}`;
+  return ` (${finding.entry}${dispatch}${finding.key === null ? "" : `: ${finding.key}`})`;
+}
+
 function item(finding) {
   const made = document.createElement("li");
   made.className = finding.severity;
   made.dataset.finding = JSON.stringify(finding);
-  const head = paragraph(` ${finding.severity}: ${finding.message} `);
+  const head = paragraph(` ${finding.severity}: ${finding.message}${subject(finding)} `);
   head.prepend(button(`${finding.start.line}:${finding.start.column}`, () => select(finding)));
   const rule = document.createElement("a");
   rule.textContent = finding.rule;

@@ -61,7 +61,7 @@ def test_github_reads_places_and_messages_back() -> None:
         "endColumn": "28",
         "title": "derivlint (odd-rule)",
     }
-    assert message == f"{ODD_MESSAGE}\nhelp: take this, or: that"
+    assert message == f"{ODD_MESSAGE} (sin: self)\nhelp: take this, or: that"
     # columns of a range over two lines make the runner refuse the command
     assert commands[1][1].keys() == {"file", "line", "endLine", "title"}
     assert (commands[1][1]["line"], commands[1][1]["endLine"]) == ("4", "5")
@@ -156,7 +156,7 @@ class Sarif:
         for fingerprint in value["partialFingerprints"].values():
             self.text(fingerprint)
         (location,) = value["locations"]
-        keys(location, {"physicalLocation"})
+        keys(location, {"physicalLocation"}, {"logicalLocations"})
         keys(location["physicalLocation"], {"artifactLocation", "region"})
         self.physical(location["physicalLocation"])
         for number, related in enumerate(value.get("relatedLocations", []), 1):
@@ -328,8 +328,8 @@ def test_junit_is_xml_with_a_test_for_each_finding_and_each_clean_file() -> None
     odd = root[0][1]
     assert odd.attrib == {"name": "org.derivlint.odd-rule", "classname": PATH, "line": "3", "column": "18"}
     assert odd[0].tag == "failure"
-    assert odd[0].attrib == {"message": ODD_MESSAGE, "type": "error"}
-    assert odd[0].text == f"line 3, col 18, {ODD_MESSAGE}\nhelp: take this, or: that"
+    assert odd[0].attrib == {"message": f"{ODD_MESSAGE} (sin: self)", "type": "error"}
+    assert odd[0].text == f"line 3, col 18, {ODD_MESSAGE} (sin: self)\nhelp: take this, or: that"
     (passed,) = root[1]
     assert passed.attrib == {"name": "No errors found", "classname": CLEAN.path}
     assert len(passed) == 0
@@ -446,3 +446,13 @@ def test_edits_of_a_fix_are_one_edit_with_what_lies_between() -> None:
     fix = Fix("x", (TextEdit(Span(4, 5), "E"), TextEdit(Span(1, 2), "B")))
     assert merged_edit(source, fix) == TextEdit(Span(1, 5), "BcdE")
     assert merged_edit(source, Fix("x", ())) is None
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_names_the_operator_the_dispatch_key_and_the_key(name: str) -> None:
+    item = diagnostic(span("grad"), entry="acosh", dispatch="AutogradCPU", key="result0")
+    text = FORMATS[name].render(report(item))
+    assert "acosh, AutogradCPU: result0" in text or all(
+        f'"{field}": "{value}"' in text.replace('":"', '": "')
+        for field, value in {"entry": "acosh", "dispatch": "AutogradCPU", "key": "result0"}.items()
+    )

@@ -20,8 +20,6 @@ MIN_WIDTH = 80
 GUTTER = 5
 ELLIPSIS = "..."
 TAB = "    "
-#: The dispatch key that goes without saying.
-DEFAULT = "Default"
 
 __all__ = ["Line", "Piece", "excerpt", "plain", "printable", "render_concise", "render_text", "summary"]
 
@@ -96,7 +94,7 @@ def head(item: Diagnostic, report: Report) -> Line:
     """The place, the fact, what it is about, whether there is a fix, and the rule, which links to its page."""
     line, column = report.file_of(item).position(item.span.start)
     fix = " [*]" if item.fix is not None else ""
-    about = printable(subject(item))
+    about = printable(item.subject)
     return [
         Piece(f"{printable(item.path)}:{line}:{column}: ", "bold"),
         Piece(f"{item.severity.value}: ", STYLES[item.severity]),
@@ -105,14 +103,6 @@ def head(item: Diagnostic, report: Report) -> Line:
         Piece(item.rule, "dim", rule_url(item.rule)),
         Piece("]", "dim"),
     ]
-
-
-def subject(item: Diagnostic) -> str:
-    """The operator, the dispatch key where it is a special one, and the key that a finding is about."""
-    if item.entry is None:
-        return ""
-    dispatch = [item.dispatch] if item.dispatch not in (None, DEFAULT) else []
-    return ", ".join([item.entry, *dispatch]) + (f": {item.key}" if item.key is not None else "")
 
 
 def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:

@@ -92,6 +92,24 @@ class Diagnostic(Compared, Struct, frozen=True):
     fix: Fix | None = None
     elsewhere: bool = False
 
+    @property
+    def subject(self) -> str:
+        """The operator, the dispatch key unless it is the default, and the key of a formula; empty without entry."""
+        if self.entry is None:
+            return ""
+        dispatch = [self.dispatch] if self.dispatch not in (None, "Default") else []
+        return ", ".join([self.entry, *dispatch]) + (f": {self.key}" if self.key is not None else "")
+
+    @property
+    def full_message(self) -> str:
+        """The message with its subject, for formats that have no other place for it."""
+        return f"{self.message} ({self.subject})" if self.entry is not None else self.message
+
+    @property
+    def message_and_help(self) -> str:
+        """The message with its subject, and the help in lines of its own."""
+        return self.full_message if self.help is None else f"{self.full_message}\nhelp: {self.help}"
+
     def identity(self) -> tuple[Any, ...]:
         """The fields that are compared."""
         return self.path, self.span, self.rule, self.message

@@ -50,9 +50,8 @@ def _command(item: Diagnostic, report: Report) -> str:
         # columns of a range over several lines are refused, and the annotation with them
         properties |= {"col": start.column, "endColumn": max(start.column, end.column)}
     properties["title"] = f"derivlint ({item.rule})"
-    text = item.message if item.help is None else f"{item.message}\nhelp: {item.help}"
     listed = ",".join(f"{name}={escape_property(str(value))}" for name, value in properties.items())
-    return f"::{COMMANDS[item.severity]} {listed}::{escape_message(text)}"
+    return f"::{COMMANDS[item.severity]} {listed}::{escape_message(item.message_and_help)}"
 
 
 def escape_message(text: str) -> str:

@@ -22,8 +22,8 @@ def render_gitlab(report: Report) -> str:
 def _finding(item: Diagnostic, fingerprint: str, report: Report) -> Json:
     start, end = shown_range(report.file_of(item), item.span)
     return {
-        # the rule is not shown beside the description
-        "description": f"{item.rule}: {item.message}",
+        # neither the rule nor anything of the entry is shown beside the description
+        "description": f"{item.rule}: {item.full_message}",
         "check_name": item.rule,
         "fingerprint": fingerprint,
         "severity": SEVERITIES[item.severity],

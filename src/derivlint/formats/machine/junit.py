@@ -47,11 +47,11 @@ def _case(item: Diagnostic, report: Report) -> Iterator[str]:
     name = f"org.{NAME}.{item.rule}"
     yield (f'    <testcase name={_attribute(name)} classname={_attribute(item.path)} line="{line}" column="{column}">')
     tag = "error" if item.rule == INTERNAL_ERROR else "failure"
-    lines = [f"line {line}, col {column}, {item.message}"]
+    lines = [f"line {line}, col {column}, {item.full_message}"]
     if item.help is not None:
         lines.append(f"help: {item.help}")
     text = "\n".join(map(_content, lines))
-    message, kind = _attribute(item.message), _attribute(item.severity.value)
+    message, kind = _attribute(item.full_message), _attribute(item.severity.value)
     yield f"      <{tag} message={message} type={kind}>{text}</{tag}>"
     yield "    </testcase>"
 

@@ -56,10 +56,6 @@ def problem_message(text: str) -> Json:
 
 def _finding(item: Diagnostic, report: Report) -> Json:
     line, column = report.file_of(item).position(item.span.start)
-    lines = [item.message]
-    if item.help is not None:
-        lines.append(f"help: {item.help}")
-    lines.append(f"see {rule_url(item.rule)}")
     return {
         "path": _absolute(item.path),
         "line": line,
@@ -69,7 +65,7 @@ def _finding(item: Diagnostic, report: Report) -> Json:
         "name": item.rule,
         "original": None,
         "replacement": None,
-        "description": "\n".join(lines),
+        "description": f"{item.message_and_help}\nsee {rule_url(item.rule)}",
     }
 
 

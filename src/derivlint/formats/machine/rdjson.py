@@ -28,7 +28,7 @@ def _diagnostic(item: Diagnostic, report: Report) -> Json:
     source = report.file_of(item)
     place = _range(source, shown_span(source, item.span))
     found: Json = {
-        "message": item.message if item.help is None else f"{item.message}\nhelp: {item.help}",
+        "message": item.message_and_help,
         "location": {
             "path": relative_path(item.path, report.root),
             "range": place,

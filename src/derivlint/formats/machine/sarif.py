@@ -56,7 +56,8 @@ def _rule(rule: RuleMetadata) -> Json:
     properties: Json = {"precision": PRECISIONS[rule.confidence], "tags": ["autograd", "correctness"]}
     described: Json = {
         "id": rule.name,
-        "name": rule.name,
+        # a name that only repeats the id is refused by validators (SARIF1001)
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.description},
         "help": {"text": rule.page, "markdown": rule.page},
@@ -73,8 +74,8 @@ def _result(item: Diagnostic, report: Report) -> Json:
     result: Json = {
         "ruleId": item.rule,
         "level": LEVELS[item.severity],
-        "message": {"text": item.message if item.help is None else f"{item.message}\nhelp: {item.help}"},
-        "locations": [{"physicalLocation": _place(item.path, source, item.span, report)}],
+        "message": {"text": item.message_and_help},
+        "locations": [{"physicalLocation": _place(item.path, source, item.span, report), **_logical(item)}],
     }
     if item.related:
         result["relatedLocations"] = [
@@ -83,6 +84,13 @@ def _result(item: Diagnostic, report: Report) -> Json:
     if item.fix is not None and item.fix.edits:
         result["fixes"] = [_fix(item.fix, item.path, source, report)]
     return result
+
+
+def _logical(item: Diagnostic) -> Json:
+    if item.entry is None:
+        return {}
+    place: Json = {"name": item.key or item.entry, "fullyQualifiedName": item.subject, "kind": "member"}
+    return {"logicalLocations": [place]}
 
 
 def _related(number: int, related: Related, path: str, report: Report) -> Json:
