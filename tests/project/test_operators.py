@@ -47,6 +47,7 @@ def test_a_checkout_around_the_file_has_everything(checkout: Path) -> None:
         (checkout / "aten/src/ATen/native/native_functions.yaml",),
         checkout / "aten/src/ATen/native/tags.yaml",
         checkout / "torch/csrc/autograd/FunctionsManual.h",
+        in_checkout=True,
     )
     natives = load_operators(found).natives
     assert [f.func_text for f in natives.written] == ["add_one(Tensor self) -> Tensor"]

@@ -7,6 +7,8 @@ known of it more closely is in declarations.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,12 @@ class KnownNames:
         if found is None:
             found = self._sets[namespace] = frozenset(self._names.get(namespace, "").split())
         return found
+
+    def with_names(self, namespace: str, names: Iterable[str]) -> KnownNames:
+        """The same names, but for one namespace, whose names are these."""
+        other = copy(self)
+        other._sets = {**self._sets, namespace: frozenset(names)}
+        return other
 
     def has(self, namespace: str, name: str) -> bool:
         """Whether a namespace has a name; whether there is such a macro, for the global one."""

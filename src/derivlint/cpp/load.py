@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from derivlint.cpp.declarations.declaration import declarations_from_json
 from derivlint.cpp.known_names import load_names
-from derivlint.cpp.library import Library
+from derivlint.cpp.library import HELPERS, Library
 from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.cpp.relations import load_relations
 from derivlint.cpp.stubs import load_stubs
@@ -23,4 +23,10 @@ def library_of(natives: NativeFunctions, has_headers: bool = True) -> Library:
     """
     written = natives.declarations if has_headers else None
     headers = declarations_from_json(written) if written is not None else None
-    return Library(OperatorSignatures(natives), load_stubs(), headers, load_names(), load_relations())
+    names = load_names()
+    if headers is not None and natives.has_manual:
+        # the bundled list has the helpers of one release, and those at hand may be others
+        declared = (headers.functions, headers.variables, headers.opaque, headers.aliases)
+        own = {name for parts in declared for name in parts.get(HELPERS, ())}
+        names = names.with_names(HELPERS, {*own, *headers.classes})
+    return Library(OperatorSignatures(natives), load_stubs(), headers, names, load_relations())

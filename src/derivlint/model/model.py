@@ -474,8 +474,10 @@ def _evaluations(model: Model, entry: Entry) -> tuple[Evaluation, ...]:
 
 def _type_checker(model: Model) -> TypeChecker:
     natives = model.natives
-    library = library_of(natives, natives.declarations_complete or not model.is_of_another_release)
-    complete = natives.declarations_complete or (model.is_pytorchs_own and not model.layout.declares)
+    is_own = natives.in_checkout or model.is_pytorchs_own
+    complete = natives.declarations_complete or (is_own and not model.layout.declares)
+    has_headers = natives.declarations_complete or natives.in_checkout or not model.is_of_another_release
+    library = library_of(natives, has_headers)
     # what a bracket hides is declared nevertheless
     complete = complete and not any(problem.hides for problem in natives.header_problems)
     return TypeChecker(library, is_complete=complete and library.has_headers)

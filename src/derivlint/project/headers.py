@@ -15,7 +15,7 @@ from derivlint.source import SourceError, SourceFile, Span
 
 if TYPE_CHECKING:
     # what is read from the cache needs no schemas
-    from derivlint.schema.natives import HelperBodies, HelperBody, UnreadablePart
+    from derivlint.schema.natives import HelperBodies, HelperBody, NativeFunctions, UnreadablePart
 
 _TEXTS = {"*": str}
 #: A function: what it returns, its parameters, and what only some have.
@@ -43,6 +43,11 @@ _READING = Row(DECLARATIONS, [Row(str, int, int, str, bool)])
 
 #: A function: its name; where it and its name begin and end; what its body says.
 _BODIES = [Row(str, int, int, int, int, str, [str], [str], [str], [str])]
+
+
+#: PyTorch's header of helpers, and the namespace that they are in.
+MANUAL = "FunctionsManual.h"
+HELPERS = "torch::autograd::generated::details"
 
 
 class Header(Struct, frozen=True):
@@ -149,3 +154,35 @@ def merged(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     if len(parts) == 1:
         return parts[0]
     return Declarations.merged(*map(declarations_from_json, parts)).to_json()
+
+
+def with_headers(
+    natives: NativeFunctions, manual: Header | None, own: Sequence[Header], *, in_checkout: bool = False
+) -> NativeFunctions:
+    """Return the operators with what headers declare.
+
+    A FunctionsManual.h, PyTorch's or one among the user's headers, replaces that of the release; other headers add.
+
+    Args:
+        natives: the operators.
+        manual: PyTorch's own FunctionsManual.h, if there is one.
+        own: the headers that the user names.
+        in_checkout: whether ``manual`` is that of the checkout around the derivatives file.
+    """
+    headers = [*own] if manual is None else [manual, *own]
+    if not headers:
+        return natives
+    has_manual = manual is not None or any(map(_is_manual, own))
+    of_release = [natives.declarations] if not has_manual and natives.declarations is not None else []
+    declared = natives.with_declarations(
+        merged([*of_release, *(header.declarations for header in headers)]),
+        complete=bool(own),
+        has_manual=has_manual or natives.has_manual,
+        in_checkout=in_checkout,
+    )
+    return declared.with_header_problems(problem for header in headers for problem in header.problems)
+
+
+def _is_manual(header: Header) -> bool:
+    """Whether a header is PyTorch's FunctionsManual.h: by its name, and by the namespace that it declares."""
+    return Path(header.source.path).name == MANUAL and HELPERS in header.declarations.get("functions", {})

@@ -19,7 +19,7 @@ from derivlint.project.caching.cache import Row, cached
 from derivlint.project.caching.functions_on_disk import read_functions
 from derivlint.project.errors import InputError
 from derivlint.project.globs import expanded
-from derivlint.project.headers import Header, merged, read_bodies, read_headers
+from derivlint.project.headers import MANUAL, Header, read_bodies, read_headers, with_headers
 from derivlint.project.presets import PRESETS, Preset, namespace_of
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import is_inside, repository_of, require_inside
@@ -34,7 +34,7 @@ INSTALLED = "installed"
 TAGS_NAME = "tags.yaml"
 #: Where a PyTorch checkout keeps what derivlint reads.
 NATIVE_FUNCTIONS = Path("aten/src/ATen/native/native_functions.yaml")
-FUNCTIONS_MANUAL = Path("torch/csrc/autograd/FunctionsManual.h")
+FUNCTIONS_MANUAL = Path("torch/csrc/autograd", MANUAL)
 HELPER_BODIES = FUNCTIONS_MANUAL.with_suffix(".cpp")
 VERSION_FILE = "version.txt"
 #: What is longer is not a version.
@@ -68,6 +68,7 @@ class Operators(Struct, frozen=True):
         lone: whether nothing but the file itself says which release's operators it is written for: see
             :func:`fitted`.
         beside: a whole native_functions.yaml beside a lone file, for one whose schemas no bundled release has.
+        in_checkout: whether the derivatives file lies in the checkout that ``functions_manual`` is of.
     """
 
     reason: str
@@ -82,6 +83,7 @@ class Operators(Struct, frozen=True):
     version: str | None = None
     lone: bool = False
     beside: Path | None = None
+    in_checkout: bool = False
 
     def describe(self) -> str:
         """What was found and why, in one line."""
@@ -214,13 +216,13 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     if files:
         reason = f"named by {settings.operators_from}"
         if not settings.pytorch_operators or any(map(is_whole, files)):
-            return _of_checkout(reason, files, settings)
+            return _of_checkout(reason, files, settings, folder)
         reason += "; no whole native_functions.yaml, so it adds to PyTorch's"
         return Operators(reason, files, settings.tags or _tags_beside(files), bundled=True, lone=True)
     for parent in (folder, *folder.parents):
         native = parent / NATIVE_FUNCTIONS
         if os.path.isfile(native):
-            return _of_checkout(f"the PyTorch checkout {parent}", (native,), settings)
+            return _of_checkout(f"the PyTorch checkout {parent}", (native,), settings, folder)
     for name, preset in PRESETS.items():
         files = _beside(folder, preset)
         if files:
@@ -382,7 +384,7 @@ def _tags_beside(files: tuple[Path, ...]) -> Path | None:
     return tags if os.path.isfile(tags) else None
 
 
-def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings) -> Operators:
+def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings, folder: Path) -> Operators:
     """The files with what stands beside the first one, and in the checkout around it: header, generators, release."""
     from derivlint.operators.topics import CHECKOUT_FILES
 
@@ -400,6 +402,7 @@ def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings) -> Op
         bodies=bodies if os.path.isfile(bodies) else None,
         generators=tuple(path for name in CHECKOUT_FILES if os.path.isfile(path := checkout / name)),
         version=_version_of(checkout),
+        in_checkout=os.path.isfile(header) and is_inside(folder, Path(os.path.realpath(checkout))),
     )
 
 
@@ -428,7 +431,7 @@ def load_operators(
         return None if helpers is None else read_bodies(helpers, use_cache)._replace(is_shown=shown)
 
     if operators.bundled and not operators.native_functions:
-        alone = _with_headers(_load_index(operators.version), [], own).with_bodies(bodies)
+        alone = with_headers(_load_index(operators.version), None, own).with_bodies(bodies)
         return LoadedOperators(alone, _texts(own, helpers))
     try:
         sources = tuple(SourceFile.read(path) for path in operators.native_functions)
@@ -443,11 +446,12 @@ def load_operators(
         files = quoted_list([source.path for source in sources])
         raise InputError("; ".join([f"no native functions in {files}", *map(problem_text, read.problems[:1])]))
     manual = operators.functions_manual
-    declared = read_headers([manual], use_cache) if manual is not None else []
+    declared = read_headers([manual], use_cache)[0] if manual is not None else None
     lists = _generator_lists(operators.generators, use_cache)
 
     def natives(written: Iterable[NativeFunction], version: str | None) -> NativeFunctions:
-        return _with_headers(_combined(operators, read, written, version, lists), declared, own).with_bodies(bodies)
+        combined = _combined(operators, read, written, version, lists)
+        return with_headers(combined, declared, own, in_checkout=operators.in_checkout).with_bodies(bodies)
 
     @cache
     def of_version(name: str) -> NativeFunctions:
@@ -462,7 +466,7 @@ def load_operators(
     every = natives(read.written, operators.version)
     if any(function.versions is not None for function in read.written):
         every.of_version = of_version
-    return LoadedOperators(every, (*sources, *_texts([*declared, *own], helpers)))
+    return LoadedOperators(every, (*sources, *_texts(own if declared is None else [declared, *own], helpers)))
 
 
 def _combined(
@@ -543,17 +547,6 @@ def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Seq
     material = json.dumps(texts, sort_keys=True).encode()
     found: Mapping[str, Sequence[str]] = cached("generators", material, lists, shape={"*": [str]}, use_cache=use_cache)
     return found
-
-
-def _with_headers(natives: NativeFunctions, pytorch: list[Header], own: list[Header]) -> NativeFunctions:
-    """The operators with declarations: PyTorch's own header instead of those known so far, plus the user's."""
-    headers = [*pytorch, *own]
-    if not headers:
-        return natives
-    known = [natives.declarations] if not pytorch and natives.declarations is not None else []
-    declarations = merged([*known, *(header.declarations for header in headers)])
-    with_declarations = natives.with_declarations(declarations, complete=bool(own))
-    return with_declarations.with_header_problems(problem for header in headers for problem in header.problems)
 
 
 def _helper_source(operators: Operators) -> SourceFile | None:

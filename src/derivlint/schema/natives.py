@@ -93,6 +93,8 @@ class NativeFunctions:
         declarations: the C++ that formulas may use beside operators, as :mod:`derivlint.cpp` reads it from headers;
             None when no header is known.
         declarations_complete: whether everything that formulas call is declared there.
+        has_manual: whether PyTorch's FunctionsManual.h is among the declarations: a helper that it lacks is none.
+        in_checkout: whether it is that of the checkout around the derivatives file.
         header_problems: what of the headers could not be read.
         autograd_keys: the dispatch keys that derivatives may name.
         known_tags: the tags of tags.yaml, None when not known.
@@ -123,6 +125,8 @@ class NativeFunctions:
         self.version = version
         self.declarations = declarations
         self.declarations_complete = False
+        self.has_manual = declarations is not None
+        self.in_checkout = False
         self.header_problems: tuple[UnreadablePart, ...] = ()
         self._read_bodies: Callable[[], HelperBodies | None] = lambda: None
         self.autograd_keys = tuple(autograd_keys)
@@ -142,16 +146,25 @@ class NativeFunctions:
             members.setdefault(view_base(function.name.base), []).append((position, function))
         return members
 
-    def with_declarations(self, declarations: Mapping[str, Any] | None, *, complete: bool) -> NativeFunctions:
-        """The same functions with other C++ declarations beside them."""
+    def with_declarations(
+        self,
+        declarations: Mapping[str, Any] | None,
+        *,
+        complete: bool,
+        has_manual: bool | None = None,
+        in_checkout: bool = False,
+    ) -> NativeFunctions:
+        """Return a copy with other C++ declarations; ``has_manual`` is kept by default."""
         other = copy(self)
         other.declarations = declarations
         other.declarations_complete = complete
+        other.has_manual = self.has_manual if has_manual is None else has_manual
+        other.in_checkout = in_checkout
         return other
 
     def all_declared(self) -> NativeFunctions:
         """The same functions, where what is declared is all that formulas can call: they are compiled with no more."""
-        other = self.with_declarations(self.declarations, complete=True)
+        other = self.with_declarations(self.declarations, complete=True, in_checkout=self.in_checkout)
         other.of_version = lambda version: self.of_version(version).all_declared()
         return other
 

@@ -112,7 +112,7 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Ca
         _add(digest, "-" if text is None else f"{text.path}\0{text.undecodable}")
         _add(digest, "" if text is None else text.text)
     counts = len(operators.native_functions), len(operators.headers), len(operators.generators)
-    _add(digest, repr((counts, operators.bundled, operators.version)))
+    _add(digest, repr((counts, operators.bundled, operators.version, operators.in_checkout)))
     for name in settings.__struct_fields__:
         if name not in _BESIDE_THE_POINT:
             _add(digest, f"{name}={_stable(getattr(settings, name))}")
