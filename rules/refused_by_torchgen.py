@@ -9,7 +9,7 @@ substitute because the formula reads ``self*self``.
 ## Why it is bad
 
 The generator matches text with patterns that take one character on each side of a name. It rejects the entry with a
-misleading message.
+misleading message, and the build stops.
 
 ## Example
 
@@ -39,7 +39,7 @@ from derivlint.model.generated.forward import misread_base_name
 from derivlint.model.generated.gradients import MIXED, MIXED_NAMED, misread_gradients
 from derivlint.model.sizes import sizes_in_text
 
-META = RuleMeta(severity=Severity.INFO, group="style", checks=("L13", "L14", "L15", "L18", "L19", "L20", "L21"))
+META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("L13", "L14", "L15", "L18", "L19", "L20", "L21"))
 
 VALID = (
     """\
@@ -64,7 +64,7 @@ INVALID = (
   self: f(grads,grads[0])
 """,
         at="2:11-16",
-        message='torchgen counts one "grads" too few and treats "grads[0]" as the only one',
+        message='torchgen counts one "grads" too few, treats "grads[0]" as the only one and rejects it',
         help="put a space between them",
     ),
     Invalid(
@@ -73,7 +73,7 @@ INVALID = (
   self: 'grad * checked(self, "see grads")'
 """,
         at="2:36-41",
-        message='torchgen mistakes "grads" in a string for a gradient used together with "grad"',
+        message='torchgen mistakes "grads" in a string for a gradient used together with "grad" and rejects it',
         help="use another word",
     ),
     Invalid(
@@ -111,10 +111,10 @@ def check(body: DispatchBody) -> Iterator[Finding]:
             beside = (
                 f"a gradient used together with {other}" if refusal in (MIXED, MIXED_NAMED) else "the only gradient"
             )
-            message = f"torchgen mistakes {quoted(word.text)} {PLACES[word.role]} for {beside}"
+            message = f"torchgen mistakes {quoted(word.text)} {PLACES[word.role]} for {beside} and rejects it"
             yield Finding(where, message, help="use another word", at=formula)
         else:
-            message = 'torchgen counts one "grads" too few and treats "grads[0]" as the only one'
+            message = 'torchgen counts one "grads" too few, treats "grads[0]" as the only one and rejects it'
             yield Finding(where, message, help="put a space between them", at=formula)
     for formula in body.formulas:
         if formula.role is Role.BACKWARD and formula.text is not None:
