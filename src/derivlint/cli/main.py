@@ -13,6 +13,7 @@ from derivlint.cli.shared.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT
 from derivlint.cli.shared.terminal import tell_traceback, tell_usage, unwritten
 from derivlint.project.errors import InputError
 from derivlint.project.untrusted import VARIABLE, asked_for
+from derivlint.source.reading import forget_accepted
 
 #: Each command and the module that holds it.
 COMMANDS = {
@@ -82,6 +83,7 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; a user error is reported, with the exit status of wrong usage."""
+        forget_accepted()
         try:
             return super().invoke(ctx)
         except InputError as error:

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from derivlint.cli.shared.configured import Configured, StandIn, configured
 from derivlint.cli.shared.exits import CLEAN, FINDINGS
 from derivlint.cli.shared.help import GroupedCommand
-from derivlint.cli.shared.options import operator_options, settings_options
+from derivlint.cli.shared.options import inputs, operator_options, settings_options
 from derivlint.cli.shared.terminal import wants_color, write, write_json, write_lines
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import read_source
 from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for
 from derivlint.project.settings import SettingsOfFiles
-from derivlint.source import SourceError, SourceFile
+from derivlint.source import SourceError, SourceFile, read_input
 
 if TYPE_CHECKING:
     from derivlint.project.git import Revision
@@ -31,7 +31,7 @@ NOTHING = "[]\n"
 
 
 @click.command(cls=GroupedCommand, short_help="Show what differs between two versions of a file.")
-@click.argument("what", nargs=-1, metavar="[REV] [FILE] | BEFORE AFTER")
+@click.argument("what", nargs=-1, metavar="[REV] [FILE] | BEFORE AFTER", callback=inputs)
 @operator_options
 @settings_options
 @click.option(
@@ -143,7 +143,7 @@ def _earlier(operators: Operators, revision: Revision, scratch: Path) -> Operato
     files = []
     for number, path in enumerate(operators.native_functions):
         then = revision.text_of(path)
-        if then is None or then == path.read_bytes():
+        if then is None or then == read_input(path):
             files.append(path)
             continue
         kept = scratch / f"{number}-{path.name}"

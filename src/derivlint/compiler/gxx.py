@@ -19,6 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from derivlint.compiler.children import NEUTRAL, guarded
+from derivlint.source import read_input
 
 DEFAULT_COMPILER = "g++"
 #: The language and the warnings that PyTorch is built with; follows its CMakeLists.txt and cmake/public/utils.cmake.
@@ -129,7 +130,7 @@ def headers_version(includes: Sequence[Path]) -> str | None:
     for directory in includes:
         for name in ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h", "torch/version.h"):
             try:
-                text = (directory / name).read_text(encoding="utf-8")
+                text = read_input(directory / name).decode()
             except (OSError, UnicodeDecodeError):
                 continue
             found = [_VERSION_PART[part].search(text) for part in ("MAJOR", "MINOR", "PATCH")]

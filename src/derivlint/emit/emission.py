@@ -24,6 +24,7 @@ from derivlint.emit.template import yaml_name
 from derivlint.formula import Name, walk
 from derivlint.model import Model
 from derivlint.schema import NativeFunction
+from derivlint.source import read_input
 
 #: Where the user's own helpers stand, so that their header is found before that of the installed PyTorch.
 MANUAL = "helpers/torch/csrc/autograd/FunctionsManual"
@@ -51,11 +52,11 @@ class Helpers(Struct, frozen=True):
         """
         beside = path.with_suffix(".h")
         try:
-            return cls(
-                path.read_text(encoding="utf-8"), beside.read_text(encoding="utf-8") if beside.exists() else None
-            )
+            header = read_input(beside).decode() if beside.exists() else None
+            return cls(read_input(path).decode(), header)
         except (OSError, UnicodeDecodeError) as error:
-            raise FilesError(f'cannot read the helpers "{path}": {error}') from error
+            reason = getattr(error, "strerror", None) or error
+            raise FilesError(f'cannot read the helpers "{path}": {reason}') from error
 
 
 class Authors(Struct, frozen=True):

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from derivlint.emit.manifest import MANIFEST, MAX_BYTES, Written, digest_of, pending_text, written_before
-from derivlint.source import remove_leftovers, replace_file
+from derivlint.source import read_input, remove_leftovers, replace_file
 from derivlint.source.writing import is_protected
 
 #: So many files that are in the way are named.
@@ -177,7 +177,7 @@ class _Folder:
                 raise _InTheWayError(f'"{path}" is {_kind(status.st_mode)}')
             if status.st_size > limit:
                 raise _InTheWayError(f'"{path}" was not written by derivlint')
-            data = path.read_bytes()
+            data = read_input(path, limit)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -201,7 +201,7 @@ class _Folder:
         for name in found.removed:
             path = self._folder / name
             with suppress(FileNotFoundError):
-                if path.read_bytes() == self._present[name]:
+                if read_input(path) == self._present[name]:
                     path.unlink()
         if others or found.removed or found.written:
             self._replace(MANIFEST, self._files[MANIFEST])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from pathlib import Path
 
 from derivlint.emit.files import FilesError
 from derivlint.emit.manifest import digest_of
-from derivlint.source import write_file
+from derivlint.source import read_input, write_file
 
 _MARK = "# Written by derivlint. SHA-256 of the lines above: "
 _LAST = re.compile(rb"^" + re.escape(_MARK).encode() + rb"([0-9a-f]{64})\n\Z", re.MULTILINE)
@@ -67,10 +65,7 @@ def write_single(path: Path, data: bytes) -> None:
 def _current(path: Path) -> bytes | None:
     """What is in a file, None where there is none."""
     try:
-        # a pipe would keep us waiting
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise FilesError(f'cannot write "{path}": it is not a regular file')
-        return path.read_bytes()
+        return read_input(path)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -21,6 +21,7 @@ from derivlint.project.globs import expanded
 from derivlint.project.operators import INSTALLED, installed
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile
+from derivlint.source.reading import MAX_BYTES
 
 STDIN = "-"
 
@@ -127,4 +128,7 @@ def read_source(path: str, stdin_filename: str | None) -> SourceFile:
         return SourceFile.read(path)
     if sys.stdin is None:
         raise SourceError("cannot read standard input: it is closed")
-    return SourceFile.from_bytes(stdin_filename or "<stdin>", sys.stdin.buffer.read())
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise SourceError(f"cannot read standard input: it is larger than {MAX_BYTES // 2**20} MiB")
+    return SourceFile.from_bytes(stdin_filename or "<stdin>", data)

@@ -14,8 +14,8 @@ from pathlib import Path
 from threading import Timer
 
 from derivlint.project.errors import InputError
-from derivlint.source.file import MAX_BYTES
 from derivlint.source.lazy import cached_property
+from derivlint.source.reading import MAX_BYTES
 
 #: What a revision may end with, to mean where the current branch left another.
 MERGE_BASE = "..."

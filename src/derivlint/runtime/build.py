@@ -36,7 +36,7 @@ from derivlint.emit.release import release_of
 from derivlint.runtime.manifest import Manifest, read_manifest, torch_of
 from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file, python_headers, undefined_in
 from derivlint.runtime.releases import mismatch_of_headers
-from derivlint.source import is_made_by_user, not_private, replace_file
+from derivlint.source import is_made_by_user, not_private, read_input, replace_file
 
 LIBRARY = "libtorch_cpu.so"
 #: The libraries that an extension is linked with.
@@ -305,7 +305,7 @@ class _Builder:
         if self._manifest.authors is None:
             return False
         try:
-            text = target.with_suffix(".d").read_text(encoding="utf-8")
+            text = read_input(target.with_suffix(".d")).decode()
             made = target.stat().st_mtime_ns
             folder = self._folder.resolve()
             names = (name.replace("\\ ", " ") for name in _BETWEEN_NAMES.split(text)[1:] if name)
@@ -494,7 +494,7 @@ def _includes(folder: Path, name: str, headers: PythonHeaders) -> list[str]:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_input(path)
     except OSError as error:
         raise BuildError(f'cannot read "{path}": {error.strerror or error}') from error
 
@@ -509,4 +509,4 @@ def _digest(parts: Sequence[bytes | str]) -> str:
 
 def _count(stubs: Path) -> int:
     """How many stubs an assembler file has."""
-    return stubs.read_text(encoding="utf-8").count("%function\n")
+    return read_input(stubs).count(b"%function\n")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeGuard
@@ -16,6 +13,7 @@ from derivlint.emit.emission import EmissionMode
 from derivlint.emit.extension import target_name
 from derivlint.emit.manifest import AUTHORS, FORMAT, MANIFEST, MAX_BYTES, PENDING
 from derivlint.emit.python_bindings import is_binding
+from derivlint.source import read_input
 
 
 class ManifestError(Exception):
@@ -103,13 +101,7 @@ def _content(path: Path) -> Any:
         OSError: there is none that can be read.
         ValueError, RecursionError: it is not JSON.
     """
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):
-        # a pipe would keep us waiting
-        raise OSError(errno.EINVAL, "it is not a regular file")
-    if status.st_size > MAX_BYTES:
-        raise OSError(errno.EFBIG, "it is too large")
-    return json.loads(path.read_bytes())
+    return json.loads(read_input(path, MAX_BYTES))
 
 
 def _are_names(value: object) -> TypeGuard[list[str]]:

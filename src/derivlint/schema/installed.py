@@ -9,6 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from derivlint.source import read_input
+
 _VERSION = re.compile(r"""^__version__\s*(?::[^=\n]*)?=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 
 
@@ -72,7 +74,7 @@ def _existing(path: Path) -> Path | None:
 
 def _version(path: Path) -> str | None:
     try:
-        match = _VERSION.search(path.read_text(encoding="utf-8", errors="replace"))
+        match = _VERSION.search(read_input(path).decode(errors="replace"))
     except OSError:
         return None
     return match.group(1) if match else None

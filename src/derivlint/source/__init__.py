@@ -1,12 +1,13 @@
 """Source text, spans in it, and lines and columns derived from offsets. Knows nothing about YAML.
 
-``SourceFile`` decodes a file, ``line_starts`` has its lines; a ``Span`` is a range of code points. ``writing`` replaces
-files atomically, ``private`` makes folders that only this user can write to, ``visible`` escapes control characters,
-``lazy``, ``comparison`` and ``choices`` are helpers for records.
+``SourceFile`` decodes a file, ``line_starts`` has its lines; a ``Span`` is a range of code points. ``reading`` opens
+input, ``writing`` replaces files atomically, ``private`` makes folders that only this user can write to, ``visible``
+escapes control characters, ``lazy``, ``comparison`` and ``choices`` are helpers for records.
 """
 
-from derivlint.source.file import SourceError, SourceFile, read_bytes
+from derivlint.source.file import SourceFile
 from derivlint.source.private import is_made_by_user, is_own, not_private
+from derivlint.source.reading import SourceError, open_input, read_bytes, read_input
 from derivlint.source.span import Position, Span
 from derivlint.source.visible import visible, visible_json, visible_line, visible_page, visible_xml
 from derivlint.source.writing import ChangedError, remove_leftovers, replace_file, write_file
@@ -20,7 +21,9 @@ __all__ = [
     "is_made_by_user",
     "is_own",
     "not_private",
+    "open_input",
     "read_bytes",
+    "read_input",
     "remove_leftovers",
     "replace_file",
     "visible",

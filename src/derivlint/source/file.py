@@ -2,59 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from itertools import accumulate
 from pathlib import Path
 
 from derivlint.source.difference import Difference, difference
 from derivlint.source.lazy import cached_property
 from derivlint.source.line_starts import LineStarts
+from derivlint.source.reading import read_bytes
 from derivlint.source.span import Position, Span
-
-#: Larger files are refused: the largest real file of the kind has 0.7 MB.
-MAX_BYTES = 64 * 1024 * 1024
 
 BOM = "\ufeff"
 
 _LINE_END = re.compile(r"\r\n?|\n")
-
-#: Where names of pipes and devices begin.
-_SPECIAL = ("/dev/", "/proc/")
-
-
-class SourceError(Exception):
-    """A file that cannot be read at all (missing, a folder, no permission, too large); ``str()`` says why."""
-
-
-def read_bytes(path: str | Path, shown: str, limit: int = MAX_BYTES) -> bytes:
-    """The content of a file.
-
-    A pipe or a device is read only where its name says that it is one (``/dev/fd/63``, ``/dev/stdin``): opening a pipe
-    that lies in a repository would wait for a writer forever.
-
-    Args:
-        path: the file.
-        shown: what messages call it.
-        limit: how many bytes it may have.
-
-    Raises:
-        SourceError: it cannot be read, or is larger.
-    """
-    try:
-        kind = os.stat(path).st_mode
-        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or os.fspath(path).startswith(_SPECIAL)):
-            raise SourceError(f'cannot read "{shown}": it is not a regular file')
-        with open(path, "rb") as stream:
-            data = stream.read(limit + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SourceError(f'cannot read "{shown}": {reason}') from error
-    if len(data) > limit:
-        size = f"{limit // 2**20} MiB" if limit >= 2**20 else f"{limit // 2**10} KiB"
-        raise SourceError(f'cannot read "{shown}": it is larger than {size}')
-    return data
 
 
 class SourceFile:

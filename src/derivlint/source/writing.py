@@ -13,6 +13,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from derivlint.source.reading import open_input
+
 #: Begins the names of files that are not in their place yet.
 PREFIX = ".new-"
 #: Such a name: the machine, the process that writes it, and what tells its files apart.
@@ -165,7 +167,8 @@ def _status(path: Path) -> os.stat_result | None:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        with open_input(path) as stream:
+            return stream.read()
     except FileNotFoundError:
         return None
 

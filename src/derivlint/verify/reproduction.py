@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from derivlint.source import open_input
 from derivlint.verify.code.functions import BACKWARD, FORWARD, Described
 from derivlint.verify.comparison.failures import INCONSISTENT, MASK_IGNORED, OTHER_CONVENTION, WRONG_SECOND
 from derivlint.verify.comparison.numeric import tensors
@@ -109,7 +110,7 @@ def is_script(path: Path) -> bool:
     Raises:
         OSError: it cannot be read.
     """
-    with path.open("rb") as file:
+    with open_input(path) as file:
         return _MARK.encode() in file.read(4096)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from derivlint.cli.shared.options import InputPath
 from derivlint.project.errors import InputError
 
 
@@ -64,7 +65,7 @@ def suppression_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--update-baseline", is_flag=True, help="Write what is found into the baseline."),
         click.option(
             "--baseline",
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=InputPath(dir_okay=False, path_type=Path),
             help="A file of findings that are known and not reported.",
         ),
         click.option(

@@ -11,7 +11,7 @@ from derivlint.cli.emission.beside import modules_beside, own_release
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import known_operators, load_model, refuse_errors, require_all, require_destination
-from derivlint.cli.shared.options import emission_options, source_options
+from derivlint.cli.shared.options import EXISTING, emission_options, source_options
 from derivlint.cli.shared.terminal import write
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--helpers",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING,
     help="A Python file with functions of your own that formulas call; repeatable. It is read, and imported by the "
     "module under its name.",
 )

@@ -18,7 +18,7 @@ from derivlint.project.errors import InputError
 from derivlint.project.headers import declarations_in, merged
 from derivlint.project.operators import INSTALLED, Operators, load_operators, operators_for, problem_text
 from derivlint.project.settings import Settings
-from derivlint.source import SourceError, SourceFile, visible, write_file
+from derivlint.source import SourceError, SourceFile, read_input, visible, write_file
 
 if TYPE_CHECKING:
     from derivlint.operators.extraction import Extraction
@@ -163,7 +163,7 @@ def _index_content(path: Path) -> dict[str, Any]:
     from derivlint.schema.index import index_content
 
     try:
-        return index_content(path.read_bytes())
+        return index_content(read_input(path))
     except OSError as error:
         raise InputError(f'cannot read "{path}": {error.strerror or error}') from error
     except IndexFormatError as error:

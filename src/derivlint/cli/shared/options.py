@@ -12,10 +12,23 @@ import click
 from derivlint.cli import completing
 from derivlint.lint import Confidence, Severity
 from derivlint.project.globs import PathGlob
+from derivlint.source.reading import accept_special
 
 SEVERITIES = click.Choice([severity.value for severity in reversed(Severity)])
 CONFIDENCES = click.Choice([confidence.value for confidence in reversed(Confidence)])
-EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class InputPath(click.Path):
+    """A file to read; one below ``/dev`` or ``/proc`` may be a pipe or a device."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check the path and let it be read."""
+        path = super().convert(value, param, ctx)
+        accept_special(path)
+        return path
+
+
+EXISTING = InputPath(exists=True, dir_okay=False, path_type=Path)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
@@ -24,6 +37,15 @@ Callback = Callable[[click.Context, click.Parameter, Any], Any]
 def rule_names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Rule names, given one by one or separated by commas."""
     return tuple(name.strip() for item in value for name in item.split(",") if name.strip())
+
+
+def inputs(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Files to read, ``@FILE`` among them; those below ``/dev`` or ``/proc`` may be pipes or devices."""
+    from derivlint.project.arguments import LIST_MARK
+
+    for name in value:
+        accept_special(name.removeprefix(LIST_MARK))
+    return value
 
 
 def globs(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[PathGlob, ...]:
@@ -39,7 +61,7 @@ def one_of(values: type[Enum]) -> Callback:
 def source_options(function: Command) -> Command:
     """What says what to read, shared by commands that read derivatives files."""
     options = [
-        click.argument("paths", nargs=-1, metavar="[PATHS]..."),
+        click.argument("paths", nargs=-1, metavar="[PATHS]...", callback=inputs),
         operator_options,
         click.option("--stdin-filename", metavar="NAME", help="What messages call standard input (-)."),
     ]
@@ -86,6 +108,7 @@ def operator_options(function: Command) -> Command:
         click.option(
             "--config",
             multiple=True,
+            callback=inputs,
             metavar="PATH|KEY=VALUE",
             help="Read this configuration instead of the nearest one, or set one key of it, with a value as in TOML: "
             "'min-severity=\"error\"', 'severity.undefined-name=\"off\"'; repeatable.",

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from derivlint.source import open_input
+
 EM_X86_64, EM_AARCH64 = 62, 183
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -83,7 +85,7 @@ class ElfFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with path.open("rb") as stream:
+            with open_input(path) as stream:
                 self._data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise ElfError(f'cannot read "{path}": {getattr(error, "strerror", None) or error}') from error

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from derivlint import __version__
-from derivlint.source import not_private, replace_file
+from derivlint.source import not_private, read_input, replace_file
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -97,14 +96,8 @@ def read_entry(path: Path, limit: int = MAX_BYTES) -> bytes | None:
         path: the file.
         limit: how many bytes it may have.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        handle = os.open(path, flags)
-        with os.fdopen(handle, "rb") as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
-                return None
-            return stream.read(limit + 1)
+        return read_input(path, limit, follow=False)
     except OSError:
         return None
 

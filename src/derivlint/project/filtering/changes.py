@@ -15,7 +15,7 @@ from derivlint.lint.engine.ownership import EntryFinder
 from derivlint.model import Entry, Model
 from derivlint.project.errors import InputError
 from derivlint.project.git import Revision
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, read_input
 
 
 class Changes:
@@ -87,7 +87,7 @@ class Changes:
             before = self._find(path.resolve().parent).text_of(path)
         except InputError:
             return False
-        return before is None or before != path.read_bytes()
+        return before is None or before != read_input(path)
 
 
 def _serves(model: Model, entry: Entry, functions: frozenset[str]) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from derivlint.project.caching.cache import sealed, unsealed
 from derivlint.runtime import BuildError, Built, ManifestError, build
 from derivlint.runtime.build import BUILD_FOLDER, compile_sources, precompile
-from derivlint.source import is_own, replace_file
+from derivlint.source import is_own, read_input, replace_file
 from derivlint.verify.code.headers import COMMON
 from derivlint.verify.processes.keeping import digest_of
 
@@ -90,7 +90,7 @@ def _built(
         # without it, the next run builds once more
         known = sealed(f"{made.library.name} {digest_of(made.library)}".encode())
         path = folder / _KNOWN
-        if not path.is_file() or path.read_bytes() != known:
+        if not path.is_file() or read_input(path) != known:
             replace_file(path, known, mode=0o600)
     return made
 
@@ -130,7 +130,7 @@ def _stamp(path: Path) -> bytes:
 def _unsealed(path: Path) -> bytes | None:
     """What a file says; None where it is not there or damaged."""
     try:
-        return unsealed(path.read_bytes())
+        return unsealed(read_input(path))
     except OSError:
         return None
 

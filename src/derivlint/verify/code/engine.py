@@ -22,7 +22,7 @@ from derivlint.model import Model
 from derivlint.project.caching.cache import fits, sealed, unsealed
 from derivlint.runtime import BuildError, ManifestError
 from derivlint.runtime.build import syntax_errors
-from derivlint.source import is_own, replace_file
+from derivlint.source import is_own, read_input, replace_file
 from derivlint.verify.code.building import built_library, is_exhausted, is_whole, precompiled
 from derivlint.verify.code.functions import FormulaFunction
 from derivlint.verify.code.headers import FEW, OPERATORS, common_headers, has_operator_headers, operator_headers
@@ -237,7 +237,7 @@ def _headers(
 def _known_refusals(folder: Path) -> dict[int, str] | None:
     """What the compiler refused in an earlier run; None where it is not known to refuse anything."""
     try:
-        text = unsealed((folder / REFUSED).read_bytes())
+        text = unsealed(read_input(folder / REFUSED))
         messages = None if text is None else json.loads(text)
         if not isinstance(messages, dict) or not fits(messages, {"*": str}):
             return None
@@ -274,7 +274,7 @@ def _write(folder: Path, files: Mapping[str, str], model: Model) -> None:
         data = text.encode("utf-8", "surrogatepass")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not is_own(path) or path.read_bytes() != data:
+            if not is_own(path) or read_input(path) != data:
                 replace_file(path, data, mode=0o600)
         except OSError as error:
             raise EngineError(f'cannot write "{path}": {error.strerror or error}') from error

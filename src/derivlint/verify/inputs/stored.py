@@ -16,7 +16,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from derivlint.source import replace_file
+from derivlint.source import open_input, replace_file
 
 #: Argument lists by the name of an operator, ``add.Tensor``.
 Inputs = Mapping[str, list[list[Any]]]
@@ -70,7 +70,8 @@ class StoredInputs(Inputs):
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._stream = open_input(path)
+        self._file = self._stream.fileno()
         beginning = os.pread(self._file, len(_MAGIC) + _HEAD.size, 0)
         if len(beginning) != len(_MAGIC) + _HEAD.size or not beginning.startswith(_MAGIC):
             raise DamagedError(f'"{path}" does not hold recorded inputs')
@@ -107,8 +108,8 @@ class StoredInputs(Inputs):
         return len(self._index)
 
     def __del__(self) -> None:
-        if hasattr(self, "_file"):
-            os.close(self._file)
+        if hasattr(self, "_stream"):
+            self._stream.close()
 
     def _data(self, name: str) -> bytes:
         offset, length, digest = self._index[name]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from derivlint.project.caching.cache import sealed, unsealed
-from derivlint.source import is_own
+from derivlint.source import is_own, read_input
 from derivlint.verify.unchecked import Why
 
 #: Why an operator is not done: the run had an error there.
@@ -42,7 +42,7 @@ class Journal:
         """The messages about operators that were checked to the end, without an error of the run."""
         pending = []
         try:
-            lines = self._path.read_bytes().splitlines() if is_own(self._path) else []
+            lines = read_input(self._path).splitlines() if is_own(self._path) else []
         except OSError:
             return
         for line in lines:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from derivlint.project.caching.cache import cache_folder
-from derivlint.source import is_own
+from derivlint.source import is_own, open_input
 from derivlint.verify.errors import VerifyError
 
 
@@ -66,7 +66,7 @@ def digest_of(path: Path) -> str:
         OSError: it cannot be read.
     """
     made = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_input(path) as file:
         while data := file.read(1 << 20):
             made.update(data)
     return made.hexdigest()

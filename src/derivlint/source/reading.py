@@ -1,0 +1,119 @@
+"""Opening input: regular files of bounded size, and what the command line itself gives.
+
+Every path that a command, a configuration, an editor or a repository names is opened here. A pipe, a device or a socket
+could keep a run waiting or never end; one is read only where the command line names it below ``/dev`` or ``/proc``, as
+shells do for ``<(...)``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+#: Larger files are refused: the largest real file of the kind has 0.7 MB.
+MAX_BYTES = 64 * 1024 * 1024
+
+#: Where names of pipes and devices begin.
+_SPECIAL = ("/dev/", "/proc/")
+#: File systems whose regular files may wait for something, or be what only this process can read.
+_OF_THE_SYSTEM = ("/proc/", "/sys/")
+#: Other names of what a process has open.
+_DESCRIPTORS = ("/dev/fd/", "/dev/std")
+#: The names of that kind that the command line gave.
+_accepted: set[str] = set()
+
+
+class SourceError(Exception):
+    """A file that cannot be read at all (missing, a folder, no permission, too large); ``str()`` says why."""
+
+
+def accept_special(path: str | Path) -> None:
+    """Let a path that the command line names be a pipe or a device, if its name says so."""
+    name = os.fspath(path)
+    if name.startswith(_SPECIAL):
+        _accepted.add(name)
+
+
+def forget_accepted() -> None:
+    """Begin another command line in this process."""
+    _accepted.clear()
+
+
+def open_input(path: str | Path, *, follow: bool = True) -> BinaryIO:
+    """Open a file for reading.
+
+    Args:
+        path: the file.
+        follow: whether it may be a link.
+
+    Raises:
+        OSError: it cannot be opened, or is not a regular file.
+        ValueError: it is no path.
+    """
+    name = os.fspath(path)
+    if name in _accepted:
+        return open(name, "rb")
+    # some devices act when they are opened
+    _require_regular(os.stat(name).st_mode)
+    if os.name == "posix":
+        absolute = os.path.abspath(name)
+        if absolute.startswith((*_OF_THE_SYSTEM, *_DESCRIPTORS)) or os.path.realpath(name).startswith(_OF_THE_SYSTEM):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    # a pipe may have taken its place: opening that would wait for a writer
+    flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    handle = os.open(name, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        _require_regular(os.fstat(handle).st_mode)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def _require_regular(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+
+
+def read_input(path: str | Path, limit: int = MAX_BYTES, *, follow: bool = True) -> bytes:
+    """Read a file.
+
+    Args:
+        path: the file.
+        limit: how many bytes it may have.
+        follow: whether it may be a link.
+
+    Raises:
+        OSError: it cannot be read, is not a regular file, or is larger.
+        ValueError: it is no path.
+    """
+    with open_input(path, follow=follow) as stream:
+        data = stream.read(limit + 1)
+    if len(data) > limit:
+        size = f"{limit // 2**20} MiB" if limit >= 2**20 else f"{limit // 2**10} KiB"
+        raise OSError(errno.EFBIG, f"it is larger than {size}")
+    return data
+
+
+def read_bytes(path: str | Path, shown: str, limit: int = MAX_BYTES) -> bytes:
+    """Read a file that a user names.
+
+    Args:
+        path: the file.
+        shown: what messages call it.
+        limit: how many bytes it may have.
+
+    Raises:
+        SourceError: it cannot be read, is not a regular file, or is larger.
+    """
+    try:
+        return read_input(path, limit)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise SourceError(f'cannot read "{shown}": {reason}') from error
