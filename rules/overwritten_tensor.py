@@ -1,15 +1,18 @@
-"""A backward formula modifies a gradient or saved tensor in place.
+"""A formula modifies a gradient, a tangent, an argument or an output in place.
 
 ## What it detects
 
-An in-place method in a backward formula on a gradient or a saved tensor, or on a view of one; and one on a new tensor
-that takes the gradient as an operand, such as "helper(self).mul_(grad)".
+An in-place method, or a function that writes to an argument ("at::relu_", "at::mul_out"), on a variable of the formula
+or on a view of one; and in a backward formula one on a new tensor that takes the gradient as an operand, such as
+"helper(self).mul_(grad)". The forward formula of an in-place operator may change the tangent of what that changes, as
+"self_t.zero_()" does.
 
 ## Why it is bad
 
 Autograd may pass the same gradient to other nodes, and a saved tensor is needed again if backward runs twice: both
-would then be wrong. Writing the gradient into a new tensor in place fails if gradients are batched ("is_grads_batched",
-"vmap"), and prevents double backward.
+would then be wrong. A forward formula is evaluated beside the operator: arguments and outputs are those of the user,
+and their tangents belong to them. Writing the gradient into a new tensor in place fails if gradients are batched
+("is_grads_batched", "vmap"), and prevents double backward.
 
 ## Example
 
@@ -42,7 +45,7 @@ from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="views")
+META = RuleMeta(severity=Severity.ERROR, group="views")
 
 VALID = (
     """\
@@ -53,6 +56,12 @@ VALID = (
 - name: maximum(Tensor self, Tensor other) -> Tensor
   self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
   other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
+""",
+    """\
+- name: fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
+  self: zeros_like(grad)
+  value: grad.sum()
+  result: self_t.fill_(value_t)
 """,
 )
 
@@ -77,6 +86,16 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: sinh(Tensor self) -> Tensor
+  self: grad * self.cosh().conj()
+  result: self_t * self_p.cosh_()
+""",
+        at="3:20-34",
+        message='"cosh_" changes "self_p" in place',
+        help='use "cosh", which returns a new tensor',
+    ),
+    Invalid(
+        """\
 - name: abs(Tensor self) -> Tensor
   self: self.sgn().mul_(grad)
 """,
@@ -89,7 +108,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the in-place methods that change what they must not."""
+    """Find the calls that change what they must not."""
     analyses = analyses_of(model)
     for interpretation in analyses.interpretations(entry):
         seen: set[tuple[str, ...]] = set()
@@ -108,6 +127,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield Finding(
                 formula.span_of(write.call.node),
                 message,
-                help=f"use {quoted(write.call.name)}, which returns a new tensor",
+                help=f"use {quoted(_returning(write.call.name))}, which returns a new tensor",
                 at=formula.written,
             )
+
+
+def _returning(name: str) -> str:
+    """The name of the function that returns what another one writes to "out"."""
+    return name.removesuffix("f").removesuffix("_out") if name.endswith(("_out", "_outf")) else name

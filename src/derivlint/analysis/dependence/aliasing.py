@@ -13,6 +13,7 @@ from derivlint.analysis.interpretation.operators import VIEWS
 from derivlint.analysis.interpretation.seeds import seed_names
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Expr
+from derivlint.model.generated.evaluation import ORIGINAL_SELF
 from derivlint.model.resolve import EntryFunction
 from derivlint.schema import SchemaKind
 
@@ -57,14 +58,14 @@ def _is_opaque(interpretation: Interpretation) -> bool:
 
 
 class Overwrite(Struct, frozen=True):
-    """An in-place method in a backward formula that changes what it must not.
+    """A call in a formula that changes in place what it must not.
 
     Attributes:
         formula: the formula.
         call: the call.
-        target: what it is called on.
-        names: the gradients and saved tensors whose memory that may be; empty for a fresh tensor that has no gradient
-            in it while an argument has.
+        target: what it changes.
+        names: the variables whose memory that may be: gradients, tangents, arguments and outputs; empty for a fresh
+            tensor that has no gradient in it while an argument has.
     """
 
     formula: TypedFormula
@@ -74,14 +75,24 @@ class Overwrite(Struct, frozen=True):
 
 
 def overwrites(interpretation: Interpretation) -> Iterator[Overwrite]:
-    """The in-place methods of a backward formula that change a gradient, a saved tensor or a constant."""
+    """The calls in a formula that change a variable of it, or in a backward formula a constant."""
     formula = interpretation.formula
-    if not formula.is_backward:
-        return
+    own = _own_tensors(formula)
     for write in interpretation.writes:
-        if write.fact.aliases:
-            yield Overwrite(formula, write.call, write.target, tuple(sorted(write.fact.aliases)))
-        elif write.fact.degree is Degree.CONSTANT:
+        names = write.fact.aliases - own
+        if names:
+            yield Overwrite(formula, write.call, write.target, tuple(sorted(names)))
+        elif formula.is_backward and write.fact.degree is Degree.CONSTANT:
             arguments = (interpretation.facts[argument.node] for argument in write.call.arguments[1:])
             if any(fact.degree.has_seed for fact in arguments):
                 yield Overwrite(formula, write.call, write.target, ())
+
+
+def _own_tensors(formula: TypedFormula) -> frozenset[str]:
+    """The variables that a formula may change: tangents of what an in-place operator changes, and copies for it."""
+    function, evaluation = formula.written.entry.function, formula.evaluation
+    if formula.is_backward or function is None or not function.is_inplace:
+        return frozenset()
+    written = {argument.name for argument in function.canonical.schema.arguments.flat_all if argument.is_write}
+    tangents = {name for name, of in evaluation.tangents.items() if of in written or of == ORIGINAL_SELF}
+    return frozenset(tangents.union(name for name, of in evaluation.primals.items() if of == ORIGINAL_SELF))

@@ -7,13 +7,16 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from derivlint.cpp.cpp_type import reference_to
 from derivlint.cpp.declarations.declaration import Function, Parameter
 from derivlint.cpp.expressions.value import TENSOR
-from derivlint.cpp.operator_names import base_name, without_symint
+from derivlint.cpp.operator_names import base_name, functional, without_symint
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.operators.book import assumed_parameters
 
 SELF = Parameter(TENSOR, "self")
+#: What a function takes that writes to a tensor: "out" of "at::mul_out".
+_CHANGEABLE = reference_to(TENSOR)
 #: The namespaces whose functions are known by their names alone.
 NAMESPACES = frozenset({"at", "torch", "c10", "std"})
 #: Names that tell that a function takes what it is linear in: its parameters differ from release to release.
@@ -53,8 +56,16 @@ class CallFacts(Struct, frozen=True):
 
     @property
     def is_inplace(self) -> bool:
-        """Whether it is a method that changes its object, by its name."""
-        return self.is_method and self.name != without_symint(self.spelling)
+        """Whether it changes its object or first argument, by its name."""
+        return bool(self.arguments) and functional(without_symint(self.spelling)) != without_symint(self.spelling)
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The positions of the arguments that it changes, by its name and by the types of its parameters."""
+        if self.is_inplace:
+            return (0,)
+        pairs = enumerate(argument.parameter for argument in self.arguments)
+        return tuple([index for index, parameter in pairs if parameter is not None and parameter.type is _CHANGEABLE])
 
     def argument(self, parameter: str) -> CallArgument | None:
         """The argument for a parameter."""

@@ -73,12 +73,12 @@ def asks_metadata(call: CallFacts) -> bool:
 
 
 class Write(Struct, frozen=True):
-    """A call of a method that changes its object.
+    """A call that changes its object or an argument.
 
     Attributes:
         call: the call.
-        target: the object.
-        fact: what is known of the object.
+        target: what it changes.
+        fact: what is known of that.
     """
 
     call: CallFacts
@@ -282,8 +282,7 @@ class _InterpretationRun(Analysis[Fact]):
         if self._duals and call.name.endswith(JVP):
             facts = [self._tangents(argument.node, fact) for argument, fact in zip(call.arguments, facts, strict=True)]
         self.calls.append(call)
-        if call.is_inplace:
-            self.writes.append(Write(call, call.arguments[0].node, facts[0]))
+        self.writes += [Write(call, call.arguments[index].node, facts[index]) for index in call.written]
         fact = self._called(call, facts)
         return Fact(fact.degree, fact.seeds, self._dependence(call, facts), self._aliases(call, facts))
 
@@ -575,7 +574,10 @@ def _opaque(facts: Iterable[Fact]) -> Fact:
 def _aliases(call: CallFacts, facts: list[Fact]) -> frozenset[str]:
     if not facts or call.is_changed:
         return frozenset()
-    if call.name in VIEWS or call.name in MAY_RETURN_ARGUMENT or call.is_inplace:
+    written = call.written
+    if written:
+        return facts[written[0]].aliases
+    if call.name in VIEWS or call.name in MAY_RETURN_ARGUMENT:
         return facts[1 if call.name == REAL_FROM_COMPLEX and len(facts) > 1 else 0].aliases
     if call.name in TRANSPARENT:
         return frozenset().union(*(fact.aliases for fact in facts))
