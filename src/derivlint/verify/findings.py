@@ -133,7 +133,8 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     if rule == OTHER_CONVENTION and said:
         return f'the {"gradient" if function.described.kind == BACKWARD else "tangent"} of "{what}" {said}'
     if said:
-        text = f'the gradient of "{what}" is wrong: {said}'
+        kind = "gradient of" if function.described.kind == BACKWARD else "tangent"
+        text = f'the {kind} "{what}" is wrong: {said}'
         return said if rule == WRONG_SHAPE else text
     if rule == WRONG_VJP:
         return f'the gradient of "{what}" along a direction is {given}, by finite differences {expected}'

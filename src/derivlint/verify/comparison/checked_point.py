@@ -11,8 +11,8 @@ from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedErro
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import Tally, place
 from derivlint.verify.comparison.forms import form_of, saved
-from derivlint.verify.comparison.numeric import Called, OperatorAtPoint, tensors
-from derivlint.verify.inputs.layouts import changed, dense, is_plain, moved, numbers
+from derivlint.verify.comparison.numeric import Called, OperatorAtPoint
+from derivlint.verify.inputs.layouts import changed, dense, has_finite_numbers, is_plain, moved
 from derivlint.verify.inputs.points import REFUSALS, is_inexact
 
 #: A tensor among the arguments: the name of the argument, and the position in it where it is a list.
@@ -40,6 +40,7 @@ class CheckedPoint:
         turn: the number of this set of directions.
         known: what the operator gave along these directions, which depends on no formula: by the turn, the variables
             that were moved and the step.
+        only_finite: whether gradients flow through finite outputs only.
 
     Attributes:
         variables: the tensors that can be moved.
@@ -64,6 +65,7 @@ class CheckedPoint:
         before: Callable[[int], None],
         turn: int = 0,
         known: dict[Moving, list[Any]] | None = None,
+        only_finite: bool = True,
     ) -> None:
         import torch
 
@@ -76,7 +78,10 @@ class CheckedPoint:
         self.turn = turn
         self._known = {} if known is None else known
         self._random = random
-        self.cotangents = [self.like(item, "cotangent", place) for place, item in enumerate(called.outputs)]
+        self.cotangents: list[Any] = [
+            self.like(item, "cotangent", place) if has_finite_numbers(item) or not only_finite else None
+            for place, item in enumerate(called.outputs)
+        ]
         self.incoming = [None if item is None else item.clone() for item in self.cotangents]
         self._undifferentiated: dict[int, list[Any]] = {}
         present = subject.variables(names)
@@ -93,7 +98,7 @@ class CheckedPoint:
         self.is_plain = all(map(is_plain, tensors))
         self.is_complex = any(item.is_complex() for item in tensors)
         self.is_empty = any(not subject.tensor(each).numel() for each in self.variables)
-        self.is_finite = all(bool(part.isfinite().all()) for item in tensors for part in numbers(item))
+        self.is_finite = all(map(has_finite_numbers, tensors))
         self.is_coarse = any(item.dtype in coarse for item in outputs)
 
     def like(self, tensor: Any, *name: object) -> Any:
@@ -133,11 +138,6 @@ class CheckedPoint:
         if tensor is not None:
             others = [*saved(self.subject, self.called), *self.subject.given]
             self.tally.forms[of.kind, what, part] = form_of(tensor, others)
-
-    def versions(self) -> list[int]:
-        """How often each tensor was written to that a backward formula gets."""
-        values = (*self.cotangents, *self.called.values, *self.called.returns)
-        return [item._version for value in values for item in tensors(value) if item is not None]
 
     # ---- the operator
 

@@ -16,6 +16,7 @@ from derivlint.verify.comparison.failures import (
     CRASH,
     INCONSISTENT,
     OTHER_CONVENTION,
+    WRONG_JVP,
     WRONG_VJP,
     Failure,
     Tally,
@@ -34,11 +35,14 @@ from derivlint.verify.comparison.incoming import (
 from derivlint.verify.comparison.installed import is_differentiated, unfinished_problems
 from derivlint.verify.comparison.numeric import Called, OperatorAtPoint
 from derivlint.verify.comparison.second_order import check_second_backward, check_second_forward
-from derivlint.verify.inputs.layouts import numbers
+from derivlint.verify.comparison.untouched import WriteError
+from derivlint.verify.inputs.layouts import has_finite_numbers
 from derivlint.verify.inputs.points import CPU, REFUSALS, UNSTEADY, SamplePoint, generator, is_inexact, placed, scaled
 from derivlint.verify.inputs.regimes import ABSENT
 
 _NOT_FINITE = "outputs that are not finite"
+#: The number of the directions that go with all outputs, also with those that are not finite.
+_ALL_OUTPUTS = -1
 #: Points that the operator was made for.
 _MEANT = ("sample", "recipe")
 
@@ -59,6 +63,7 @@ class OperatorChecker:
         tally: what was done at all points.
         before: called before each step, so that a crash can be traced to it.
         invalid: why the last point is none of the operator, empty where it is.
+        refusal: what a formula said last of an input that the installed PyTorch does not differentiate at either.
         precision: what the numbers of the last point allow.
     """
 
@@ -86,6 +91,7 @@ class OperatorChecker:
         self.tally = Tally()
         self.before: Callable[[int], None] = lambda number: None
         self.invalid = ""
+        self.refusal = ""
         self.precision = DOUBLE
 
     def check(self, point: SamplePoint, number: int) -> Iterator[Failure]:
@@ -93,6 +99,7 @@ class OperatorChecker:
         import torch
 
         self.tally.forget()
+        self.invalid = ""
         point = placed(point, self._device)
         try:
             subject = OperatorAtPoint(self._first, point, self._namespace)
@@ -102,10 +109,15 @@ class OperatorChecker:
             require_memory(error)
             self.invalid = f"{type(error).__name__}: {error}"
             return
-        self.invalid = _reason_against(called)
-        if self.invalid:
-            if self.invalid == _NOT_FINITE:
-                yield from self._compare(subject, called, number)
+        outputs = [item for item in called.outputs if is_inexact(item)]
+        if not outputs:
+            self.invalid = "no output with a derivative"
+            return
+        are_finite = [*map(has_finite_numbers, outputs)]
+        if not all(are_finite):
+            yield from self._compare(subject, called, number)
+        if not any(are_finite):
+            self.invalid = _NOT_FINITE
             return
         for turn in range(self._directions):
             random = partial(generator, self._seed, self._first.operator, number, turn)
@@ -142,7 +154,9 @@ class OperatorChecker:
     def _compare(self, subject: OperatorAtPoint, called: Called, number: int) -> Iterator[Failure]:
         """What another version of the formulas gives otherwise where some outputs are not finite."""
         random = partial(generator, self._seed, self._first.operator, number, 0)
-        at = CheckedPoint(subject, called, self._names, random, self.tally, self.before)
+        at = CheckedPoint(
+            subject, called, self._names, random, self.tally, self.before, turn=_ALL_OUTPUTS, only_finite=False
+        )
         self.precision = at.precision
         if not at.variables or not at.is_plain:
             return
@@ -151,7 +165,7 @@ class OperatorChecker:
                 continue
             self.before(of.number)
             try:
-                yield from unfinished_problems(at, of)
+                yield from (replace(failure, turn=at.turn) for failure in unfinished_problems(at, of))
             except (MisshapenError, *REFUSALS) as error:
                 require_memory(error)
 
@@ -182,6 +196,8 @@ class OperatorChecker:
             )
         except UnjudgedError:
             self.tally.unjudged += 1
+        except WriteError as error:
+            yield Failure(of.number, WRONG_VJP if of.kind == BACKWARD else WRONG_JVP, of.key, said=str(error))
         except REFUSALS as error:
             require_memory(error)
             # what formulas refuse need not be an input of theirs
@@ -189,17 +205,13 @@ class OperatorChecker:
             is_meant = label in _MEANT or label.endswith(ABSENT)
             if (is_meant and not isinstance(error, NotImplementedError)) or is_differentiated(at, of):
                 yield Failure(of.number, CRASH, of.key, said=first_line(error))
-            elif isinstance(error, NotImplementedError):
-                self.invalid = str(error)
+            else:
+                self.tally.unjudged += 1
+                self.refusal = first_line(error)
 
     def _check_backward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
-        versions = at.versions()
         gradients = at.gradients(of, at.cotangents)
         failed = False
-        if at.versions() != versions:
-            failed = True
-            said = "evaluating it writes to an incoming gradient or to a saved tensor"
-            yield Failure(of.number, WRONG_VJP, of.key, said=said)
         for failure in check_gradients(at, of, gradients):
             failed = failed or failure.rule != OTHER_CONVENTION
             yield failure
@@ -237,13 +249,3 @@ def _names(backward: Sequence[Described], forward: Sequence[Described]) -> tuple
     names = [name for each in backward for name in each.targets]
     names += [name for each in forward for name in each.tangents]
     return tuple(dict.fromkeys(names))
-
-
-def _reason_against(called: Called) -> str:
-    """Why what an operator gives has no derivative; empty where it has one."""
-    outputs = [item for item in called.outputs if is_inexact(item)]
-    if not outputs:
-        return "no output with a derivative"
-    if not all(bool(part.isfinite().all()) for item in outputs for part in numbers(item)):
-        return _NOT_FINITE
-    return ""

@@ -143,7 +143,12 @@ def check_adjoint(at: CheckedPoint, backward: Sequence[Described], forward: Sequ
             at.before(of.number)
             tangents = at.tangents(of, at.variables)
             pushed += at.projected(of, tangents)
-            scale += size_of(tangents) * size_of(at.cotangents)
+            flowing = [
+                tangent
+                for position, tangent in zip(at.positions(of), tangents, strict=False)
+                if at.cotangents[position] is not None
+            ]
+            scale += size_of(flowing) * size_of(at.cotangents)
     except (MisshapenError, *REFUSALS) as error:
         # said by the check of that formula
         require_memory(error)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 from msgspec import Struct, field
 
-from derivlint.verify.code.functions import FORWARD, Described
+from derivlint.verify.code.functions import FORWARD, Described, own_outputs
 from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.comparison.untouched import InputGuard, WriteError
 from derivlint.verify.inputs.domains import auxiliary_of, manifold_of, tangent_space_of
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of
@@ -160,6 +161,7 @@ class OperatorAtPoint:
         """The gradients that a backward formula gives, one for each tensor of its targets.
 
         Raises:
+            WriteError: the formula writes to what it is given.
             RuntimeError: what the formula raises.
         """
         function = getattr(self._namespace, of.name)
@@ -169,7 +171,16 @@ class OperatorAtPoint:
         if not returns and called.originals:
             # an in-place operator saves what it was given, and returns what it made of that
             returns, values[0] = [values[0]], called.originals[0]
-        return list(function(list(gradients), list(needs), *values, *returns))
+        guard = InputGuard([("grad", list(gradients)), *self._inputs(of, values, returns)])
+        try:
+            return list(function(list(gradients), list(needs), *values, *returns))
+        finally:
+            guard.require_untouched()
+
+    def _inputs(self, of: Described, values: Sequence[Any], returns: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+        """Arguments and outputs with the names that formulas have for them."""
+        yield from zip((argument.name for argument in of.arguments), values, strict=True)
+        yield from zip((value.name for value in own_outputs(of)), returns, strict=True)
 
     def needs(self, of: Described, only: Sequence[str] | None = None) -> list[bool]:
         """Which gradients are needed, for all arguments that have a backward formula."""
@@ -197,11 +208,14 @@ class OperatorAtPoint:
         """The tangents that a forward formula gives; arguments that are not named have none.
 
         Raises:
+            WriteError: the formula writes to what it is given.
             RuntimeError: what the formula raises.
         """
         assert of.kind == FORWARD
         try:
             return self._push_forward(of, called, tangents, known=True)
+        except WriteError:
+            raise
         except RuntimeError as error:
             require_memory(error)
             # not every operator takes tensors that are known to be zero
@@ -216,6 +230,8 @@ class OperatorAtPoint:
         function = getattr(self._namespace, of.name)
         given: list[Any] = []
         values = list(called.values)
+        # formulas of in-place operators change the tangents of what those write to
+        written = {argument.name for argument in of.arguments if argument.is_write}
         make_dual: Any = forward_ad.make_dual
         unpack_dual: Any = forward_ad.unpack_dual
         # under forward mode the formula is itself differentiated: there is but one level of it
@@ -231,7 +247,6 @@ class OperatorAtPoint:
                     ]
                     given.append(None)
                 elif isinstance(value, torch.Tensor):
-                    # formulas of in-place operators change tangents
                     given.append(
                         tangents[name, 0].clone()
                         if (name, 0) in tangents
@@ -239,7 +254,17 @@ class OperatorAtPoint:
                     )
                 else:
                     given.append(None)
-            result = function(given, list(called.originals), *values, *called.returns)
+            guard = InputGuard(
+                [
+                    *((f"{name}_t", item) for name, item in zip(of.inputs, given, strict=True) if name not in written),
+                    *self._inputs(of, values, called.returns),
+                    *(("original_self", item) for item in called.originals),
+                ]
+            )
+            try:
+                result = function(given, list(called.originals), *values, *called.returns)
+            finally:
+                guard.require_untouched()
             named = [*zip(of.inputs, given, strict=True), *((name, item) for (name, _), item in tangents.items())]
             self.given = [(f'the tangent of "{name}"', item) for name, item in named if item is not None]
             if is_nested:

@@ -56,6 +56,11 @@ def numbers(tensor: Any) -> list[Any]:
     return [tensor._values() if tensor.layout == torch.sparse_coo else tensor.values()]
 
 
+def has_finite_numbers(tensor: Any) -> bool:
+    """Whether there is a tensor, and no number of it is NaN or infinite."""
+    return tensor is not None and all(bool(part.isfinite().all()) for part in numbers(tensor))
+
+
 def dense(tensor: Any) -> Any:
     """The same tensor as a dense one; what a nested tensor has no elements for is zero."""
     import torch
