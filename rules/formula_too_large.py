@@ -2,7 +2,7 @@
 
 ## What it detects
 
-Formulas of more than 5,000 tokens, and those that nest more than 200 levels deep. Each call, bracket, operator and
+Formulas of more than 5,000 tokens, and those that nest more than 120 levels deep. Each call, bracket, operator and
 access to a member is a level: a chain of 100 calls, `self.sin().sin()...`, has 200.
 
 ## Why it is bad
@@ -48,7 +48,7 @@ META = RuleMeta(severity=Severity.ERROR, group="syntax")
 VALID = (
     f"""\
 - name: abs(Tensor self) -> Tensor
-  self: grad * {"(" * 150}self.sgn(){")" * 150}
+  self: grad * {"(" * 100}self.sgn(){")" * 100}
 """,
     f"""\
 - name: abs(Tensor self) -> Tensor
@@ -63,7 +63,7 @@ INVALID = (
   self: grad * {"(" * 250}self.sgn(){")" * 250}
 """,
         at="2:9-526",
-        message="the formula is nested more than 200 levels deep",
+        message="the formula is nested more than 120 levels deep",
         help="it is not analyzed; move the computation to a C++ function, and call that",
     ),
     Invalid(

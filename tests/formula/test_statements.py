@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derivlint.formula.nodes import (
+    MAX_DEPTH,
     Block,
     Declared,
     ExpressionStatement,
@@ -20,7 +21,7 @@ from derivlint.formula.nodes import (
     UnknownStatement,
     walk,
 )
-from derivlint.formula.parsing.statements import MAX_DEPTH, MAX_UNKNOWN, parse_body
+from derivlint.formula.parsing.statements import MAX_UNKNOWN, parse_body
 from derivlint.formula.parsing.tokens import tokens
 from derivlint.formula.vocabulary import TRIVIA
 

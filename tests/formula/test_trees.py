@@ -284,7 +284,7 @@ def test_what_is_nested_too_deeply_is_a_problem_and_not_a_crash(text: str) -> No
     formula = parse_formula(text)
     assert formula.tree is None
     assert [(problem.kind.value, problem.message) for problem in formula.problems] == [
-        ("too-deep", "the formula is nested more than 200 levels deep")
+        ("too-deep", "the formula is nested more than 120 levels deep")
     ]
 
 

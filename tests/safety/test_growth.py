@@ -34,7 +34,7 @@ pytestmark = pytest.mark.growth
 STEEPEST = 1.15
 #: The findings that say that an input is too large to be looked at as a whole.
 LIMITS = frozenset({"formula-too-large", "yaml-limit-exceeded"})
-#: Trees of formulas have 200 levels at most, and a call of a method is two of them.
+#: Trees of formulas have 120 levels at most, and a call of a method is two of them.
 DEPTHS = (6, 12, 24, 48, 96)
 SIZES = (10, 40, 160, 400)
 SETTINGS = Settings(preview=True, min_confidence=Confidence.LOW)

@@ -393,7 +393,7 @@ def test_a_build_folder_of_others_is_refused(tmp_path: Path, bundled_natives: Na
 
 #: Formulas that nothing is known about, and numbers that Python does not have, with what is said of them.
 UNREADABLE = {
-    "brackets": (f"grad * {'(' * 300}self{')' * 300}", "nested more than 200 levels deep"),
+    "brackets": (f"grad * {'(' * 300}self{')' * 300}", "nested more than 120 levels deep"),
     "tokens": ("grad" + " + grad" * 4000, "8,001 tokens, more than 5,000"),
     "an open bracket": ("grad * (self", '"(" is never closed'),
 }

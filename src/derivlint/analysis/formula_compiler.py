@@ -10,8 +10,12 @@ from derivlint.analysis.interpretation.callee import NAMESPACES, CallFacts
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.expressions.inference import number_value
 from derivlint.formula import Call, Expr, Name, Number
+from derivlint.formula.analysis import unknown_if_it_fails
 from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
 from derivlint.source.lazy import asked_once
+
+#: A formula of so many nodes is not nested too deeply to be compiled from the outside in.
+SHALLOW = 48
 
 
 @asked_once
@@ -39,12 +43,21 @@ class FormulaCompiler(ExpressionCompiler):
 
     def compiled(self) -> Evaluator | None:
         """The formula; None where nothing of it is understood."""
+        return unknown_if_it_fails(self._compiled, None)
+
+    def _compiled(self) -> Evaluator | None:
+        nodes = self._formula.nodes
+        if len(nodes) > SHALLOW:
+            # parts before what they are parts of: a level takes eight frames here, and three where it is evaluated
+            for node in reversed(nodes):
+                if isinstance(node, Expr):
+                    self.of(node)
         evaluator = self.of(self._formula.tree)
         return None if evaluator is self.unknown else evaluator
 
     def is_understood(self, node: Expr) -> bool:
         """Whether it is known what an expression gives, given the values of its parts."""
-        return self.of(node) is not self.unknown
+        return unknown_if_it_fails(self.of, self.unknown, node) is not self.unknown
 
     def otherwise(self, node: Expr) -> Evaluator:
         """Nothing is known of other expressions."""

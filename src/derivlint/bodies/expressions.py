@@ -15,7 +15,6 @@ from derivlint.bodies.values import (
     Functions,
     NeverError,
     StatementEnd,
-    TooLongError,
     Values,
 )
 from derivlint.cpp.declarations.definitions import FunctionDefinition
@@ -66,8 +65,8 @@ from derivlint.operators.reference.sums import (
 )
 from derivlint.operators.special import METADATA_MEMBERS, RAISING
 
-#: Deeper calls of lambdas by lambdas are not followed.
-MAX_CALLS = 20
+#: How many levels a call of a lambda, or of a function that takes one, is: it takes that many frames more.
+CALL = 2
 #: Functions that ask what a tensor or a number is, whatever its value; conversions between types of numbers.
 _QUESTION = re.compile(r"_?is_\w+|is[A-Z]\w*|are(?:Any|All|_)\w*|\w+_is_\w+|\w*wrap_dim\w*|result_type")
 _CONVERSION = re.compile(r"to[A-Z]\w*|guard_int|item|c?r?(?:begin|end)")
@@ -97,9 +96,9 @@ _CHECKS = (
 class Expressions(Values):
     """The meanings of expressions."""
 
-    def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions) -> None:
+    def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
         """Begin a body, see :func:`derivlint.bodies.following.follow`."""
-        super().__init__(parameters, seeds, functions)
+        super().__init__(parameters, seeds, functions, nested)
         self._depth = 0
 
     @abstractmethod
@@ -146,6 +145,7 @@ class Expressions(Values):
         left, right = self.sum(node.left), self.sum(node.right)
         if node.op in ("+", "-"):
             return added(left, right)
+        self._spend((left, right))
         if node.op == "*":
             return times(left, right)
         if node.op == "/":
@@ -300,9 +300,8 @@ class Expressions(Values):
 
     def _inlined(self, definition: FunctionDefinition, values: list[Any]) -> Any:
         """A function of the same file that is given a lambda: its body is run here."""
+        self.budget.enter(CALL)
         self._depth += 1
-        if self._depth > MAX_CALLS:
-            raise TooLongError
         outer = self.state
         named = [param.name for param in definition.params]
         # the lambda sees the variables around it
@@ -313,6 +312,7 @@ class Expressions(Values):
             returned = self.run(definition.body).returned
         finally:
             self._depth -= 1
+            self.budget.nested -= CALL
             self.state = outer
         return CONSTANT if returned is None else returned
 
@@ -326,8 +326,9 @@ class Expressions(Values):
         return value
 
     def _known(self, name: str, arguments: list[Sum], *, is_own: bool) -> Any:
+        self._spend(arguments)
         if is_own:
-            value = self._functions.value(name, arguments)
+            value = self._functions.value(name, arguments, self.budget.nested)
             if value is not None:
                 return value
         base = base_name(name)
@@ -375,9 +376,8 @@ class Expressions(Values):
         node = held.node
         if node is None:
             return values[0] if len(values) == 1 else tuple(values)
+        self.budget.enter(CALL)
         self._depth += 1
-        if self._depth > MAX_CALLS:
-            raise TooLongError
         outer = self.state
         self.state = outer.copy()
         own = {param.name for param in node.params}
@@ -399,6 +399,7 @@ class Expressions(Values):
                 value = opaque_in(*map(self.flattened, self.state.values.values()))
         finally:
             self._depth -= 1
+            self.budget.nested -= CALL
             inner, self.state = self.state, outer
         for outside in outer.values:
             if outside not in own and outside in inner.values:

@@ -60,7 +60,9 @@ class Followed(Struct, frozen=True):
     is_exact: bool
 
 
-def follow(body: Block, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions) -> Followed:
+def follow(
+    body: Block, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int = 0
+) -> Followed:
     """What a body returns.
 
     Args:
@@ -69,11 +71,12 @@ def follow(body: Block, parameters: Mapping[str, Sum], seeds: frozenset[str], fu
         seeds: the parameters that take gradients or tangents: of a function of one that is not linear it is not said
             that the whole is not linear, since such functions cancel: ``log`` with ``exp``.
         functions: the functions of the same file.
+        nested: how deep the calls are by which the body was reached.
 
     Raises:
-        TooLongError: it takes too many steps.
+        BudgetError: it takes too many steps, or too deep ones.
     """
-    run = _FollowingRun(parameters, seeds, functions)
+    run = _FollowingRun(parameters, seeds, functions, nested)
     outcome = run.run(body)
     value = outcome.returned
     if value is not None:
@@ -83,17 +86,17 @@ def follow(body: Block, parameters: Mapping[str, Sum], seeds: frozenset[str], fu
 
 
 class _FollowingRun(Expressions):
-    def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions) -> None:
-        super().__init__(parameters, seeds, functions)
+    def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
+        super().__init__(parameters, seeds, functions, nested)
         self.returned: frozenset[str] | None = None
         self.is_exact = True
 
     def run(self, statement: Statement) -> StatementEnd:
         """Run a statement."""
-        self._count()
+        self.budget.enter()
         try:
             if isinstance(statement, Block):
-                return self._block(statement)
+                return self._sequence(statement.statements, 0)
             if isinstance(statement, ExpressionStatement):
                 self.of(statement.expression)
             elif isinstance(statement, Declaration):
@@ -109,10 +112,9 @@ class _FollowingRun(Expressions):
                 return self._unknown(statement)
         except NeverError:
             return StatementEnd(None, False)
+        finally:
+            self.budget.nested -= 1
         return StatementEnd()
-
-    def _block(self, block: Block) -> StatementEnd:
-        return self._sequence(block.statements, 0)
 
     def _sequence(self, statements: tuple[Statement, ...], position: int) -> StatementEnd:
         """Run statements one after the other, from a position on."""
@@ -121,7 +123,9 @@ class _FollowingRun(Expressions):
             position += 1
             outcome = self.run(statement)
             if outcome.returned is not None and outcome.goes_on:
+                self.budget.enter()
                 rest = self._sequence(statements, position)
+                self.budget.nested -= 1
                 value = outcome.returned
                 if rest.returned is not None:
                     then, otherwise = (rest.returned, value) if outcome.is_otherwise else (value, rest.returned)

@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from derivlint.bodies.definedness import unguarded_parameters
 from derivlint.bodies.following import Followed, follow
-from derivlint.bodies.values import TooLongError
 from derivlint.cpp.declarations.definitions import FunctionDefinition, function_definitions
 from derivlint.formula import Name, walk
+from derivlint.formula.analysis import unknown_if_it_fails
+from derivlint.formula.budget import BudgetError
 from derivlint.formula.nodes import LambdaParam
 from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.sums import Sum, Value, applied, flat, is_several, polynomial_of, variable
@@ -25,6 +26,8 @@ _TENSORS = re.compile(r"\b(?:Tensor|TensorList|ITensorListRef|Variable|variable_
 _TENSOR = re.compile(r"(?:const\s+)?(?:at::|torch::)?(?:Tensor|Variable)\s*&?")
 _NUMBERS = re.compile(r"\b(?:Scalar|double|float)\b")
 _NONE: frozenset[str] = frozenset()
+#: How many levels a function is that is followed because another one calls it.
+NESTED = 8
 
 
 class Helper(Struct, frozen=True):
@@ -69,11 +72,12 @@ class _BodyReader:
             self._helper(position) or Helper(definition) for position, definition in enumerate(self._definitions)
         )
 
-    def _helper(self, position: int) -> Helper | None:
+    def _helper(self, position: int, nested: int = 0) -> Helper | None:
         """What a function says; None while it is looked at, for one that calls itself."""
         if position not in self._found:
             self._found[position] = None
-            self._found[position] = self._read(self._definitions[position])
+            definition = self._definitions[position]
+            self._found[position] = unknown_if_it_fails(self._read, Helper(definition), definition, nested)
         return self._found[position]
 
     def has(self, name: str) -> bool:
@@ -85,14 +89,14 @@ class _BodyReader:
         found = [self._definitions[at] for at in self._by_name[name] if len(self._definitions[at].params) == count]
         return found[0] if len(found) == 1 else None
 
-    def value(self, name: str, arguments: list[Sum]) -> Value | None:
+    def value(self, name: str, arguments: list[Sum], nested: int) -> Value | None:
         """What a function of this file gives; None where that is not known, or depends on types."""
         found: Derived | None = None
         for position in self._by_name[name]:
             definition = self._definitions[position]
             most = len(definition.params)
             if most - definition.defaults <= len(arguments) <= most:
-                helper = self._helper(position)
+                helper = self._helper(position, nested + NESTED)
                 if helper is None or helper.derived is None:
                     return None
                 if found is not None and found.outputs != helper.derived.outputs:
@@ -103,7 +107,7 @@ class _BodyReader:
     def _type(self, param: LambdaParam) -> str:
         return self._text[param.type_start : param.type_end]
 
-    def _read(self, definition: FunctionDefinition) -> Helper:
+    def _read(self, definition: FunctionDefinition, nested: int) -> Helper:
         params = definition.params
         if any(not param.name for param in params):
             # what has no name is not read: it must not be taken for another parameter
@@ -116,10 +120,11 @@ class _BodyReader:
             is_number = param.name in tensors or _NUMBERS.search(self._type(param)) or self._is_template(definition)
             values[param.name] = value if is_number else Sum(value.terms, {})
         try:
-            followed = follow(definition.body, values, seeds, self)
-        except (TooLongError, RecursionError):
+            followed = follow(definition.body, values, seeds, self, nested)
+        except BudgetError:
             return Helper(definition)
-        if followed.value is None:
+        if followed.value is None or followed.value == ():
+            # nothing, or the tuple of nothing
             return Helper(definition)
         derived = _derived(definition, followed)
         if not followed.is_exact:

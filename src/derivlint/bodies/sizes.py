@@ -8,6 +8,7 @@ several statements, through a reference, in the middle of an expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from derivlint.bodies.values import ASSIGNS, callee_of
@@ -29,6 +30,7 @@ from derivlint.formula import (
     unparenthesized,
     walk,
 )
+from derivlint.formula.budget import Budget, BudgetError, is_bounded
 from derivlint.formula.nodes import (
     Block,
     Construct,
@@ -41,11 +43,12 @@ from derivlint.formula.nodes import (
     ReturnStatement,
     Statement,
     UnknownStatement,
+    depth,
 )
 from derivlint.formula.vocabulary import words
 from derivlint.operators.book import Book
 from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
-from derivlint.operators.shapes.size_values import UNKNOWN, Sizes, Value, axis_of, careful
+from derivlint.operators.shapes.size_values import UNKNOWN, Sizes, Value, axis_of, bounded, careful
 from derivlint.operators.shapes.sizes import (
     BINARY,
     CONSTANTS,
@@ -62,21 +65,33 @@ from derivlint.operators.special import RAISING
 #: The functions of the same file, by name and number of arguments.
 Functions = Callable[[str, int], FunctionDefinition | None]
 
-#: So many rounds of a loop are run, so many statements in all, and so deep are calls of functions of the file.
-_ROUNDS, _STEPS, _DEEPEST = 32, 2000, 8
+#: So many rounds of a loop are run, and so many steps in all.
+_ROUNDS, _STEPS = 32, 2000
+#: An expression of so many parts is a step.
+_PARTS = 20
+#: How many levels a call of a function of the file is, and how many the formula may have that calls one.
+_CALL, _FORMULA = 3, 50
 _GOES_ON = object()
 _NAMESPACES = frozenset({"at", "aten"})
 _VIEWS = Book.by_hand("returns-view")
 _CHECKS = ("TORCH_CHECK", "TORCH_INTERNAL_ASSERT", "TORCH_WARN", "AT_ASSERT", "C10_")
 #: What says nothing of sizes but that they fit what is known: these are ordinary tensors of real numbers.
 _NOT = words("areAnyTensorSubclassLike isTensorSubclassLike isComplexType")
+
+
+def _range(*bounds: Value) -> Value:
+    numbers = range(*bounds)
+    bounded(len(numbers))
+    return tuple(numbers)
+
+
 #: Functions of bodies that formulas do not call.
 _FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     **CONVERSIONS,
     **dict.fromkeys(_NOT, lambda *_: False),
     **dict.fromkeys(("move", "forward", "int64_t", "SymInt", "guard_int"), lambda value: value),
     "maybe_wrap_dim": careful(lambda dim, count, *_: axis_of(dim, count)),
-    "irange": careful(lambda *bounds: tuple(range(*bounds))),
+    "irange": careful(_range),
 }
 _METHODS: Mapping[str, Callable[..., Value]] = {
     **METHODS,
@@ -94,20 +109,34 @@ class _NeverError(Exception):
     """A path that ends with an error."""
 
 
-def body_sizes(definition: FunctionDefinition, functions: Functions, depth: int = 0) -> SizeFunction | None:
-    """How the sizes of what a function gives follow from its arguments; None where nothing can be said."""
+def body_sizes(
+    definition: FunctionDefinition, functions: Functions, budget: Budget | None = None
+) -> SizeFunction | None:
+    """How the sizes of what a function gives follow from its arguments; None where nothing can be said.
+
+    Args:
+        definition: the function.
+        functions: the functions of the same file.
+        budget: what is left of the execution that calls it; by default each call has a budget of its own.
+    """
     if any(not param.name for param in definition.params) or not _is_plain(definition.body):
         return None
-    expressions = _Expressions(functions, depth)
+    expressions = _Expressions(functions, budget or Budget(_STEPS, _FORMULA))
     names = tuple(param.name for param in definition.params)
 
     def run(given: Mapping[str, Value]) -> Value:
         if any(name not in given for name in names):
             # defaults are not read
             return UNKNOWN
+        if budget is None:
+            expressions.budget.steps = _STEPS
         try:
-            return _SizesRun(expressions, dict(given)).result(definition.body)
-        except (_UnknownError, _NeverError, RecursionError, *FAILURES):
+            expressions.budget.enter(_CALL)
+            try:
+                return _SizesRun(expressions, dict(given)).result(definition.body)
+            finally:
+                expressions.budget.nested -= _CALL
+        except (_UnknownError, _NeverError, BudgetError, *FAILURES):
             return UNKNOWN
 
     return SizeFunction(run, names, len(names) - definition.defaults, by_position=True)
@@ -138,10 +167,28 @@ class _Expressions(ExpressionCompiler):
     unary_operators = UNARY
     binary_operators = BINARY
 
-    def __init__(self, functions: Functions, depth: int) -> None:
+    def __init__(self, functions: Functions, budget: Budget) -> None:
         super().__init__()
         self._functions = functions
-        self._depth = depth
+        self._costs: dict[Expr, tuple[int, int]] = {}
+        self.budget = budget
+
+    def value(self, node: Expr, values: Mapping[str, Value]) -> Value:
+        """The value of an expression.
+
+        Raises:
+            BudgetError: it takes more than there is.
+        """
+        cost = self._costs.get(node)
+        if cost is None:
+            cost = self._costs[node] = depth(node), sum(1 for _ in walk(node)) // _PARTS
+        levels, steps = cost
+        self.budget.spend(steps)
+        self.budget.enter(levels)
+        try:
+            return self.of(node)(values)
+        finally:
+            self.budget.nested -= levels
 
     def otherwise(self, node: Expr) -> Evaluator:
         return lambda _: UNKNOWN
@@ -227,8 +274,8 @@ class _Expressions(ExpressionCompiler):
             return lambda values: read(*[each(values) for each in arguments])
         if len(callee.parts) > 1 and callee.parts[0].identifier in _NAMESPACES:
             return _applied(name, arguments)
-        own = self._functions(callee.parts[-1].identifier, len(arguments)) if self._depth < _DEEPEST else None
-        sized = None if own is None else body_sizes(own, self._functions, self._depth + 1)
+        own = self._functions(callee.parts[-1].identifier, len(arguments))
+        sized = None if own is None else body_sizes(own, self._functions, self.budget)
         if sized is not None:
             names, run = sized.parameters, sized.run
             return lambda values: run({name: each(values) for name, each in zip(names, arguments, strict=True)})
@@ -252,6 +299,11 @@ def _truth(condition: Evaluator, values: Mapping[str, Value]) -> bool | None:
     return None if asked is UNKNOWN or type(asked) is Sizes else bool(asked)
 
 
+def _known(value: Value) -> Value:
+    """A value that a variable can have; what has grown too large is not known."""
+    return value if is_bounded(value) else UNKNOWN
+
+
 def _is_same(one: Value, other: Value) -> bool:
     return one is other or (type(one) is type(other) and bool(one == other))
 
@@ -261,8 +313,8 @@ class _SizesRun:
 
     def __init__(self, expressions: _Expressions, values: dict[str, Value]) -> None:
         self._expressions = expressions
-        self._values = values
-        self._steps = 0
+        self._values = {name: _known(value) for name, value in values.items()}
+        self._budget = expressions.budget
         #: what is returned where a condition holds that is not known: the rest has to give the same
         self._possible: list[Value] = []
 
@@ -275,14 +327,18 @@ class _SizesRun:
 
     def _of(self, node: Expr) -> Value:
         try:
-            return self._expressions.of(node)(self._values)
+            return self._expressions.value(node, self._values)
         except FAILURES:
             return UNKNOWN
 
     def _run(self, statement: Statement) -> Any:
-        self._steps += 1
-        if self._steps > _STEPS:
-            raise _UnknownError
+        self._budget.enter()
+        try:
+            return self._outcome(statement)
+        finally:
+            self._budget.nested -= 1
+
+    def _outcome(self, statement: Statement) -> Any:
         if isinstance(statement, Block):
             for each in statement.statements:
                 found = self._run(each)
@@ -307,6 +363,9 @@ class _SizesRun:
             raise _UnknownError
         return _GOES_ON
 
+    def _set(self, name: str, value: Value) -> None:
+        self._values[name] = _known(value)
+
     def _declare(self, declared: Declared) -> None:
         names = [name.simple or "" for name in declared.names]
         value: Value = UNKNOWN
@@ -317,10 +376,10 @@ class _SizesRun:
         elif declared.arguments is None and "vector" in declared.type_words:
             value = ()
         if not declared.is_binding:
-            self._values[names[0]] = value
+            self._set(names[0], value)
             return
         several = type(value) is tuple and len(value) == len(names)
-        self._values.update(zip(names, value if several else [UNKNOWN] * len(names), strict=True))
+        self._values.update(zip(names, map(_known, value) if several else [UNKNOWN] * len(names), strict=True))
 
     def _do(self, node: Expr) -> None:
         if isinstance(node, Binary) and node.op in ASSIGNS:
@@ -329,7 +388,7 @@ class _SizesRun:
             if isinstance(node.operand, Name) and node.operand.simple is not None:
                 value = self._of(node.operand)
                 step = 1 if node.op == "++" else -1
-                self._values[node.operand.simple] = value + step if type(value) is int else UNKNOWN
+                self._values[node.operand.simple] = _known(value + step) if type(value) is int else UNKNOWN
             else:
                 self._forget(*_names_in(node))
         elif isinstance(node, Call):
@@ -340,14 +399,14 @@ class _SizesRun:
     def _call(self, node: Call) -> None:
         name, callee = callee_of(node), node.callee
         if name in RAISING or name.startswith(_CHECKS):
-            if node.args and _truth(self._expressions.of(node.args[0]), self._values) is False:
+            if node.args and _truth(partial(self._expressions.value, node.args[0]), self._values) is False:
                 raise _NeverError
             return
         owner = callee.object if isinstance(callee, Member) else None
         if isinstance(owner, Name) and owner.simple is not None:
             held = self._values.get(owner.simple, UNKNOWN)
             if type(held) is tuple and name in ("push_back", "emplace_back") and len(node.args) == 1:
-                self._values[owner.simple] = (*held, self._of(node.args[0]))
+                self._set(owner.simple, (*held, self._of(node.args[0])))
                 return
             if name == "reserve" or (type(held) is Sizes and name.endswith("_")):
                 return
@@ -363,7 +422,7 @@ class _SizesRun:
                     value = old if type(old) is Sizes else operate(old, value)
                 except FAILURES:
                     value = UNKNOWN
-            self._values[target.simple] = value
+            self._set(target.simple, value)
         elif isinstance(target, Call) and callee_of(target) == "tie" and node.op == "=":
             value = self._of(node.right)
             several = type(value) is tuple and len(value) == len(target.args)
@@ -381,7 +440,7 @@ class _SizesRun:
                 self._values[name.simple] = UNKNOWN
 
     def _if(self, statement: If) -> Any:
-        asked = _truth(self._expressions.of(statement.condition), self._values)
+        asked = _truth(partial(self._expressions.value, statement.condition), self._values)
         if asked is not None:
             taken = statement.then if asked else statement.otherwise
             return _GOES_ON if taken is None else self._run(taken)
@@ -431,7 +490,11 @@ class _SizesRun:
         if loop.begin is not None:
             self._run(loop.begin)
         for _ in range(_ROUNDS):
-            asked = None if loop.condition is None else _truth(self._expressions.of(loop.condition), self._values)
+            asked = (
+                None
+                if loop.condition is None
+                else _truth(partial(self._expressions.value, loop.condition), self._values)
+            )
             if asked is None:
                 break
             if not asked:

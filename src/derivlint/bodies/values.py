@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -24,6 +24,7 @@ from derivlint.formula import (
     unparenthesized,
 )
 from derivlint.formula.analysis import Analysis
+from derivlint.formula.budget import Budget, BudgetError, is_bounded
 from derivlint.formula.vocabulary import words
 from derivlint.operators.book import Book
 from derivlint.operators.reference.parity import Parity
@@ -68,15 +69,11 @@ class Functions(Protocol):
     def has(self, name: str) -> bool:
         """Whether there is one of that name."""
 
-    def value(self, name: str, arguments: list[Sum]) -> Value | None:
-        """What a call of one gives; None where that is not known."""
+    def value(self, name: str, arguments: list[Sum], nested: int) -> Value | None:
+        """What a call of one gives, at a level; None where that is not known."""
 
     def definition(self, name: str, count: int) -> FunctionDefinition | None:
         """The only one of that name and number of parameters."""
-
-
-class TooLongError(Exception):
-    """A body takes too many steps."""
 
 
 class NeverError(Exception):
@@ -126,24 +123,23 @@ class BodyState(Struct):
 class Values(Analysis[Any]):
     """Values of expressions where some variables have values, and what writing to these does."""
 
-    def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions) -> None:
+    def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
         """Begin a body, see :func:`derivlint.bodies.following.follow`."""
         super().__init__()
+        self.budget = Budget(MAX_STEPS, nested)
         self.state = BodyState(dict(parameters), {name: frozenset({name}) for name in parameters})
         self._seeds = seeds
+        self._width = len(parameters)
         self._functions = functions
-        self._steps = 0
-
-    def _count(self) -> None:
-        self._steps += 1
-        if self._steps > MAX_STEPS:
-            raise TooLongError
 
     def of(self, node: Expr) -> Any:
         """What an expression means here and now."""
         # variables change: what an expression meant earlier is not what it means now
-        self._count()
-        return self._methods[type(node)](self, node)
+        self.budget.enter()
+        try:
+            return self._methods[type(node)](self, node)
+        finally:
+            self.budget.nested -= 1
 
     def sum(self, node: Expr) -> Sum:
         """The value of an expression, of a list the sum of its items."""
@@ -157,6 +153,11 @@ class Values(Analysis[Any]):
             return flat(tuple(map(self.flattened, value)))
         found: Sum = value
         return found
+
+    def _spend(self, values: Iterable[Sum]) -> None:
+        """Pay for a product of values: of each term with each, which are sets of parameters."""
+        *_, second, first = (1, 1, *sorted(len(value.terms) for value in values))
+        self.budget.spend(first * second * (10 + self._width) // 200)
 
     def _curved(self, *values: Sum, parity: Parity | None = None) -> Sum:
         """A function that is linear in none of its arguments; of gradients that is not sure."""
@@ -200,8 +201,14 @@ class Values(Analysis[Any]):
 
     # ---- variables
 
-    def _bind(self, name: str, value: Any, roots: frozenset[str]) -> None:
+    def _set(self, name: str, value: Any) -> None:
+        """A variable has a value; lists of lists of lists can be longer than there is memory."""
+        if is_several(value) and not is_bounded(value):
+            raise BudgetError
         self.state.values[name] = value
+
+    def _bind(self, name: str, value: Any, roots: frozenset[str]) -> None:
+        self._set(name, value)
         self.state.roots[name] = roots
 
     def _assign(self, target: Expr, operator: str, right: Any, value_node: Expr) -> Any:
@@ -218,11 +225,12 @@ class Values(Analysis[Any]):
             if operator in ("+=", "-="):
                 value = added(old, new)
             elif operator == "*=":
+                self._spend((old, new))
                 value = times(old, new)
             else:
                 value = self._quotient(old, new)
         if isinstance(target, Name) and target.simple is not None:
-            self.state.values[target.simple] = value
+            self._set(target.simple, value)
             if operator == "=":
                 self.state.roots[target.simple] = self._roots(value_node)
             else:

@@ -13,8 +13,10 @@ from functools import lru_cache
 from derivlint.cpp.cpp_type import CppType, cpp_type, pointer_to, reference_to, template_type
 from derivlint.formula.vocabulary import words
 
-#: Text that is much longer than any type is none; the scanner recurses for each "<".
+#: Text that is much longer than any type is none, nor is one with so many template arguments: reading one takes
+#: recursion.
 MAX_LENGTH = 4000
+MAX_ARGUMENTS = 120
 
 _TOKEN = re.compile(
     r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)*"
@@ -94,7 +96,7 @@ def canonical_type(text: str) -> CppType | None:
         return None
     try:
         type, position = _type(tokens, 0)
-    except (_NotATypeError, RecursionError):
+    except _NotATypeError:
         return None
     return type if position == len(tokens) else None
 
@@ -109,7 +111,7 @@ class _NotATypeError(Exception):
 
 
 def _tokens(text: str) -> list[str]:
-    if len(text) > MAX_LENGTH:
+    if len(text) > MAX_LENGTH or text.count("<") > MAX_ARGUMENTS:
         return []
     found: list[str] = []
     position = 0

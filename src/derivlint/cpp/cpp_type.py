@@ -10,6 +10,8 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
+from derivlint.formula.numbers import whole_number
+
 
 class CppType(Struct, frozen=True, eq=False, weakref=True):
     """A type; made by :func:`cpp_type` and the functions below only.
@@ -50,8 +52,8 @@ class CppType(Struct, frozen=True, eq=False, weakref=True):
     @property
     def size(self) -> int | None:
         """The number of elements of an array of a known size."""
-        is_array = self.head == "array" and len(self.arguments) == 2 and self.arguments[1].text.isdigit()
-        return int(self.arguments[1].text) if is_array else None
+        is_array = self.head == "array" and len(self.arguments) == 2
+        return whole_number(self.arguments[1].text) if is_array else None
 
 
 _types: WeakValueDictionary[str, CppType] = WeakValueDictionary()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from derivlint.formula.nodes import (
     Binary,
@@ -27,6 +27,27 @@ from derivlint.formula.nodes import (
 )
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+#: What an evaluator fails with on what it is not made for: values of another kind, texts that are no numbers.
+FAILURES = (ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
+#: Called with what an analysis failed with before its answer is "unknown"; fuzzing takes each for a find.
+observers: list[Callable[[Exception], None]] = []
+
+
+def unknown_if_it_fails(function: Callable[P, T], unknown: T, *args: P.args, **kwargs: P.kwargs) -> T:
+    """What an analysis of expressions that someone wrote gives, ``unknown`` where it fails on them.
+
+    This is for the entry points of evaluators, whose answer may be that they do not know; an error of any other kind
+    than :data:`FAILURES` is one of the program.
+    """
+    try:
+        return function(*args, **kwargs)
+    except FAILURES as error:
+        for observe in observers:
+            observe(error)
+        return unknown
+
 
 #: The methods that say what each kind of expression means; a kind whose method is not defined goes to ``otherwise``.
 METHODS: Mapping[type[Expr], str] = {

@@ -466,6 +466,11 @@ def unparenthesized(node: Expr) -> Expr:
     return node
 
 
+#: Deeper trees are refused: what walks a tree may use recursion, of at most four frames a level, which leaves half of
+#: Python's limit to its callers. PyTorch's deepest formula has 15 levels, its deepest function 20.
+MAX_DEPTH = 120
+
+
 def depth(node: Node) -> int:
     """How many levels a tree has: 1 for a node without children."""
     deepest = 0

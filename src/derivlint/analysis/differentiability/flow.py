@@ -90,11 +90,7 @@ class FormulaFlow:
         if not any(again.value in self.model.fact(_modes_lacking, name) for name in called):
             return Verdict(Answer.YES)
         run = _FlowRun(self, formula, again)
-        try:
-            run.carries(formula.tree)
-        except RecursionError:
-            # hundreds of levels of brackets: no one wrote that, and nothing is known about it
-            return Verdict(Answer.UNKNOWN, (Reason("the formula is nested too deeply", answer=Answer.UNKNOWN),))
+        run.carries(formula.tree)
         reasons = tuple(run.reasons)
         answers = {reason.answer for reason in reasons}
         for answer in (Answer.NO, Answer.PARTIAL, Answer.UNKNOWN):

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 
 from derivlint.analysis.half_precision.domain import ROUNDING_BINARY, ROUNDING_UNARY, rounding_implementation_named
 from derivlint.analysis.half_precision.values import Half, LossCause, as_mask, operation
-from derivlint.analysis.scalar_evaluation.evaluate import FAILURES, ElementCompiler, Environment, careful
+from derivlint.analysis.scalar_evaluation.evaluate import ElementCompiler, Environment, careful
 from derivlint.analysis.scalar_evaluation.functions.table import Implementation
 from derivlint.analysis.scalar_evaluation.values import REAL, Value
 from derivlint.analysis.scalar_evaluation.vocabulary import METADATA, NUMBERS, TYPES, saved_property
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Binary, Call, Expr, Name, Unary
+from derivlint.formula.analysis import FAILURES
 from derivlint.operators.constants import plain_spelling
 from derivlint.operators.reference.evaluators import Evaluator
 

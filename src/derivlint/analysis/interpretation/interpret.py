@@ -117,11 +117,7 @@ class FormulaInterpreter:
     def interpret(self, formula: TypedFormula) -> Interpretation:
         """What a formula means."""
         run = _InterpretationRun(formula, self._operators)
-        try:
-            root = run.of(formula.tree)
-        except RecursionError:
-            # hundreds of levels of brackets: no one wrote that, and nothing is known about it
-            return Interpretation(formula, {}, Fact(), (), (), (), {})
+        root = run.of(formula.tree)
         return Interpretation(
             formula, run.found, root, tuple(run.culprits), tuple(run.writes), tuple(run.calls), run.bodies
         )

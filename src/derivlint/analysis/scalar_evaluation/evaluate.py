@@ -39,13 +39,11 @@ from derivlint.analysis.scalar_evaluation.vocabulary import (
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Expr, Name
+from derivlint.formula.analysis import FAILURES
 from derivlint.operators.constants import constant_named, plain_spelling
 from derivlint.operators.reference.evaluators import Evaluator, applied, nothing
 
 Environment = Mapping[str, Value]
-
-#: What evaluating raises for numbers outside their domains, and for lists and tokens where a number is expected.
-FAILURES = (ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
 
 
 def compile_formula(formula: TypedFormula) -> Evaluator | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from derivlint.analysis.scalar_evaluation.domain import implementation_named
-from derivlint.analysis.scalar_evaluation.evaluate import FAILURES
 from derivlint.analysis.scalar_evaluation.functions.structure import IDENTITIES, PLACES
 from derivlint.analysis.scalar_evaluation.functions.table import Implementation
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, is_finite
+from derivlint.formula.analysis import FAILURES
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, SchemaKind
 

@@ -30,6 +30,7 @@ from derivlint.analysis.small_tensors import windows as _windows
 from derivlint.analysis.small_tensors.moving import sum_to
 from derivlint.analysis.small_tensors.table import TABLE
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled, mapped, number_of, sizes_of, tensor_of
+from derivlint.formula import analysis
 from derivlint.operators.reference.definitions import DefinitionKind, definitions
 from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
 from derivlint.operators.shapes import size_functions as sizes_by
@@ -39,7 +40,7 @@ from derivlint.operators.shapes.sizes import METHODS, saved_property, written_si
 #: The modules that fill the table.
 FILLED_BY = (_moving, _placing, _products, _reducing, _windows)
 #: What evaluating raises where nothing is known.
-FAILURES = (SizesError, UnknownValueError, ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
+FAILURES = (SizesError, UnknownValueError, *analysis.FAILURES)
 
 
 def type_of(value: Value) -> MetadataToken:

@@ -146,8 +146,6 @@ def translate(
         text, _ = translator.of(tree)
     except _CannotTranslateError as error:
         return error.result
-    except RecursionError:
-        return Untranslatable("it is nested too deeply", tree.start, tree.end)
     return PythonExpression(
         text, frozenset(translator.used_helpers), frozenset(translator.used_operators), frozenset(translator.names)
     )

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from derivlint.formula.formula import Formula
-from derivlint.formula.nodes import depth
+from derivlint.formula.nodes import MAX_DEPTH, depth
 from derivlint.formula.parsing.angles import mark_angles, mark_casts
 from derivlint.formula.parsing.diagnose import diagnose
 from derivlint.formula.parsing.lambdas import mark_lambdas
@@ -20,8 +20,6 @@ from derivlint.formula.vocabulary import SEMICOLON, TRIVIA, Token
 if TYPE_CHECKING:
     from derivlint.formula.nodes import Expr
 
-#: Deeper trees are refused, so that code that walks a tree may use recursion.
-MAX_DEPTH = 200
 #: Longer formulas are refused, so that what is done with one takes a bounded time. PyTorch's longest has about 300.
 MAX_TOKENS = 5_000
 

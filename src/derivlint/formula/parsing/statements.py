@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from derivlint.formula.nodes import Block, Declared, Name, UnknownStatement, depth
+from derivlint.formula.nodes import MAX_DEPTH, Block, Declared, Name, UnknownStatement, depth
 from derivlint.formula.parsing.angles import mark_angles, mark_casts
 from derivlint.formula.parsing.builder import simple_name
 from derivlint.formula.parsing.lambdas import mark_lambdas, partners
@@ -27,10 +27,10 @@ _WORDS = {
     "for": "FOR",
     "while": "WHILE",
 }
-#: Deeper bodies are not understood, so that code that walks a tree may use recursion.
-MAX_DEPTH = 150
 #: Longer bodies are not understood; PyTorch's longest has about 3,000 tokens.
 MAX_TOKENS = 30_000
+#: Deeper braces are not understood: a lambda in a lambda is read again with each around it.
+MAX_BRACES = 40
 #: So many statements of one body may be unknown; each costs another reading of the body.
 MAX_UNKNOWN = 12
 _AFTER_DECLARED = frozenset({"=", ";", "(", "{", ",", ":"})
@@ -56,9 +56,18 @@ def parse_body(tokens: list[Token], start: int, end: int) -> Block:
         start: where the body begins.
         end: where it ends.
     """
-    if len(tokens) > MAX_TOKENS:
+    if len(tokens) > MAX_TOKENS or _braces(tokens) > MAX_BRACES:
         return Block(start, end, (UnknownStatement(start, end, (), True),))
     return _body(mark_casts(mark_angles(_with_declarations(tokens))), start, end)
+
+
+def _braces(tokens: list[Token]) -> int:
+    """How deep braces are nested."""
+    nested = deepest = 0
+    for token in tokens:
+        nested += (token.type == "LBRACE") - (token.type == "RBRACE")
+        deepest = max(deepest, nested)
+    return deepest
 
 
 def _body(tokens: list[Token], start: int, end: int) -> Block:
@@ -66,18 +75,16 @@ def _body(tokens: list[Token], start: int, end: int) -> Block:
     if not tokens:
         return Block(start, end, ())
     fed, _ = mark_lambdas(tokens)
-    try:
-        fed, ends = _Outline(fed).outlined()
-        for _ in range(MAX_UNKNOWN):
-            statements, culprit = _table().parse(fed)
-            if culprit is None:
-                block = Block(start, end, tuple(statements))
-                if len(fed) > MAX_DEPTH and depth(block) > MAX_DEPTH:
-                    break
-                return block
-            fed, ends = _without_statement(fed, ends, culprit)
-    except RecursionError:
-        pass
+    outline = _Outline(fed)
+    fed, ends = outline.outlined()
+    for _ in range(MAX_UNKNOWN if outline.deepest <= MAX_DEPTH else 0):
+        statements, culprit = _table().parse(fed)
+        if culprit is None:
+            block = Block(start, end, tuple(statements))
+            if len(fed) > MAX_DEPTH and depth(block) > MAX_DEPTH:
+                break
+            return block
+        fed, ends = _without_statement(fed, ends, culprit)
     return Block(start, end, (_unknown(tokens),))
 
 
@@ -130,6 +137,8 @@ class _Outline:
         self.partner = partners(tokens)
         self.out: list[Token] = []
         self.ends: dict[int, int] = {}
+        self._nested = 0
+        self.deepest = 0
 
     def outlined(self) -> tuple[list[Token], dict[int, int]]:
         """The tokens with the words that begin statements as such, and the index after each statement by its first."""
@@ -149,9 +158,12 @@ class _Outline:
         return min(after, len(self.tokens))
 
     def _statement(self, index: int) -> int:
-        """Pass one statement on; the index after it."""
+        """Pass one statement on; the index after it, that of the end where statements are nested too deeply."""
         begin = len(self.out)
-        index = self._passed(index)
+        self._nested += 1
+        self.deepest = max(self.deepest, self._nested)
+        index = self._passed(index) if self.deepest <= MAX_DEPTH else len(self.tokens)
+        self._nested -= 1
         self.ends[begin] = len(self.out)
         return index
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from derivlint.cpp.declared_type import DeclaredType
 from derivlint.cpp.expressions.consumer import Consumer, Use, check_result
 from derivlint.cpp.expressions.inference import Inference
-from derivlint.cpp.expressions.value import TENSOR, UNKNOWN_VALUE, Value
+from derivlint.cpp.expressions.value import TENSOR, Value
 from derivlint.cpp.library import Library
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
@@ -133,12 +133,7 @@ class TypeChecker:
 
     def _inferred(self, evaluation: Evaluation, tree: Expr) -> Typed:
         typer = Inference(scope_of(evaluation, self._is_complete), self._library)
-        try:
-            value = typer.of(tree)
-        except RecursionError:
-            # hundreds of levels of brackets: no one wrote that, and nothing is known about it
-            return Typed(tree, Inference(typer.scope, self._library), UNKNOWN_VALUE)
-        return Typed(tree, typer, value)
+        return Typed(tree, typer, typer.of(tree))
 
     def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
         """What is wrong with an expression, what is refused first."""

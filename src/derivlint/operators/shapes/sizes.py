@@ -22,6 +22,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from derivlint.formula import analysis
+from derivlint.formula.numbers import whole_number
 from derivlint.formula.vocabulary import words
 from derivlint.operators.reference.definitions import Definition, DefinitionError, DefinitionKind, definitions
 from derivlint.operators.reference.evaluators import Evaluator
@@ -44,8 +46,8 @@ from derivlint.operators.shapes.size_values import (
 
 _FILE = Path(__file__).parents[1] / "data" / "shapes.txt"
 _LINE = re.compile(r"(helper )?(\w+(?:, \w+)*) ?\(([^()]*)\): (.+)")
-#: What evaluating raises for values of other kinds than a function is made for.
-FAILURES = (SizesError, ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
+#: What evaluating raises.
+FAILURES = (SizesError, *analysis.FAILURES)
 
 
 class SizeFunction(Struct, frozen=True):
@@ -445,14 +447,24 @@ def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
     owner, found, position = name.partition(_SIZE)
     if not found:
         return name, None
-    dim = -int(position.removeprefix("minus_")) if position.startswith("minus_") else int(position)
+    # torchgen takes any word for a position: "sym_size(-self)" is saved as "_sym_argsize_minus_self"
+    whole = whole_number(position.removeprefix("minus_"))
+    if whole is None:
+        return owner, lambda _: UNKNOWN
+    dim = -whole if position.startswith("minus_") else whole
     return owner, lambda value: functions.size(value, dim)
 
 
 def number_of(text: str) -> Value:
-    """The value of a C++ number."""
+    """The value of a C++ number; one in another notation is not known."""
     bare = text.rstrip("uUlLfF")
-    return int(bare) if bare.isdecimal() else float(bare)
+    whole = whole_number(bare)
+    if whole is not None:
+        return whole
+    try:
+        return float(bare)
+    except ValueError:
+        return UNKNOWN
 
 
 class _SizeDomain(Domain):
