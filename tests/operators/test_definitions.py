@@ -14,9 +14,9 @@ from msgspec import json
 
 from derivlint.analysis.scalar_evaluation.domain import INTERPRETER as NUMBERS
 from derivlint.analysis.scalar_evaluation.domain import PRIMITIVES as NUMBER_PRIMITIVES
-from derivlint.formula.analysis import FAILURES
 from derivlint.analysis.scalar_evaluation.values import COMPLEX, REAL, UnknownValueError
 from derivlint.formula import Call, Member, Name, walk
+from derivlint.formula.analysis import FAILURES
 from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER as TENSORS
 from derivlint.functional.definitions import PRIMITIVES as TENSOR_PRIMITIVES

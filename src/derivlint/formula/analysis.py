@@ -29,7 +29,7 @@ from derivlint.formula.nodes import (
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: What an evaluator fails with on what it is not made for: values of another kind, texts that are no numbers.
+#: What an evaluator fails with on what it is not made for: values of another kind, texts that do not spell numbers.
 FAILURES = (ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
 #: Called with what an analysis failed with before its answer is "unknown"; fuzzing takes each for a find.
 observers: list[Callable[[Exception], None]] = []

@@ -12,7 +12,7 @@ from typing import Any
 MAX_ITEMS = 1000
 #: So deep lists are nested in lists.
 MAX_LISTS = 16
-#: Numbers beyond it are no sizes; C++ has none but in floating point.
+#: Numbers beyond it are not sizes; C++ has none but in floating point.
 MAX_WHOLE = 2**63
 #: So deep expressions, statements and calls are nested in all: each takes five frames at most, and half of Python's
 #: limit is left to the caller.

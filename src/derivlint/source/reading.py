@@ -51,7 +51,7 @@ def open_input(path: str | Path, *, follow: bool = True) -> BinaryIO:
 
     Raises:
         OSError: it cannot be opened, or is not a regular file.
-        ValueError: it is no path.
+        ValueError: the path is malformed, such as one with a null character.
     """
     name = os.fspath(path)
     if name in _accepted:
@@ -91,7 +91,7 @@ def read_input(path: str | Path, limit: int = MAX_BYTES, *, follow: bool = True)
 
     Raises:
         OSError: it cannot be read, is not a regular file, or is larger.
-        ValueError: it is no path.
+        ValueError: the path is malformed, such as one with a null character.
     """
     with open_input(path, follow=follow) as stream:
         data = stream.read(limit + 1)
