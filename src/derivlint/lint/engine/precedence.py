@@ -171,6 +171,8 @@ FOREIGN_KEY = Yields(
     "the formulas of another entry may follow without its name",
     Within.ENTRY,
 )
+#: What explains anything in an entry.
+SHADOWED = Yields(("reserved-argument-name",), "formulas do not see the argument that they name", Within.ENTRY)
 UNNAMED_KEY = Yields(("non-string-key",), "the key may be meant to name an argument", Within.ENTRY)
 EXCHANGED = Yields(("misspelt-keyword", "primal-in-backward-formula"), "formulas are exchanged", Within.ENTRY)
 SYMBOLIC = Yields(("non-symint-size",), "the symbolic size has another type")

@@ -15,7 +15,15 @@ from msgspec import Struct
 
 from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
-from derivlint.lint.engine.precedence import Claim, Premises, Yields, name_of_all, reaching, unexplained
+from derivlint.lint.engine.precedence import (
+    SHADOWED,
+    Claim,
+    Premises,
+    Yields,
+    name_of_all,
+    reaching,
+    unexplained,
+)
 from derivlint.lint.engine.result import Result, Unjudged
 from derivlint.lint.engine.watched import Watched
 from derivlint.lint.rule import Rule, Target
@@ -203,7 +211,10 @@ class Checker:
 
     @cached_property
     def _yields_to(self) -> dict[str, tuple[Yields, ...]]:
-        return {rule.name: rule.meta.yields_to for rule in self._rules}
+        return {
+            rule.name: rule.meta.yields_to if rule.name in SHADOWED.rules else (*rule.meta.yields_to, SHADOWED)
+            for rule in self._rules
+        }
 
     def premises(self, claims: Iterable[Claim], gone: Iterable[Claim] = (), before: Premises | None = None) -> Premises:
         """What is wrong with the entries that findings rest on.
