@@ -144,7 +144,7 @@ INVALID = (
   other: grad * -special_zeta(2., other)
 """,
         at="8:9-27",
-        message='"self" is non_differentiable, but all 3 other entries with such an argument give it a formula',
+        message='"self" is non_differentiable, but other entries with such an argument give it a formula',
         help='write its formula, or not_implemented("...") where there is none',
         also=("wrong-gradient",),
     ),
@@ -174,10 +174,9 @@ def _finding(missing: MissingDerivative) -> Finding:
         reason = f"{key} reads its value" if missing.reader is not None else f"{key} uses it"
         related = (Related(key, evidence.written.value_span),)
     else:
-        is_all = missing.given == missing.others
-        count = f"all {missing.given}" if is_all else f"{missing.given} of {missing.others}"
+        # how many there are changes with entries that have nothing to do with this one
         what = "one" if missing.written is None else "a formula"
-        reason = f"{count} other entries with such an argument give it {what}"
+        reason = f"other entries with such an argument give it {what}"
         if missing.is_optional and missing.written is None:
             confidence = Confidence.MEDIUM
     return Finding(

@@ -26,7 +26,6 @@ torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
@@ -36,8 +35,6 @@ from derivlint.yaml_reader import Mapping, Scalar
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y8",))
 
-#: The file that PyTorch's generator reads, in which there has to be a list.
-DERIVATIVES = "derivatives.yaml"
 SHAPE = 'a file of derivatives is a list whose entries begin with "- name: "'
 
 VALID = (
@@ -110,9 +107,6 @@ def check(model: Model) -> Iterator[Finding]:
             )
         else:
             yield Finding(node.within, f'what is below "{key}" is not a list of entries', help=below)
-        return
-    if root is None and Path(model.source.path).name != DERIVATIVES:
-        # of a back end's further files some hold nothing but comments; PyTorch's generator reads no other file
         return
     if root is None or (isinstance(root, Scalar) and root.kind == "null"):
         yield Finding(Span(0, 0) if root is None else root.within, "the file has no entries", help=SHAPE)

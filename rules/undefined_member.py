@@ -90,8 +90,8 @@ INVALID = (
   other: grad.zeros_like(other)
 """,
         at="3:15-32",
-        message='"Tensor" has no member "other_info"',
-        help='torchgen saves "zeros_like(other)" as "other_info", whatever precedes it; remove the prefix',
+        message='torchgen replaces "zeros_like(other)" with the saved "other_info", and "Tensor" has no such member',
+        help='write "zeros_like(other)" by itself',
     ),
 )
 

@@ -70,6 +70,15 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: floor(Tensor self) -> Tensor
+  self: at::zeros_like(self)
+""",
+        at="2:13-29",
+        message='torchgen replaces "zeros_like(self)" with the saved "self_info", and "at" has no such member',
+        help='write "zeros_like(self)" without "at::" before it',
+    ),
+    Invalid(
+        """\
 - name: neg(Tensor self) -> Tensor
   self: at::maybe_multiply(grad, -1)
 """,

@@ -347,3 +347,12 @@ def test_an_index_that_is_not_bundled_is_2(run: Run, here: Path) -> None:
     outcome = run("check", "derivatives.yaml", "--torch", "0.1")
     assert outcome.status == 2
     assert outcome.err.startswith('derivlint: no bundled operator index of version "0.1"; there is "2.')
+
+
+@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "\n\n", "---\n", "\ufeff"])
+@pytest.mark.parametrize("argument", ["my_derivatives.yaml", "."])
+def test_an_empty_file_does_not_pass_whatever_its_name(run: Run, here: Path, text: str, argument: str) -> None:
+    name = "my_derivatives.yaml" if argument != "." else "derivatives.yaml"
+    (here / name).write_text(text, encoding="utf-8")
+    outcome = run("check", argument, "--output-format", "json")
+    assert (outcome.status, rules_found(outcome.out)) == (1, ["not-a-list-of-entries"])

@@ -221,7 +221,7 @@ class _InterpretationRun(Analysis[Fact]):
         known = all(fact.degree is not Degree.NONLINEAR for fact in facts)
         if bad:
             if known:
-                self.culprits.append(Culprit(Cause.DIVISOR, node, bad, joined.seeds))
+                self.culprits.append(Culprit(Cause.DIVISOR, node, bad, _seeds_of(fact for _, fact in divisors)))
             degree = Degree.NONLINEAR
         elif degree is Degree.NONLINEAR and known:
             parts = tuple(each for each, fact in factors if fact.degree.has_seed)

@@ -36,7 +36,10 @@ def degree_finding(problem: NotLinear, help: str) -> Finding:
     place = culprit.parts[0] if culprit.cause in (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH) else culprit.node
     message = _MESSAGES[culprit.cause](formula, culprit)
     if written.auto is not None:
-        message = f"{quoted(written.auto)} stands for {shown(formula, formula.tree)}, in which {message}"
+        whole = shown(formula, formula.tree)
+        rest = message.removeprefix(f"{whole} is not ")
+        message = f", in which {message}" if rest == message else f", which is not {rest}"
+        message = f"{quoted(written.auto)} stands for {whole}{message}"
     return Finding(
         formula.span_of(place),
         message,
@@ -79,6 +82,9 @@ def _multiplies(node: Expr) -> bool:
 
 
 def _divisor(formula: TypedFormula, culprit: Culprit) -> str:
+    if isinstance(culprit.node, Call):
+        # the table of terms has as divisors all that a function is not linear in
+        return _function(formula, culprit)
     return f"{shown(formula, culprit.node)} divides by {_named(formula, culprit)}"
 
 

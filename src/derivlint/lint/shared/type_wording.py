@@ -101,14 +101,22 @@ def _argument(problem: TypeProblem) -> str:
     return f"{which} {_is(problem.given[index])}, expected {_all(problem.wanted)}"
 
 
+def _no_member(problem: TypeProblem, owner: str) -> str:
+    if problem.subject:
+        # saved properties are substituted whatever precedes them
+        saved = f"torchgen replaces {quoted(problem.subject)} with the saved {quoted(problem.name)}"
+        return f"{saved}, and {owner} has no such member"
+    return f"{owner} has no member {quoted(problem.name)}"
+
+
 def _members_of(problem: TypeProblem) -> str:
-    return f"{shown(problem.object or UNKNOWN)} has no member {quoted(problem.name)}"
+    return _no_member(problem, shown(problem.object or UNKNOWN))
 
 
 def _not_in(problem: TypeProblem) -> str:
     if not problem.owner:
         return f"there is no namespace {quoted(problem.name)}"
-    return f"{quoted(problem.owner)} has no member {quoted(problem.name)}"
+    return _no_member(problem, quoted(problem.owner))
 
 
 def _not_called(problem: TypeProblem) -> str:
@@ -209,15 +217,9 @@ def _function_cure(problem: TypeProblem) -> str | None:
     return f"write {quoted(other)}: unqualified names are looked up there only for tensor arguments"
 
 
-def _rewritten_cure(problem: TypeProblem) -> str:
-    return (
-        f"torchgen saves {quoted(problem.subject)} as {quoted(problem.name)}, whatever precedes it; remove the prefix"
-    )
-
-
 def _namespace_cure(problem: TypeProblem) -> str | None:
     if problem.subject:
-        return _rewritten_cure(problem)
+        return f"write {quoted(problem.subject)} without {quoted(problem.owner + '::')} before it"
     if problem.other == problem.name and not problem.owner:
         return f'write {quoted(problem.name)} without "::" before it: operators are called in the generated namespace'
     declare = f"declare {quoted(problem.name)} in a header named with --headers"
@@ -226,7 +228,7 @@ def _namespace_cure(problem: TypeProblem) -> str | None:
 
 def _member_cure(problem: TypeProblem) -> str | None:
     if problem.subject:
-        return _rewritten_cure(problem)
+        return f"write {quoted(problem.subject)} by itself"
     near = _near(problem)
     if near is not None:
         return near
