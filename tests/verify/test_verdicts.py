@@ -161,3 +161,30 @@ def test_what_gradients_and_tangents_are_beside_their_numbers_is_compared(comman
     assert {name for name, _ in found} == {name for name, each in formulas.items() if each[3]}
     for operator, each in formulas.items():
         assert not each[3] or any(name == operator and each[3] in message for name, message in found)
+
+
+def test_inputs_do_not_depend_on_what_a_formula_survives(verdicts: Any) -> None:
+    """Without "grad" in the formula both outputs are differentiable, and one of them is infinite at every input."""
+    loss = "- name: _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
+    loss += "bool zero_infinity=False) -> (Tensor, Tensor)\n  log_probs: "
+    right = "_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, "
+    found = verdicts(f"{loss}{right}zero_infinity)\n", f"{loss}zeros_like(log_probs)\n")
+    assert found == {"new": [("_ctc_loss", "log_probs", "wrong-vjp")]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # a formula that is no longer there
+        (f"{WRONG}\n  result: self_t * self_p", WRONG),
+        (f"grad * self.cos().conj()\n  result: -self_t * self_p.cos()", "grad * self.cos().conj()"),
+        # one that is compared with nothing
+        (WRONG, 'not_implemented("sin")\n  result: self_t * self_p.cos()'),
+    ],
+)
+def test_only_what_is_judged_can_be_gone(verdicts: Any, before: str, after: str) -> None:
+    """A defect whose formula was taken away is not said to be repaired."""
+    other = "- name: exp(Tensor self) -> Tensor\n  self: grad * result.conj()\n"
+    found = verdicts(f"{SIN}{before}\n{other}", f"{SIN}{after}\n{other}")
+    assert "gone" not in found
+    assert "new" not in found

@@ -122,7 +122,7 @@ def verify(
         VerifyError: what the run needs is missing.
     """
     collected = collect(model, None if operators is None else set(operators))
-    outcome = RunOutcome(collected, tuple(collected.functions))
+    outcome = RunOutcome(collected, tuple(collected.functions), base=None if base is None else {})
     for name in collected.unknown:
         since = operator_since(name, model.natives)
         outcome.newer[name] = f"PyTorch has it since {since}" if since else "the installed PyTorch has no such operator"

@@ -80,6 +80,7 @@ class Tally(Struct):
         unjudged: those that could not be made.
         functions: the functions whose derivative was compared at least once.
         nonzero: those of them whose derivative was not always zero.
+        judged: those of them whose derivative was compared at the last point.
         numbers: what formulas gave at the last point, whatever was found of it (:attr:`Failure.number`).
         forms: what each gradient and tangent at the last point is beside its numbers, by the kind of the function, what
             it is of, and the position in that.
@@ -89,11 +90,13 @@ class Tally(Struct):
     unjudged: int = 0
     functions: set[int] = field(default_factory=set)
     nonzero: set[int] = field(default_factory=set)
+    judged: set[int] = field(default_factory=set)
     numbers: dict[Place, float] = field(default_factory=dict)
     forms: dict[tuple[str, str, int], Form] = field(default_factory=dict)
 
     def forget(self) -> None:
         """Another point begins."""
+        self.judged.clear()
         self.numbers.clear()
         self.forms.clear()
 
@@ -101,6 +104,7 @@ class Tally(Struct):
         """Count a comparison."""
         self.compared += 1
         self.functions.add(function)
+        self.judged.add(function)
         if expected or found:
             self.nonzero.add(function)
 

@@ -8,7 +8,7 @@ wrong one, the finding is new.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -19,6 +19,7 @@ from derivlint.verify.comparison.failures import (
     INCONSISTENT,
     OTHER_CONVENTION,
     WRONG_JVP,
+    WRONG_SECOND,
     WRONG_SHAPE,
     WRONG_VJP,
     Failure,
@@ -28,6 +29,8 @@ from derivlint.verify.inputs.points import UNSTEADY, SamplePoint, scaled
 #: Rounding makes differences of a small part of a number, or numbers as large as what is divided by nearly nothing.
 _SMALL = 0.01
 _LARGE = 1e6
+#: What is compared with something else than differences of the operator, wherever it has a number.
+_BY_NUMBER = (OTHER_CONVENTION, INCONSISTENT, WRONG_SECOND)
 #: What is wrong with a derivative itself.
 _FIRST = (WRONG_VJP, WRONG_JVP, WRONG_SHAPE)
 
@@ -41,6 +44,8 @@ class FindingVerdict(Enum):
     UNCHANGED = "unchanged"
     #: The earlier version had it.
     GONE = "gone"
+    #: The earlier version had it, and nothing tells whether this one has it at the same input.
+    UNJUDGED = "unjudged"
 
 
 class Referee:
@@ -78,7 +83,7 @@ class Referee:
         """
         found = list(self._checker.check(point, number))
         self.invalid = self._checker.invalid
-        numbers = dict(self._checker.tally.numbers)
+        numbers, of_own = dict(self._checker.tally.numbers), set(self._checker.tally.judged)
         before = list(self._earlier.check(point, number))
         numbers_before = dict(self._earlier.tally.numbers)
         judged = []
@@ -87,9 +92,28 @@ class Referee:
             is_known = is_known or self._is_unsteady(each, point, number, numbers, numbers_before)
             judged.append((each, FindingVerdict.UNCHANGED if is_known else FindingVerdict.NEW))
         judged.extend((each, FindingVerdict.NEW) for each in self._other_forms())
-        gone = (each for each in before if not any(self._replaces(own, each) for own in found))
-        judged.extend((each, FindingVerdict.GONE) for each in gone)
+        for each in before:
+            if not any(self._replaces(own, each) for own in found):
+                is_gone = self._is_compared(each, numbers, numbers_before, of_own)
+                judged.append((each, FindingVerdict.GONE if is_gone else FindingVerdict.UNJUDGED))
         yield from _leading(judged)
+
+    def _is_compared(self, earlier: Failure, numbers: Any, numbers_before: Any, judged: Collection[int]) -> bool:
+        """Whether what fails in the earlier version was judged in this one, at the same input.
+
+        Args:
+            earlier: a failure of the earlier version.
+            numbers: what this version gave at the input.
+            numbers_before: what the earlier one gave.
+            judged: the functions of this version whose derivative was compared with another one there.
+        """
+        of = self._functions[earlier.function]
+        place = earlier.place(of)
+        if place in numbers_before and place not in numbers:
+            return False
+        if earlier.rule in _BY_NUMBER:
+            return True
+        return any(corresponds(self._functions[number], of) for number in judged)
 
     def _is_like(self, one: Failure, other: Failure) -> bool:
         """Whether two failures are of one kind, of formulas about the same."""

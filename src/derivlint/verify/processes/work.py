@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from derivlint.verify.base import is_unchanged
 from derivlint.verify.code.functions import Described
@@ -96,7 +97,8 @@ def points_of(described: Described, recorded: Any, dtype: str, task: Mapping[str
 
 def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None:
     """Check the formulas of an operator, and say what is wrong with them, each kind once."""
-    first = functions[0]
+    base = None if work.base is None else work.base.get(functions[0].operator, ())
+    first = _deciding([*(base or ()), *functions], functions[0])
     task = work.task
     missing = _why_missing(first) or _why_nowhere(task["device"])
     if missing is not None:
@@ -106,31 +108,38 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
         _measure(functions, work, say)
         return
     found: _Findings = {}
-    base = None if work.base is None else work.base.get(first.operator, ())
-    points = compared = unjudged = 0
+    points = run = compared = unjudged = 0
     judged: set[int] = set()
     states: dict[str, set[str]] = {}
     nonzero: set[int] = set()
-    reason = "no inputs are known"
+    reason, refusal = "no inputs are known", ""
     for dtype, recorded in work.inputs.items():
         checker = _checker(functions, work, say, complete=bool(base))
         referee = _referee(functions, base, checker, work, say)
         made = points_of(first, recorded, dtype, task)
         for number, point in enumerate(made):
             say({"at": first.number})
-            for failure, verdict in referee(point, number):
+            failures = list(referee(point, number))
+            for failure, verdict in failures:
                 _keep(found, failure, verdict, point, (dtype, number))
             invalid = checker.invalid
+            run += bool(failures) or not invalid
             if invalid:
                 reason = invalid.splitlines()[0][:200]
             else:
                 points += 1
                 _take_states(states, first, point)
+        refusal = checker.refusal or refusal
         compared += checker.tally.compared
         unjudged += checker.tally.unjudged
         judged |= checker.tally.functions
         nonzero |= checker.tally.nonzero
-    for message in _messages([*functions, *(base or ())], found, points):
+    why = None
+    if not points:
+        why = Why.NO_INPUTS
+    elif not compared and not found:
+        why, reason = Why.NOT_COMPARED, refusal or "at no input can anything be compared"
+    for message in _messages([*functions, *(base or ())], found, run):
         say(message)
     say(
         {
@@ -146,10 +155,17 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
                 if work.arms is not None
             },
             "states": {name: sorted(found) for name, found in states.items()},
-            "why": "" if points else Why.NO_INPUTS.value,
-            "reason": "" if points else reason,
+            "why": "" if why is None else why.value,
+            "reason": "" if why is None else reason,
         }
     )
+
+
+def _deciding(functions: Sequence[Described], of: Described) -> Described:
+    """A function with what decides which inputs there are: the bounds and words of all versions of all formulas."""
+    bounds = dict.fromkeys(bound for each in functions for bound in each.bounds)
+    words = dict.fromkeys(word for each in functions for word in each.words)
+    return replace(of, bounds=tuple(bounds), words=tuple(words))
 
 
 def _measure(functions: Sequence[Described], work: Work, say: Say) -> None:
@@ -220,7 +236,11 @@ def _messages(functions: Sequence[Described], found: _Findings, points: int) -> 
     for number, rule, verdict in found:
         verdicts.setdefault((number, rule), set()).add(verdict)
     wrong = {(number, verdict) for number, rule, verdict in found if rule != OTHER_CONVENTION}
+    unjudged = {(number, rule) for number, rule, verdict in found if verdict is FindingVerdict.UNJUDGED}
     for (number, rule, verdict), each in found.items():
+        if verdict is FindingVerdict.UNJUDGED or (verdict is FindingVerdict.GONE and (number, rule) in unjudged):
+            # nothing tells whether it is still there
+            continue
         if rule == OTHER_CONVENTION and (number, verdict) in wrong:
             # of what is wrong elsewhere this tells nothing more
             continue
