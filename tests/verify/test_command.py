@@ -132,3 +132,38 @@ def test_a_device_that_the_machine_lacks_is_named(command: Command) -> None:
     done = command("derivatives.yaml", "--ops", "exp", "--no-base", "--no-compile", "--device", device, "--jobs", "1")
     assert f'exp is not checked: the machine has no device "{device}"' in done.stderr
     assert done.returncode == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]\n",
+        '- name: floor(Tensor self) -> Tensor\n  self: not_implemented("floor")\n',
+        # no inputs are known
+        "- name: sqrt(Tensor self) -> Tensor\n  self: grad / (2 * result.conj())\n",
+        # no input has a derivative
+        "- name: exp(Tensor self) -> Tensor\n  self: non_differentiable\n",
+    ],
+)
+def test_where_nothing_is_compared_nothing_is_checked(command: Command, tmp_path: Path, text: str) -> None:
+    """Whatever keeps it from that: the status is not that of a clean file, and the summary does not say so."""
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(text)
+    for more in ((), ("--no-base",)):
+        done = command(str(path), "--all", *FAST, *more)
+        assert (done.returncode, done.stdout) == (4, "")
+        assert done.stderr.endswith("derivlint: nothing is checked: no formula was compared with anything\n")
+
+
+def test_a_gate_may_require_that_all_is_checked(command: Command, tmp_path: Path) -> None:
+    """What no run can check is no error of a run, unless it is wanted that all is checked."""
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(
+        "- name: exp(Tensor self) -> Tensor\n  self: grad * result.conj()\n"
+        '- name: floor(Tensor self) -> Tensor\n  self: not_implemented("floor")\n'
+    )
+    assert command(str(path), "--all", *FAST).returncode == 0
+    done = command(str(path), "--all", *FAST, "--require-all")
+    assert done.returncode == 4
+    assert "derivlint: floor, self is not checked: not implemented\n" in done.stderr
+    assert command(str(path), "--ops", "exp", *FAST, "--require-all").returncode == 0

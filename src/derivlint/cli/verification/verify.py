@@ -104,6 +104,9 @@ DEVICES = ("cpu", "cuda", "mps")
     help="A file of findings that are known and not reported; --update-baseline writes it.",
 )
 @click.option("--update-baseline", is_flag=True, help="Write what is found into the baseline.")
+@click.option(
+    "--require-all", is_flag=True, help="Exit with 4 where anything that was asked for could not be checked, for gates."
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are findings.")
 def verify(
     paths: tuple[str, ...],
@@ -131,6 +134,7 @@ def verify(
     no_resume: bool,
     baseline: Path | None,
     update_baseline: bool,
+    require_all: bool,
     exit_zero: bool,
     no_config: bool,
     stdin_filename: str | None,
@@ -147,8 +151,8 @@ def verify(
     text of the formula was. Without an earlier version every finding is shown, with what is known of it.
 
     The exit status is that of derivlint check for new findings, and 4 where none was found but something could not be
-    checked: an entry that --ops names, or one whose check ended with an error (crashed, killed, out of memory, out of
-    time).
+    checked: an entry that --ops names, one whose check ended with an error (crashed, killed, out of memory, out of
+    time), with --require-all any entry or formula, and in any case where no formula was compared with anything.
     """
     from derivlint.cli.verification.verify_base import base_of, changed_operators, own_helpers
     from derivlint.cli.verification.verify_report import Reporting
@@ -182,7 +186,7 @@ def verify(
         raise InputError(f"{error}; name operators with --ops, or verify all entries with --all") from error
     operators = None if everything else _named(model, ops) if ops else changed_operators(model, base)
     if operators is not None and not operators:
-        output.say("no entry changed")
+        output.say("no entry changed, nothing is to be checked")
     if base is not None:
         output.say(f"findings are compared with those of {base.label}")
     reporting = Reporting(
@@ -196,6 +200,7 @@ def verify(
         BaselineFile.chosen(baseline or loaded.settings.baseline, updates=update_baseline, writes=update_baseline),
         update_baseline,
         exit_zero,
+        require_all,
     )
     effort = replace(QUICK if quick else THOROUGH if thorough else ORDINARY, order=order)
     if precision:

@@ -27,7 +27,7 @@ from derivlint.source import replace_file
 from derivlint.verify.comparison.failures import CRASH
 from derivlint.verify.comparison.verdicts import FindingVerdict
 from derivlint.verify.coverage import Reached, coverage, figure
-from derivlint.verify.findings import judged_findings
+from derivlint.verify.findings import JudgedFinding, judged_findings
 from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.reproduction import is_script
 from derivlint.verify.unchecked import Unchecked, Why
@@ -51,6 +51,8 @@ _WORDS = {
 }
 #: Formulas that could be checked in another way: who asks for them by name asks for that.
 _CHECKABLE = (Why.NOT_CALLABLE, Why.NOT_COMPARED)
+#: Said where nothing was compared, be it that a file has no entries or that none of them can be checked.
+_VACUOUS = "nothing is checked: no formula was compared with anything"
 #: So many names of a kind are listed; with --verbose, all of them.
 _LISTED = 8
 
@@ -69,6 +71,7 @@ class Reporting(Struct, frozen=True):
         baseline: the file of known findings, None where there is none.
         updates_baseline: whether what is found becomes known.
         exit_zero: whether findings do not matter for the exit status.
+        requires_all: whether all that was asked for has to be checked, whatever keeps it from that.
     """
 
     model: Model
@@ -81,6 +84,7 @@ class Reporting(Struct, frozen=True):
     baseline: BaselineFile | None
     updates_baseline: bool
     exit_zero: bool
+    requires_all: bool = False
 
     def report(self, outcome: RunOutcome, output: OutputOptions) -> int:
         """Show what was found; the exit status.
@@ -107,6 +111,10 @@ class Reporting(Struct, frozen=True):
         crashes = [item for item in every if item.rule == CRASH and item not in judged.shown]
         accepted = {item.entry for item in (*crashes, *as_before) if item.rule == CRASH}
         missing = [each for each in unchecked if self._was_due(each, accepted)]
+        problems = [*map(str, missing)]
+        is_vacuous = self._is_vacuous(outcome, found)
+        if is_vacuous:
+            problems.append(_VACUOUS)
         if self.scripts is not None:
             _write_scripts(outcome, self.scripts)
         output.show(
@@ -119,7 +127,7 @@ class Reporting(Struct, frozen=True):
                 suppressed=judged.suppressed,
                 baselined=judged.baselined,
                 fail_levels={model.source.path: settings.fail_level},
-                problems=tuple(map(str, missing)),
+                problems=tuple(problems),
                 unchecked=tuple(NotChecked(each.operator, each.key, each.why.value, each.reason) for each in unchecked),
                 as_before=None if outcome.base is None else as_before,
                 gone=gone,
@@ -128,7 +136,9 @@ class Reporting(Struct, frozen=True):
                 )
                 if self.shows_coverage
                 else None,
-            )
+            ),
+            # "no findings" would be a lie
+            quiet=is_vacuous,
         )
         new = "found" if outcome.base is None else "new"
         write_page(self.page, page_of(((new, judged.shown), ("as before", as_before), ("gone", gone)), entries))
@@ -138,12 +148,20 @@ class Reporting(Struct, frozen=True):
         if self.shows_coverage:
             _tell_coverage(coverage(outcome))
         self._tell_unchecked(unchecked, missing, output)
+        if is_vacuous:
+            tell(_VACUOUS)
+        status = UNCHECKED if problems else CLEAN
         if baseline is not None and self.updates_baseline:
             tell(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
-            return output.status(UNCHECKED if missing else CLEAN)
+            return output.status(status)
         if judged.fails and not self.exit_zero:
             return output.status(FINDINGS)
-        return output.status(UNCHECKED if missing else CLEAN)
+        return output.status(status)
+
+    def _is_vacuous(self, outcome: RunOutcome, findings: Sequence[JudgedFinding]) -> bool:
+        """Whether something was asked for, and no formula was compared with anything."""
+        is_asked = self.operators is None or bool(self.operators)
+        return is_asked and not findings and not any(state.compared for state in outcome.checked.values())
 
     def _unchecked(self, outcome: RunOutcome) -> list[Unchecked]:
         """What was not checked, with the operators that have no formula that could be."""
@@ -161,7 +179,7 @@ class Reporting(Struct, frozen=True):
             each: what was not checked.
             accepted: the operators whose crash is known and accepted.
         """
-        if self.named and (not each.key or each.why in _CHECKABLE):
+        if self.requires_all or (self.named and (not each.key or each.why in _CHECKABLE)):
             return True
         return each.why.is_error and not (each.why is Why.CRASHED and each.operator in accepted)
 
