@@ -165,8 +165,8 @@ def test_what_gradients_and_tangents_are_beside_their_numbers_is_compared(comman
 
 def test_inputs_do_not_depend_on_what_a_formula_survives(verdicts: Any) -> None:
     """Without "grad" in the formula both outputs are differentiable, and one of them is infinite at every input."""
-    loss = "- name: _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
-    loss += "bool zero_infinity=False) -> (Tensor, Tensor)\n  log_probs: "
+    loss = "- name: _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
+    loss += "int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)\n  log_probs: "
     right = "_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, "
     found = verdicts(f"{loss}{right}zero_infinity)\n", f"{loss}zeros_like(log_probs)\n")
     assert found == {"new": [("_ctc_loss", "log_probs", "wrong-vjp")]}
@@ -177,7 +177,7 @@ def test_inputs_do_not_depend_on_what_a_formula_survives(verdicts: Any) -> None:
     [
         # a formula that is no longer there
         (f"{WRONG}\n  result: self_t * self_p", WRONG),
-        (f"grad * self.cos().conj()\n  result: -self_t * self_p.cos()", "grad * self.cos().conj()"),
+        ("grad * self.cos().conj()\n  result: -self_t * self_p.cos()", "grad * self.cos().conj()"),
         # one that is compared with nothing
         (WRONG, 'not_implemented("sin")\n  result: self_t * self_p.cos()'),
     ],
