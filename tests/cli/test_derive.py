@@ -115,3 +115,34 @@ def test_an_expression_may_be_written_as_in_formulas(file: Path, run: Run) -> No
     assert run("derive", "a * sinx(b)", *options).err.startswith('derivlint: no operator "sinx"; did you mean "')
     result = run("derive", "a * (", *options)
     assert (result.status, result.err) == (2, 'derivlint: 1:3: unexpected "*"\n')
+
+
+@pytest.mark.parametrize("text", ["a.sin()", "at::sin(a)", "a->sin()", "std::move(a).sin()"])
+def test_an_expression_of_cpp_calls_methods_and_functions(file: Path, run: Run, text: str) -> None:
+    result = run("derive", text, "derivatives.yaml", "--wrt", "a")
+    assert (result.status, result.out.splitlines()[0]) == (0, "mul(grad, cos(a))")
+
+
+NO_DERIVATIVE = 'the result does not depend on "a" in a way that has a derivative'
+REFUSED = {
+    "std::get<2>(at::max(a, 0)) + a": "there is no item 2 among 2",
+    "std::get<99999999999999999999>(at::max(a, 0))": "there is no item 1000000000000000000 among 2",
+    "at::ones({2}, at::kFloat, std::nullopt, std::nullopt, false) * a": (
+        '"at::ones" has no meaning in graphs with these operands'
+    ),
+    "at::sum_to(a) * a": '"at::sum_to" has no meaning in graphs with these operands',
+    "a.unbind()[0]": "a subscript has no meaning here",
+    "a.foo()": 'no operator "foo"',
+    "a.size(0)": NO_DERIVATIVE,
+    "graph(%a : Tensor):\n  return ()": "the graph returns nothing that could be differentiated",
+    f"mul(a, {'9' * 5000})": f'the number "{"9" * 20}..." cannot be read',
+    f"{'[' * 300}a{']' * 300}": "the text is nested more than 120 levels deep",
+    f"graph(%a : {'List[' * 2000}Tensor{']' * 2000}):\n  return (%a)": "the text is nested more than 120 levels deep",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:30])
+def test_what_has_no_derivative_is_refused_by_name(file: Path, run: Run, text: str) -> None:
+    result = run("derive", text, "derivatives.yaml", "--wrt", "a")
+    assert (result.status, result.out) == (2, "")
+    assert REFUSED[text] in result.err

@@ -74,7 +74,7 @@ def test_what_is_printed_is_read_again(entries: Entries, text: str) -> None:
         ("sum(dim=[0], a)", 'an argument of "sum" comes after keywords'),
         ("sum(a, dim=[0], dim=[1])", '"dim" is given twice'),
         ("mul(a, -b)", '"-b" is not a number'),
-        ("sin(" * 300 + "a" + ")" * 300, "the expression has more than 200 levels"),
+        ("sin(" * 300 + "a" + ")" * 300, "the text is nested more than 120 levels deep"),
     ],
 )
 def test_errors(text: str, message: str, entries: Entries) -> None:

@@ -10,7 +10,7 @@ from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import rule_names, source_options
 from derivlint.cli.shared.terminal import write
-from derivlint.lint.wording import did_you_mean
+from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def derive(
     entries = Entries(model)
     try:
         graph = _read(expression, entries)
+        if not graph.outputs:
+            raise InputError("the graph returns nothing that could be differentiated")
         known = [value.name for value in graph.inputs]
         for name in wrt:
             if name not in known:
@@ -102,7 +104,7 @@ def _messages(error: Exception, model: Model) -> tuple[str, ...]:
 
 def _read(text: str, entries: Entries) -> Graph:
     from derivlint.formula import parse_formula
-    from derivlint.graph.errors import GraphSyntaxError
+    from derivlint.graph.errors import GraphSyntaxError, UnknownOperatorError
     from derivlint.graph.from_formula import formula_graph, variables_of
     from derivlint.graph.syntax.expression import read_expression
     from derivlint.graph.syntax.reader import read_graph
@@ -112,9 +114,11 @@ def _read(text: str, entries: Entries) -> Graph:
         return read_graph(text)
     try:
         return read_expression(text, entries.operators)
-    except GraphSyntaxError:
+    except (GraphSyntaxError, UnknownOperatorError) as error:
         formula = parse_formula(text)
-        if formula.problems:
+        # "a.mul(b)" and "at::mul(a, b)" read like calls of operators of those names
+        is_name = isinstance(error, UnknownOperatorError) and error.name.isidentifier()
+        if formula.problems or is_name:
             raise
         return formula_graph(formula, entries.operators, dict.fromkeys(variables_of(formula), TENSOR))
 
@@ -129,6 +133,8 @@ def _derived(graph: Graph, entries: Entries, wrt: tuple[str, ...], order: int, m
             graph = jvp(graph, entries, wrt, suffix="t" * (number + 1))
         else:
             graph = differentiate(graph, entries, wrt).joined()
+        if not graph.outputs:
+            raise InputError(f"the result does not depend on {quoted_list(wrt)} in a way that has a derivative")
         if same_shape:
             drop_sum_to_size(graph)
             optimize(graph)

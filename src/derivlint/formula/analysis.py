@@ -44,9 +44,14 @@ def unknown_if_it_fails(function: Callable[P, T], unknown: T, *args: P.args, **k
     try:
         return function(*args, **kwargs)
     except FAILURES as error:
-        for observe in observers:
-            observe(error)
+        not_understood(error)
         return unknown
+
+
+def not_understood(error: Exception) -> None:
+    """Report what an analysis failed with before its answer becomes "unknown"."""
+    for observe in observers:
+        observe(error)
 
 
 #: The methods that say what each kind of expression means; a kind whose method is not defined goes to ``otherwise``.

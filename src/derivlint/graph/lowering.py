@@ -20,15 +20,17 @@ from derivlint.formula import (
     Number,
     String,
     Unary,
+    walk,
 )
-from derivlint.formula.analysis import Analysis
+from derivlint.formula.analysis import FAILURES, Analysis, not_understood
 from derivlint.formula.tuples import position_of, tuple_access
 from derivlint.formula.vocabulary import words
 from derivlint.graph.builder import Builder, Item, TensorOptions
 from derivlint.graph.built_in_helpers import BUILT_IN
 from derivlint.graph.errors import GraphError, UnknownOperatorError
 from derivlint.graph.ir import GraphValue
-from derivlint.graph.types import FLOAT, INT, complex_tensor
+from derivlint.graph.numbers import read_number
+from derivlint.graph.types import FLOAT, INT, complex_tensor, list_of
 from derivlint.operators.constants import constant_named, scalar_type_named
 from derivlint.operators.reference.definitions import Definition, helper_named, tree_of
 from derivlint.operators.special import RAISING
@@ -45,8 +47,6 @@ IDENTITIES = words(
     "vec to_vec value toDouble toTensor unpack contiguous item guard_int expect_int detach_unless resolve_conj"
 )
 MAX_DEPTH = 40
-#: The largest integer that C++ has a type for.
-LARGEST = 2**64 - 1
 
 
 class Lowering:
@@ -73,8 +73,20 @@ class Lowering:
         return self.expression(formula.tree, names)
 
     def expression(self, node: Expr, names: Mapping[str, Item]) -> Item:
-        """What an expression gives."""
-        return _Evaluation(self, names).of(node)
+        """What an expression gives.
+
+        Raises:
+            GraphError: it calls something that is opaque here, or with arguments that have no meaning in graphs.
+        """
+        evaluation = _Evaluation(self, names)
+        try:
+            return evaluation.of(node)
+        except FAILURES as error:
+            not_understood(error)
+            # parts before what they are parts of
+            unknown = (part for part in reversed(list(walk(node))) if part not in evaluation.found)
+            part = next((part for part in unknown if isinstance(part, (Call, Binary, Unary))), node)
+            raise GraphError(f"{_described(part)} has no meaning in graphs with these operands") from error
 
     def function(self, name: str, arguments: Sequence[Item]) -> Item:
         """Call a helper or an operator by its C++ name."""
@@ -211,6 +223,16 @@ class Lowering:
         return builder.call("to.dtype", [held, target])
 
 
+def _described(node: Expr) -> str:
+    """An expression as a message names it."""
+    if isinstance(node, (Binary, Unary)):
+        return f'the operator "{node.op}"'
+    callee = node.callee if isinstance(node, Call) else node
+    if isinstance(callee, Member):
+        return f'"{callee.name}"'
+    return f'"{callee.spelling}"' if isinstance(callee, Name) else "an expression"
+
+
 class _Evaluation(Analysis[Item]):
     """Evaluates expressions with values for names."""
 
@@ -232,7 +254,7 @@ class _Evaluation(Analysis[Item]):
         raise GraphError(f'"{node.spelling}" has no meaning in graphs')
 
     def number(self, node: Number) -> Item:
-        return _number(node.text)
+        return read_number(node.text)
 
     def string(self, node: String) -> Item:
         return node.text.strip('"')
@@ -272,7 +294,7 @@ class _Evaluation(Analysis[Item]):
             if not -len(held) <= index < len(held):
                 raise GraphError(f"there is no item {index}")
             return held[index]
-        if isinstance(held, GraphValue) and held.type.is_list:
+        if isinstance(held, GraphValue) and held.type == list_of(INT):
             return self._builder.size(held, index)
         raise GraphError("a subscript has no meaning here")
 
@@ -294,6 +316,8 @@ class _Evaluation(Analysis[Item]):
         if access is not None:
             held, position = self.of(access[0]), position_of(access[1])
             if isinstance(held, list) and position is not None:
+                if position >= len(held):
+                    raise GraphError(f"there is no item {position} among {len(held)}")
                 return held[position]
         if spelling.startswith("std::tuple<") or spelling == "std::make_tuple":
             return arguments
@@ -315,25 +339,6 @@ def _square_root(value: Item) -> float:
 
 
 _NUMERIC: dict[str, Callable[..., Item]] = {"sqrt": _square_root}
-
-
-def _number(text: str) -> int | float:
-    """The value of a C++ number.
-
-    Raises:
-        GraphError: it is too large for C++, or written as Python cannot read it.
-    """
-    bare = text.replace("'", "")
-    bare = bare.rstrip("uUlL") if bare.lower().startswith("0x") else bare.rstrip("uUlLfF")
-    try:
-        # digits that Python does not take for an integer are octal, or more than it reads
-        value = int(bare, 0) if bare.isdecimal() or bare[:2].lower() in ("0x", "0b") else float(bare)
-    except ValueError:
-        value = math.inf
-    if value == math.inf or (isinstance(value, int) and value > LARGEST):
-        shown = text if len(text) <= 40 else f"{text[:20]}..."
-        raise GraphError(f'the number "{shown}" cannot be read')
-    return value
 
 
 def is_complex(item: Item) -> bool:

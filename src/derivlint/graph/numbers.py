@@ -7,8 +7,11 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from derivlint.graph.errors import GraphError
 from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, GraphType
 
+#: The largest integer that C++ has a type for.
+LARGEST = 2**64 - 1
 #: Arithmetic whose result is a boolean.
 _TRUTHS: Mapping[str, Callable[..., Any]] = {
     "eq": operator.eq,
@@ -48,3 +51,36 @@ def number_type(name: str, operands: list[GraphType]) -> GraphType:
     if name in _INTEGERS or (name not in _FLOATS and operands == [INT] * len(operands)):
         return INT
     return FLOAT if name in _FLOATS or FLOAT in operands else NUMBER
+
+
+def read_integer(text: str) -> int:
+    """The value of decimal digits with or without a sign.
+
+    Raises:
+        GraphError: it is too large for C++.
+    """
+    if len(text) > len(str(LARGEST)) + 1 or abs(int(text)) > LARGEST:
+        raise _unreadable(text)
+    return int(text)
+
+
+def read_number(text: str) -> int | float:
+    """The value of a C++ number.
+
+    Raises:
+        GraphError: it is too large for C++, or written as Python cannot read it.
+    """
+    bare = text.replace("'", "")
+    bare = bare.rstrip("uUlL") if bare.lower().startswith("0x") else bare.rstrip("uUlLfF")
+    try:
+        # digits that Python does not take for an integer are octal, or more than it reads
+        value = int(bare, 0) if bare.isdecimal() or bare[:2].lower() in ("0x", "0b") else float(bare)
+    except ValueError:
+        value = math.inf
+    if value == math.inf or (isinstance(value, int) and value > LARGEST):
+        raise _unreadable(text)
+    return value
+
+
+def _unreadable(text: str) -> GraphError:
+    return GraphError(f'the number "{text if len(text) <= 40 else f"{text[:20]}..."}" cannot be read')

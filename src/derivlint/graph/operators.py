@@ -103,7 +103,7 @@ class GraphOperators:
         """The overload that takes such operands, None where none does."""
         key = (name, tuple(operands), tuple((keywords or {}).items()))
         if key not in self._known:
-            found: list[tuple[int, Bound]] = []
+            found: list[tuple[tuple[int, int], Bound]] = []
             for function in self.overloads(name):
                 bound = self._fit(function, operands, keywords or {})
                 if bound is not None:
@@ -113,12 +113,13 @@ class GraphOperators:
 
     def _fit(
         self, function: NativeFunction, operands: Sequence[GraphType], keywords: Mapping[str, GraphType]
-    ) -> tuple[int, Bound] | None:
+    ) -> tuple[tuple[int, int], Bound] | None:
         arguments = function.schema.arguments.flat_non_out
         if len(operands) > len(arguments) or not keywords.keys() <= {argument.name for argument in arguments}:
             return None
-        # of equals the one is meant that takes these operands by position in Python, too
-        total = max(len(operands) - len(function.schema.arguments.flat_positional), 0)
+        # of equals the one is meant that takes these operands by position in Python, too: "sum(x, 0)"
+        keywords_by_position = max(len(operands) - len(function.schema.arguments.flat_positional), 0)
+        total = keywords_by_position
         places: list[tuple[Argument, int | str | None]] = []
         last = 0
         for index, argument in enumerate(arguments):
@@ -140,7 +141,7 @@ class GraphOperators:
             total += cost
             places.append((argument, place))
             last = index + 1
-        return total, Bound(function, tuple(places[:last]))
+        return (total, keywords_by_position), Bound(function, tuple(places[:last]))
 
 
 def _cost(wanted: Type, given: GraphType) -> int | None:

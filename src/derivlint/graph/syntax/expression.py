@@ -23,7 +23,7 @@ from derivlint.graph.ir import (
     copy_graph,
     is_constant,
 )
-from derivlint.graph.numbers import NUMBERS, number_type
+from derivlint.graph.numbers import NUMBERS, number_type, read_integer
 from derivlint.graph.operators import GraphOperators
 from derivlint.graph.passes import eliminate_dead_code, inline_linear_blocks, simplify
 from derivlint.graph.syntax.reader import children, parse, text_of, unquoted
@@ -46,8 +46,8 @@ SPECIAL = {
 _RESULTS = {ADD: TENSOR, ZERO: TENSOR, "prim::dtype": INT, "aten::dim": INT, "aten::numel": INT}
 #: What gives the items of a list, each a name: ``a, b = ListUnpack(unbind(x, 0))``.
 UNPACK = "ListUnpack"
-#: Deeper expressions are refused, so that code that walks them may use recursion.
-MAX_DEPTH = 200
+#: Deeper expressions are printed in several statements.
+MAX_PRINTED = 30
 
 
 def read_expression(
@@ -78,7 +78,6 @@ class _ExpressionReader:
         self._builder = Builder(operators, self._graph)
         self._types = types
         self._names: dict[str, Item] = {}
-        self._depth = 0
         for name in inputs:
             self._input(name)
 
@@ -133,15 +132,6 @@ class _ExpressionReader:
         return list(self._builder.node(LIST_UNPACK, operands, [operands[0].type.elements[0]] * count).outputs)
 
     def _expression(self, tree: Tree[Token]) -> Item:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise GraphError(f"the expression has more than {MAX_DEPTH} levels")
-        try:
-            return self._item(tree)
-        finally:
-            self._depth -= 1
-
-    def _item(self, tree: Tree[Token]) -> Item:
         kind = tree.data
         if kind == "call":
             return self._call(tree)
@@ -152,7 +142,7 @@ class _ExpressionReader:
             sign = -1 if kind == "negative" else 1
             if text != "inf" and not text[0].isdigit() and text[0] != ".":
                 raise GraphError(f'"-{text}" is not a number')
-            return sign * (int(text) if text.isdigit() else float(text))
+            return sign * (read_integer(text) if text.isdecimal() else float(text))
         if kind == "string":
             return unquoted(text)
         if text in WORDS:
@@ -274,7 +264,7 @@ class _ExpressionPrinter:
         nodes = [each for value in node.inputs for each in self._nodes[value]] + [node]
         several = len(node.outputs) != 1
         level = max((self._levels.get(value, 0) for value in node.inputs), default=0) + 1
-        shared = several or self._uses.get(node.output, 0) != 1 or level >= MAX_DEPTH // 4
+        shared = several or self._uses.get(node.output, 0) != 1 or level >= MAX_PRINTED
         if not shared:
             self._texts[node.output], self._nodes[node.output] = text, nodes
             self._levels[node.output] = level

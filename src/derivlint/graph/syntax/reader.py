@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
+from derivlint.formula.nodes import MAX_DEPTH
 from derivlint.formula.vocabulary import words
 from derivlint.grammar import grammar_text
 from derivlint.graph.errors import GraphError, GraphSyntaxError
 from derivlint.graph.ir import Constant, Graph, GraphBlock, GraphNode, GraphValue
+from derivlint.graph.numbers import read_integer
 from derivlint.graph.types import TENSOR, GraphType, list_of, tuple_of
 
 if TYPE_CHECKING:
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
 #: What TorchScript calls the types whose names differ here.
 SYNONYMS = {"Scalar": "number", "None": "NoneType"}
 #: Deeper blocks are refused, so that code that walks them may use recursion.
-MAX_DEPTH = 50
+MAX_BLOCKS = 50
+_BRACKETS = re.compile(r"[()\[\]{}]")
 SCALARS = words("Half Float Double BFloat16 ComplexHalf ComplexFloat ComplexDouble Byte Char Short Int Long Bool")
 
 
@@ -45,7 +49,13 @@ def parse(grammar: str, text: str, start: str = "graph") -> Tree[Token]:
 
     Raises:
         GraphSyntaxError: it does not follow the grammar.
+        GraphError: it is nested too deeply: what walks its tree may use recursion.
     """
+    nested = 0
+    for bracket in _BRACKETS.findall(text):
+        nested += 1 if bracket in "([{" else -1
+        if nested > MAX_DEPTH:
+            raise GraphError(f"the text is nested more than {MAX_DEPTH} levels deep")
     from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 
     try:
@@ -108,8 +118,8 @@ class _GraphReader:
                 node.inputs = self._uses(child)
             else:
                 self._depth += 1
-                if self._depth > MAX_DEPTH:
-                    raise GraphError(f"more than {MAX_DEPTH} blocks inside of each other")
+                if self._depth > MAX_BLOCKS:
+                    raise GraphError(f"more than {MAX_BLOCKS} blocks inside of each other")
                 block = GraphBlock()
                 self._fill(block, children(child))
                 node.blocks.append(block)
@@ -159,7 +169,7 @@ class _GraphReader:
             return self._constant(children(tree)[0])
         text = text_of(tree)
         if kind == "integer":
-            return int(text)
+            return read_integer(text)
         if kind == "floating":
             return float(text)
         return unquoted(text)
@@ -202,11 +212,11 @@ def _tensor(scalar: str | None, details: list[Tree[Token]], detailed: bool) -> G
     for detail in details:
         kind = detail.data
         if kind == "size":
-            sizes.append(int(text_of(detail)))
+            sizes.append(read_integer(text_of(detail)))
         elif kind == "any_size":
             sizes.append(None)
         elif kind == "strides":
-            strides = tuple(int(str(token)) for token in detail.children)
+            strides = tuple(read_integer(str(token)) for token in detail.children)
         elif kind == "requires_grad":
             requires_grad = text_of(detail) != "0"
         elif kind == "device":
