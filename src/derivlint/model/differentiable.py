@@ -15,6 +15,8 @@ from derivlint.model.match import FunctionMatch, How
 from derivlint.schema import Argument, ListType, SchemaKind, Type
 from derivlint.source.lazy import cached_property
 
+#: An argument of a backward operator that has no derivative although it may require one: what the operator returned.
+OUTPUT_ARGUMENT = "output"
 #: Schema types that the function which recreates a view can keep by value (gen_inplace_or_view_type.py).
 VIEW_ARGUMENT_TYPES = frozenset({"int", "int?", "SymInt", "SymInt?", "bool", "int[]", "SymInt[]", "Tensor", "Tensor?"})
 
@@ -94,6 +96,23 @@ class Differentiability:
                 for argument in arguments
                 if argument.type.is_tensor_like and argument.name not in excluded
             ]
+        )
+
+    @cached_property
+    def inputs_with_derivatives(self) -> tuple[DifferentiableValue, ...]:
+        """The inputs that the node has edges for, in order: those with a formula, or all where there is no formula."""
+        if not self.info.has_derivatives:
+            return self.inputs
+        names = {name for derivative in self.info.derivatives for name in derivative.var_names}
+        return tuple(value for value in self.inputs if value.name in names)
+
+    @property
+    def refused_inputs(self) -> tuple[DifferentiableValue, ...]:
+        """The inputs without a formula beside inputs with one: that they require a gradient is an error."""
+        return tuple(
+            value
+            for value in self.inputs
+            if value not in self.inputs_with_derivatives and value.name != OUTPUT_ARGUMENT
         )
 
     @cached_property

@@ -21,8 +21,6 @@ from derivlint.emit.template import indented
 from derivlint.model.differentiable import DifferentiableValue
 from derivlint.schema import SchemaKind
 
-#: An argument of a backward operator that has no derivative although it may require one: what the operator returned.
-OUTPUT_ARGUMENT = "output"
 #: What owns a node of any class, in the releases that tell hooks about new nodes.
 NODE_POINTER = f"{INTRUSIVE}<Node>"
 
@@ -90,8 +88,7 @@ def _prepare(subject: Subject) -> list[str]:
     statements += keep_original_self(subject)
     statements += [
         f'check_no_requires_grad({subject.argument(value.name)}, "{value.name}", "{subject.api_name}");'
-        for value in subject.inputs
-        if value not in with_derivatives and value.name != OUTPUT_ARGUMENT
+        for value in subject.differentiability.refused_inputs
     ]
     statements.append(_node(subject))
     return statements

@@ -175,13 +175,10 @@ class Subject:
         is_functional = not self.modifies_arguments and not self.differentiability.is_void
         return self.requires_derivative and not self.forwards and is_functional
 
-    @cached_property
+    @property
     def inputs_with_derivatives(self) -> tuple[DifferentiableValue, ...]:
         """The inputs that the node has edges for, in order."""
-        if not self.info.has_derivatives:
-            return self.inputs
-        names = {name for derivative in self.info.derivatives for name in derivative.var_names}
-        return tuple(value for value in self.inputs if value.name in names)
+        return self.differentiability.inputs_with_derivatives
 
     @cached_property
     def tensors(self) -> tuple[DifferentiableValue, ...]:

@@ -11,21 +11,9 @@ from derivlint.emit.release import Release
 from derivlint.emit.template import fill, in_yaml, load
 from derivlint.formula import apply_edits
 from derivlint.model import Derivative, DifferentiabilityInfo
+from derivlint.model.generated.evaluation import is_guarded
 from derivlint.model.generated.gradients import GRAD_INPUT_MASK
-from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.source import SourceFile
-
-
-def checks_definedness(info: DifferentiabilityInfo, derivative: Derivative) -> bool:
-    """Whether a formula is evaluated only where some incoming gradient is defined.
-
-    So it is for one tensor; formulas for several arguments and for lists take care of undefined gradients themselves.
-    ``not_implemented`` has to raise its error in any case.
-    """
-    if len(derivative.var_names) != 1 or NOT_IMPLEMENTED in derivative.formula:
-        return False
-    found = [binding.argument for binding in info.args_with_derivatives if binding.name == derivative.var_names[0]]
-    return len(found) == 1 and found[0] is not None and str(found[0].type) in ("Tensor", "Tensor?")
 
 
 def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: str, release: Release) -> list[str]:
@@ -41,7 +29,7 @@ def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: st
     # a key that names something else is an error of the file, and has no gradient to fill
     derivatives = [each for each in info.derivatives if indices.keys() >= set(each.var_names)]
     statements = []
-    if any(checks_definedness(info, derivative) for derivative in derivatives):
+    if any(is_guarded(info, derivative) for derivative in derivatives):
         statements.append("const bool any_grad_defined = any_variable_defined(grads);")
     for derivative in derivatives:
         formula = derivative.written
@@ -51,7 +39,7 @@ def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: st
         if len(derivative.var_names) == 1:
             statements.append(_single(info, derivative, f"({expression})", indices))
         else:
-            statements.append(_multi(derivative, f"({expression})", indices))
+            statements.append(_multi(info, derivative, f"({expression})", indices))
     return statements
 
 
@@ -64,13 +52,17 @@ def _expression(derivative: Derivative, release: Release) -> str:
 
 def _single(info: DifferentiabilityInfo, derivative: Derivative, value: str, indices: Mapping[str, int]) -> str:
     (argument,) = derivative.var_names
-    if checks_definedness(info, derivative):
-        value = f"any_grad_defined ? {value} : Tensor()"
+    condition = f"needs_input_grad[{indices[argument]}]"
+    if is_guarded(info, derivative):
+        if info.args_with_derivatives[indices[argument]].is_tensor_list:
+            condition = f"any_grad_defined && {condition}"
+        else:
+            value = f"any_grad_defined ? {value} : Tensor()"
     template = load("node_foreach.cpp" if info.func.name.is_foreach else "node_single.cpp")
-    return fill(template, index=str(indices[argument]), argument=argument, value=value)
+    return fill(template, condition=condition, argument=argument, value=value)
 
 
-def _multi(derivative: Derivative, value: str, indices: Mapping[str, int]) -> str:
+def _multi(info: DifferentiabilityInfo, derivative: Derivative, value: str, indices: Mapping[str, int]) -> str:
     needed = [f"needs_input_grad[{indices[name]}]" for name in derivative.var_names]
     mask = ""
     # as torchgen reads it: the text anywhere in the formula
@@ -81,6 +73,7 @@ def _multi(derivative: Derivative, value: str, indices: Mapping[str, int]) -> st
         fill(copy, index=str(indices[name]), argument=name, position=str(position))
         for position, name in enumerate(derivative.var_names)
     ]
-    return fill(
-        load("node_multi.cpp"), any_needed=" || ".join(needed), mask=mask, value=value, copies="\n".join(copies)
-    )
+    condition = " || ".join(needed)
+    if is_guarded(info, derivative):
+        condition = f"any_grad_defined && ({condition})"
+    return fill(load("node_multi.cpp"), condition=condition, mask=mask, value=value, copies="\n".join(copies))

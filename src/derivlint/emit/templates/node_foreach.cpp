@@ -1,4 +1,4 @@
-if (needs_input_grad[${index}]) { // ${argument}
+if (${condition}) { // ${argument}
   std::vector<Tensor> grad_result(grads.size());
   for (const auto i : c10::irange(grads.size())) {
     if (grads[i].defined()) {

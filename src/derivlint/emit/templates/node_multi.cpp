@@ -1,4 +1,4 @@
-if (${any_needed}) {
+if (${condition}) {
   ${mask}
   auto grad_result = ${value};
   ${copies}

@@ -1,4 +1,4 @@
-if (needs_input_grad[${index}]) { // ${argument}
+if (${condition}) { // ${argument}
   auto grad_result = ${value};
   copy_range(grad_inputs, ${argument}_ix, grad_result);
 }

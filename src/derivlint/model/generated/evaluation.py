@@ -31,6 +31,7 @@ from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.model.words import mentions
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import NativeFunction
+from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source.choices import Choice
 
 #: What the members of nodes are unpacked into, by the type that the generated kernel saves.
@@ -202,6 +203,20 @@ def _backward(info: DifferentiabilityInfo) -> Iterator[Evaluation]:
             consumer,
             None if is_made else derivative.edits,
         )
+
+
+def is_guarded(info: DifferentiabilityInfo, derivative: Derivative) -> bool:
+    """Whether a backward formula is evaluated only where some incoming gradient is defined.
+
+    So it is for one tensor; PyTorch's formulas for several arguments and for lists take care of undefined gradients
+    themselves, those of other namespaces need not. ``not_implemented`` has to raise its error in any case.
+    """
+    if NOT_IMPLEMENTED in derivative.formula:
+        return False
+    arguments = [item for item in info.args_with_derivatives if item.name in derivative.var_names]
+    if len(derivative.var_names) == 1 and arguments and not arguments[0].is_tensor_list:
+        return True
+    return info.func.namespace != DEFAULT_NAMESPACE and not info.func.name.is_foreach
 
 
 def retains_variables(info: DifferentiabilityInfo) -> bool:
