@@ -12,6 +12,7 @@ import pytest
 from derivlint.cli.main import cli
 from derivlint.schema import installed_torch
 from tests import further_operators as further
+from tests import once_operators as once
 from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, KERNELS, emit, run_checks
 from tests.running import runner
 
@@ -61,6 +62,45 @@ def test_further_kinds_of_operators_are_differentiable(tmp_path: Path, pytestcon
     (tmp_path / "generated.py").write_text(f"{text}IS_CPP = torch.ops.kept.IS_CPP = True\n", encoding="utf-8")
     (tmp_path / "kernels.py").write_text(further.KERNELS, encoding="utf-8")
     run_checks(tmp_path, further.CHECKS, "89 passed")
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
+@pytest.mark.full
+def test_gradients_that_are_operators_without_entry(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """Right once, also with undefined gradients; a second derivative raises."""
+    said = emit("cpp", tmp_path, "cpp", functions=once.FUNCTIONS, derivatives=once.DERIVATIVES)
+    assert "11 operators and 7 nodes: " in said
+    build = pytestconfig.cache.mkdir("once_operators") if pytestconfig.cache is not None else tmp_path / "build"
+    text = GENERATED.replace("BUILD", repr(str(build))).replace("ops::", "once::").replace("ops.ops", "ops.once")
+    (tmp_path / "generated.py").write_text(text, encoding="utf-8")
+    (tmp_path / "kernels.py").write_text(once.KERNELS, encoding="utf-8")
+    run_checks(tmp_path, once.CHECKS, once.PASSED)
+
+
+def test_what_has_no_derivative_is_not_implemented(tmp_path: Path) -> None:
+    """Kernels of operators without derivatives make backward an error, unless there is one elsewhere."""
+    functions = (
+        once.FUNCTIONS
+        + "- func: once::mixed(Tensor x) -> Tensor\n  dispatch:\n    CompositeImplicitAutograd: mixed\n"
+        + "- func: once::own(Tensor x) -> Tensor\n  dispatch:\n    CPU: own\n    Autograd: own_autograd\n"
+        + "- func: once::odd(Tensor x) -> Tensor\n- func: once::unused(Tensor x) -> Tensor\n"
+    )
+    derivatives = f"{once.DERIVATIVES}\n- name: odd(Tensor x) -> Tensor\n  x: own(grad) + mixed(grad) + cubed(grad)\n"
+    emit("cpp", tmp_path, "cpp", "--ops", "product,odd", functions=functions, derivatives=derivatives)
+    text = (tmp_path / "cpp" / "kernels_0.cpp").read_text(encoding="utf-8")
+    refused = [line.split('"')[1] for line in text.splitlines() if "autogradNotImplementedFallback()" in line]
+    assert refused == ["cubed_backward", "product_backward", "rmsnorm_backward", "total_backward"]
+
+
+def test_undefined_gradients_do_not_reach_formulas(tmp_path: Path) -> None:
+    """Those of operators of one's own, for one argument, a list or several arguments."""
+    emit("cpp", tmp_path, "cpp", functions=once.FUNCTIONS, derivatives=once.DERIVATIVES)
+    text = (tmp_path / "cpp" / "nodes_0.cpp").read_text(encoding="utf-8")
+    assert text.count("const bool any_grad_defined = any_variable_defined(grads);") == 6
+    assert text.count("if (any_grad_defined && (needs_input_grad[0] || needs_input_grad[1])) {") == 2
+    assert text.count("if (any_grad_defined && needs_input_grad[0]) { // parts") == 1
+    assert text.count("auto grad_result = any_grad_defined ? (") == 3
 
 
 @pytest.mark.torch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from derivlint.emit.files import FilesError
 from derivlint.emit.in_tree import in_tree_files
 from derivlint.emit.inplace_or_view import InplaceOrViewKernel, inplace_or_view_kernels
 from derivlint.emit.kernels import Kernel, kernels
-from derivlint.emit.kernels.kernel import without_formulas_for
+from derivlint.emit.kernels.kernel import refusals, without_formulas_for
 from derivlint.emit.kernels.subject import AUTOGRAD
 from derivlint.emit.manifest import AUTHORS, MANIFEST, manifest_text
 from derivlint.emit.nodes import node_classes
@@ -132,6 +132,7 @@ def emission(
         files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
     else:
         version = model.natives.version
+        chosen += refusals(model, _own_without_derivative(model, chosen, without), dispatch_key)
         views = _own_views(model, chosen) if dispatch_key is None else ()
         files = extension_files(
             classes,
@@ -169,6 +170,20 @@ def _own_needed(model: Model, kernels_of: Iterable[NativeFunction]) -> list[Nati
         for function in own_operators(model.natives)
         if refusal(function) is None and (str(function.name) in called or function.cpp_name in names)
     ]
+
+
+def _own_without_derivative(
+    model: Model, chosen: Sequence[Kernel], without: Collection[str]
+) -> Iterator[NativeFunction]:
+    """The operators that are not PyTorch's, are called by formulas, and have none, or none that becomes a kernel."""
+    with_kernel = {str(kernel.function.name) for kernel in chosen}
+    for function in _own_needed(model, ()):
+        name = str(function.name)
+        is_elsewhere = name not in without and any(
+            info.has_derivatives for info in model.match(function).infos.values()
+        )
+        if name not in with_kernel and not is_elsewhere:
+            yield function
 
 
 def _own_views(model: Model, chosen: Iterable[Kernel]) -> tuple[InplaceOrViewKernel, ...]:

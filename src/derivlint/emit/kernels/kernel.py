@@ -94,6 +94,21 @@ def _functions(model: Model, operators: Collection[str] | None, only_with_entry:
     return [each for base in bases for each in model.natives.with_base(base) if is_selected(each, operators)]
 
 
+def refusals(model: Model, functions: Iterable[NativeFunction], dispatch_key: str | None = None) -> tuple[Kernel, ...]:
+    """The kernels of functions that have no formula to be differentiated by, so that ``backward`` is an error.
+
+    Args:
+        model: a model without errors.
+        functions: the functions; those that PyTorch differentiates in another way have no kernel.
+        dispatch_key: the autograd key that all kernels are for.
+    """
+    return tuple(
+        _without_entry(model, function, dispatch_key or AUTOGRAD)
+        for function in functions
+        if function.is_abstract and not any(key.startswith(AUTOGRAD) for key in function.dispatch or ())
+    )
+
+
 def without_formulas_for(dispatch_key: str, model: Model, operators: Collection[str] | None) -> dict[str, str]:
     """The functions that have formulas for other dispatch keys only, by full name, with the reason."""
     found = {}
@@ -130,14 +145,14 @@ def _kernel_of(model: Model, match: FunctionMatch, key: str, dispatch_key: str |
         yield _kernel(Subject(model, differentiability, has_entry=True, dispatch_key=dispatch_key))
 
 
-def _without_entry(model: Model, function: NativeFunction) -> Kernel:
+def _without_entry(model: Model, function: NativeFunction, dispatch_key: str = AUTOGRAD) -> Kernel:
     differentiability = without_entry(function, model.book)
     if not differentiability.outputs or model.book.keeps_own_kernel(function):
-        return _kernel(Subject(model, differentiability, has_entry=False))
+        return _kernel(Subject(model, differentiability, has_entry=False, dispatch_key=dispatch_key))
     registration = f'm.impl("{function.name}", {GENERIC_KERNEL});'
     return Kernel(
         function,
-        AUTOGRAD,
+        dispatch_key,
         "",
         "",
         registration,
