@@ -35,8 +35,6 @@ class Subject:
         self.places: list[tuple[str, int | None]] = []
         self.leaves: list[Any] = []
         for name, value in self.values.items():
-            if name not in facts["differentiable"]:
-                continue
             for index, item in enumerate(value) if isinstance(value, list | tuple) else [(None, value)]:
                 if isinstance(item, torch.Tensor) and (item.is_floating_point() or item.is_complex()):
                     self.places.append((name, index))
@@ -120,6 +118,7 @@ def difference(ours: list[Any], theirs: list[Any]) -> str:
         if mine is None and other is None:
             continue
         if mine is None or other is None:
+            return f"number {index}: {'none' if mine is None else 'one'} instead of {other}"[:200]
             given = other if mine is None else mine
             if bool((given.detach().to_dense().abs() > TOLERANCE).any()):
                 return f"number {index}: {'none' if mine is None else 'one'} instead of {other}"[:200]
@@ -162,7 +161,7 @@ def agreement(function: Callable[..., Any], own: Callable[..., Any], facts: dict
         for index in range(outputs):
             work = partial(derivatives_of, subject, index, 1)
             found[f"gradient of output {index}"] = compared(work, function, own)
-    if facts["twice"]:
+    if True:
         found["second gradient"] = compared(partial(derivatives_of, subject, None, 2), function, own)
     if facts["jvp"]:
         found["tangent"] = compared(partial(tangents, subject), function, own)

@@ -111,11 +111,30 @@ def test_lists_of_tensors_come_last(real_module: PythonModule) -> None:
     assert "return Cat.apply(dim, *tensors)" in text
 
 
-def test_only_what_cannot_be_differentiated_again_says_so(real_module: PythonModule) -> None:
-    """Gradients of ordinary operators can be differentiated."""
-    assert "@once_differentiable" not in text_of(real_module, "mul.Tensor")
-    once = sum("@once_differentiable" in item.text for item in real_module.functions)
-    assert 0 < once < 60
+#: The position and the reason of a gradient that raises.
+REFUSALS = {
+    # a formula that says so
+    "igamma": (0, "igamma: input"),
+    "special_zeta": (0, "zeta"),
+    # no formula
+    "native_batch_norm": (3, "native_batch_norm: running_mean"),
+    "soft_margin_loss": (1, "soft_margin_loss: target"),
+}
+
+
+@pytest.mark.parametrize("operator", REFUSALS)
+def test_a_missing_gradient_raises(operator: str, real_module: PythonModule) -> None:
+    """It is None only where the file declares the argument constant."""
+    position, reason = REFUSALS[operator]
+    statement = f'if F.computes(ctx, {position}):\n            F.not_implemented("{reason}")\n'
+    assert statement in text_of(real_module, operator)
+    assert "not_implemented" not in text_of(real_module, "gather")
+
+
+def test_only_gradients_that_are_needed_are_returned(real_module: PythonModule) -> None:
+    """A formula of several arguments may compute more than its mask asks for."""
+    text = text_of(real_module, "mkldnn_convolution")
+    assert "F.needed(grad_input_mask, grad_self, grad_weight, grad_bias)" in text
 
 
 def test_the_module_is_the_same_every_time(real_model: Model, real_module: PythonModule) -> None:

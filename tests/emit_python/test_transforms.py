@@ -55,5 +55,5 @@ def test_gradients_stop_where_nothing_is_differentiable(functions: Any) -> None:
     scale, zero = torch.tensor([0.1]), torch.tensor([0.0])
     out = functions._fake_quantize_learnable_per_tensor_affine(x, scale, zero, 0, 255, 1.0)
     (gradient,) = torch.autograd.grad((out * weights).sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
+    with pytest.raises(RuntimeError, match=r"derivative for .* is not implemented"):
         gradient.sum().backward()  # type: ignore[no-untyped-call]  # torch gives it no types

@@ -25,7 +25,7 @@ from derivlint.functional.householder import (
     householder_product_jvp,
     ormqr_backward,
 )
-from derivlint.functional.library import Entry, applied, broadcast, define, fake, register
+from derivlint.functional.library import Entry, applied, broadcast, define, fake, not_differentiable, register
 from derivlint.functional.linalg import (
     linalg_det_backward,
     linalg_det_jvp,
@@ -63,10 +63,13 @@ from derivlint.functional.tensors import (
     TensorInfo,
     below_autograd,
     blocksize,
+    computes,
     geometry,
     handle_r_to_c,
     memory_format,
+    needed,
     not_implemented,
+    not_implemented_list,
     options,
     strides,
     sum_to,
@@ -91,6 +94,7 @@ __all__ = [
     "cat_jvp",
     "cat_tensors_backward",
     "check",
+    "computes",
     "constant_pad_nd_backward",
     "cumprod_jvp",
     "define",
@@ -110,7 +114,10 @@ __all__ = [
     "memory_format",
     "mvlgamma_backward",
     "namespace",
+    "needed",
+    "not_differentiable",
     "not_implemented",
+    "not_implemented_list",
     "options",
     "ormqr_backward",
     "permute_backwards",

@@ -71,7 +71,10 @@ def check(operator: Any, args: Sequence[Any], keywords: dict[str, Any] | None = 
         )
         _run(
             lambda: torch.autograd.gradgradcheck(called, tensors),
-            lambda _: f"{entry.file}:{entry.line}: the second derivatives of {name} are wrong",
+            lambda text: (
+                f"{entry.file}:{entry.line}: the second derivatives of {name} are "
+                + ("not implemented" if text.endswith("not implemented.") else "wrong")
+            ),
         )
     clones = [value.clone() if key in written else value for key, value in zip(names, args, strict=False)]
     _run(
@@ -90,7 +93,7 @@ def _run(check: Callable[[], Any], describe: Callable[[str], str]) -> None:
 
     try:
         check()
-    except (GradcheckError, OpCheckError) as error:
+    except (GradcheckError, OpCheckError, NotImplementedError) as error:
         raise CheckError(f"{describe(str(error))}\n{error}") from error
 
 

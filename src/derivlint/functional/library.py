@@ -13,6 +13,9 @@ from torch import Tensor
 from torch._functorch import autograd_function
 from torch._library import simple_registry
 from torch._library.fake_impl import FakeImplHolder
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+
+from derivlint.functional.tensors import below_autograd, not_implemented
 
 #: What PyTorch's own transforms use to apply a Function at one of their levels.
 _SINGLE_LEVEL = "enable_single_level_autograd_function"
@@ -242,6 +245,50 @@ def applied(function: type[torch.autograd.Function], *args: Any) -> Any:
         return apply(*args)
 
 
+def not_differentiable(operator: Any) -> Callable[..., Any]:
+    """An operator whose outputs raise when they are differentiated, unless it has a kernel that knows of gradients.
+
+    PyTorch only warns that the gradient of an operator of one's own is missing, and takes it for zero.
+    """
+    name = operator.name()
+    if any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _DIFFERENTIABLE):
+        return cast("Callable[..., Any]", operator)
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        values, structure = tree_flatten((args, keywords))
+        apply: Callable[..., Any] = _NotDifferentiable.apply
+        return apply(operator, structure, *values)
+
+    return call
+
+
+class _NotDifferentiable(torch.autograd.Function):
+    """A call of an operator that has neither gradient nor tangent."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(operator: Any, structure: TreeSpec, *values: Any) -> Any:
+        args, keywords = tree_unflatten(values, structure)
+        with below_autograd():
+            outputs = operator(*args, **keywords)
+        return tuple(outputs) if isinstance(outputs, list) else outputs
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.operator = inputs[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        return not_implemented(ctx.operator.name())
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return not_implemented(ctx.operator.name())
+
+
+#: The dispatch keys of kernels that know of gradients.
+_DIFFERENTIABLE = ("Autograd", "AutogradCPU", "AutogradCUDA", "CompositeImplicitAutograd")
 #: The dispatch keys of kernels that run on tensors without data.
 _WITHOUT_DATA = (
     "Meta",

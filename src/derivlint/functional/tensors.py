@@ -126,6 +126,40 @@ def not_implemented(name: str, reason: str = "") -> Tensor:
     raise NotImplementedError(f"the derivative for '{name}' is not implemented." + (f" {reason}" if reason else ""))
 
 
+def not_implemented_list(name: str, reason: str = "") -> list[Tensor]:
+    """Refuse the derivatives of a list.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    return [not_implemented(name, reason)]
+
+
+def computes(ctx: Any, index: int) -> bool:
+    """Whether autograd asks for the gradient of an input now; ``needs_input_grad`` says only that it may.
+
+    Args:
+        ctx: the context of ``backward``.
+        index: the position of the input.
+    """
+    if not ctx.needs_input_grad[index]:
+        return False
+    nodes = [node for node, _ in ctx.next_functions if node is not None]
+    try:
+        return bool(torch._C._will_engine_execute_node(nodes[sum(ctx.needs_input_grad[:index])]))
+    except RuntimeError:
+        # a leaf that torch.autograd.grad is asked about
+        return True
+
+
+def needed(mask: Sequence[bool], *gradients: Any) -> tuple[Any, ...]:
+    """The gradients of those inputs that need theirs, None for the others."""
+    return tuple(
+        gradient if is_needed else [None] * len(gradient) if isinstance(gradient, list) else None
+        for is_needed, gradient in zip(mask, gradients, strict=True)
+    )
+
+
 def wrapped(dim: int, ndim: int) -> int:
     """A dimension counted from the front."""
     return dim % ndim if ndim else 0

@@ -35,8 +35,17 @@ from derivlint.cpp.expressions.conversion import FLOATS
 from derivlint.cpp.expressions.value import INT, INT64, SCALAR, SIZE, SYM_INT, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.cpp.operator_names import without_symint
 from derivlint.emit.python.calls import called_operator
-from derivlint.emit.python.helpers import LIBRARY
-from derivlint.emit.python.spelling import OPTIONS, literal, number, operator_parameters, packet, python_name
+from derivlint.emit.python.spelling import (
+    LIBRARY,
+    OPTIONS,
+    RECORDED,
+    literal,
+    number,
+    operator_parameters,
+    packet,
+    python_name,
+    recorded,
+)
 from derivlint.emit.python.vocabulary import (
     BINARY,
     CASTS,
@@ -129,6 +138,7 @@ def translate(
     helpers: Mapping[str, str],
     typing: Typing | None = None,
     elements: frozenset[str] = frozenset(),
+    unrecorded: frozenset[str] = frozenset(),
 ) -> PythonExpression | Untranslatable:
     """The Python expression that a C++ expression means.
 
@@ -140,8 +150,10 @@ def translate(
         typing: the types of the tree's nodes and the functions that its calls call; without them overloads that share
             a number of arguments cannot be distinguished.
         elements: the variables that are lists in Python and stand for their element ``i``.
+        unrecorded: the operators, by full name, that may have no autograd kernel; their outputs raise when they are
+            differentiated.
     """
-    translator = _Translator(natives, helpers, typing if typing is not None else Typing(), elements)
+    translator = _Translator(natives, helpers, typing if typing is not None else Typing(), elements, unrecorded)
     try:
         text, _ = translator.of(tree)
     except _CannotTranslateError as error:
@@ -158,10 +170,16 @@ class _Translator(Analysis[_Text]):
     """Translates one tree; every node gives a text with the precedence of its outermost operator."""
 
     def __init__(
-        self, natives: NativeFunctions, helpers: Mapping[str, str], typing: Typing, elements: frozenset[str]
+        self,
+        natives: NativeFunctions,
+        helpers: Mapping[str, str],
+        typing: Typing,
+        elements: frozenset[str],
+        unrecorded: frozenset[str],
     ) -> None:
         super().__init__()
         self.elements = elements
+        self.unrecorded = unrecorded
         self.natives = natives
         self.helpers = helpers
         self.typing = typing
@@ -336,7 +354,13 @@ class _Translator(Analysis[_Text]):
         if is_method and function.namespace == "aten":
             return f"{receiver}.{name}({', '.join(self.arguments(node, parameters, function))})", Precedence.ATOM
         rest = [self.text(owner), *self.arguments(node, parameters, function)]
-        return f"{packet(function)}({', '.join(rest)})", Precedence.ATOM
+        return f"{self.operator(function)}({', '.join(rest)})", Precedence.ATOM
+
+    def operator(self, function: NativeFunction) -> str:
+        if str(function.name) not in self.unrecorded:
+            return packet(function)
+        self.used_helpers.add(RECORDED)
+        return recorded(function)
 
     def function(self, node: Call, callee: Name) -> _Text:
         spelling = callee.spelling.removeprefix("::")
@@ -352,7 +376,7 @@ class _Translator(Analysis[_Text]):
         if function is not None:
             self.used_operators.add(str(function.name))
             arguments = self.arguments(node, operator_parameters(function, method=False), function)
-            return f"{packet(function)}({', '.join(arguments)})", Precedence.ATOM
+            return f"{self.operator(function)}({', '.join(arguments)})", Precedence.ATOM
         found = base if base in self.helpers else name
         if found not in self.helpers:
             raise _CannotTranslateError(f'there is no Python for "{spelling}"', node)

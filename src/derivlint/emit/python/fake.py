@@ -16,7 +16,7 @@ from derivlint.emit.python.expression import PythonExpression
 from derivlint.emit.python.layout import assigned, indented, listed
 from derivlint.emit.python.plan import Plan
 from derivlint.emit.python.signature import parameters, return_annotation
-from derivlint.emit.python.spelling import packet, python_name, qualified
+from derivlint.emit.python.spelling import packet, python_name, qualified, recorded
 from derivlint.emit.python.wrapping import wrapped
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.schema import NativeFunction, NativeFunctions
@@ -116,7 +116,7 @@ def _like_arguments(plans: Sequence[Plan], functions: Sequence[NativeFunction]) 
     A gradient is like the argument that it is of: after ``x: f_backward(grad, x)`` the output of ``f_backward`` is like
     its second argument.
     """
-    operators = {packet(each): each for each in functions}
+    operators = {spelling: each for each in functions for spelling in (packet(each), recorded(each))}
     found: dict[str, tuple[str, ...]] = {}
     for gradient in (each for plan in plans for each in plan.gradients):
         call = ast.parse(gradient.value.text, mode="eval").body

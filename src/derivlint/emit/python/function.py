@@ -209,13 +209,14 @@ class FunctionWriter:
         returned = 1 if plan.returns_list else len(self.outputs)
         selects = not plan.returns_list and plan.differentiable != tuple(range(returned))
         grads = "grad_outputs"
-        if "grads" in used or (any(map(self.is_guarded, plan.gradients)) and len(plan.gradient_names) != 1):
+        guarded = any(each.guarded for each in plan.gradients)
+        if "grads" in used or (guarded and len(plan.gradient_names) != 1):
             grads = "grads"
             picked = f"[grad_outputs[i] for i in {plan.differentiable}]" if selects else "grad_outputs"
             lines.append(f"grads = {picked}")
         for name, position in plan.gradient_names.items():
             lines.append(f"{name} = grad_outputs[{position}]")
-        if any(map(self.is_guarded, plan.gradients)):
+        if guarded:
             if len(plan.gradient_names) == 1 and grads != "grads":
                 defined = f"{next(iter(plan.gradient_names))} is not None"
             elif plan.returns_list or len(plan.differentiable) > 1:
@@ -224,7 +225,7 @@ class FunctionWriter:
                 defined = f"{grads}[0] is not None"
         else:
             defined = ""
-        done = [name for each in plan.gradients for name in each.names]
+        done = [name for each in plan.gradients if not each.raises for name in each.names]
         results = {name: python_name(f"grad_{name}") for name in done}
         # the gradient of "output" is not the argument "grad_output"
         taken = {*plan.gradient_names, *used, *(each.name for each in plan.saved)}
@@ -236,27 +237,17 @@ class FunctionWriter:
             if name in results:
                 lines.append(f"{results[name]}: Sequence[Tensor | None] = [None] * {self.length(name)}")
         for each in plan.gradients:
-            lines += self.gradient(
-                each.names, each.value.text, self.is_guarded(each), MASK in each.value.names, defined, results
-            )
+            lines += self.gradient(each, defined, results)
         values = ["None"] * len(self.counted) + [results.get(item.name, "None") for item in self.plain]
         values += [
             f"*{results[item.name]}" if item.name in results else f"*([None] * {self.length(item.name)})"
             for item in self.flat
         ]
-        decorators = ["@staticmethod", *(["@once_differentiable"] if plan.once else [])]
         return [
-            *decorators,
+            "@staticmethod",
             "def backward(ctx: Any, *grad_outputs: Any) -> Any:",
             *indented([*lines, *return_statement(values, depth=2)]),
         ]
-
-    def is_guarded(self, gradient: PlannedGradient) -> bool:
-        """Whether a formula is evaluated only where some incoming gradient is there.
-
-        PyTorch's nodes leave undefined gradients to formulas for lists; an author of Python does not know of them.
-        """
-        return gradient.guarded or (self.register and len(gradient.names) == 1)
 
     def length(self, name: str) -> str:
         """The number of tensors of a list at the end of the inputs, in ``backward``."""
@@ -268,19 +259,30 @@ class FunctionWriter:
         others = " - ".join(f"ctx.n_{item.name}" for item in self.counted)
         return f"(len(ctx.needs_input_grad) - {self.first_of_lists} - {others})"
 
-    def gradient(
-        self, names: tuple[str, ...], value: str, guarded: bool, masked: bool, defined: str, results: dict[str, str]
-    ) -> list[str]:
+    def gradient(self, gradient: PlannedGradient, defined: str, results: dict[str, str]) -> list[str]:
         """The statements of one formula."""
-        if len(names) == 1:
-            condition = f"{defined} and {self.needs(names[0])}" if guarded else self.needs(names[0])
-            return [f"if {condition}:", *indented(assigned(results[names[0]], value, depth=3))]
+        names, value = gradient.names, gradient.value.text
         needed = [self.needs(name) for name in names]
-        lines = wrapped("if ", " or ".join(needed), ":", 8)
-        if masked:
-            lines += indented(assigned(MASK, f"[{', '.join(needed)}]", depth=3))
-        targets = ", ".join(results[name] for name in names)
-        return [*lines, *indented(assigned(targets, value, depth=3))]
+        if gradient.raises:
+            # a gradient that nobody asks for does not raise
+            needed = [
+                f"F.computes(ctx, {self.position[name]})" if name in self.position else self.needs(name)
+                for name in names
+            ]
+        condition = " or ".join(needed)
+        if gradient.guarded:
+            condition = f"{defined} and ({condition})" if len(needed) > 1 else f"{defined} and {condition}"
+        lines = wrapped("if ", condition, ":", 8)
+        if gradient.raises:
+            return [*lines, *indented([value])]
+        mask, targets = f"[{', '.join(needed)}]", ", ".join(results[name] for name in names)
+        if MASK in gradient.value.names:
+            lines += indented(assigned(MASK, mask, depth=3))
+            mask = MASK
+        lines += indented(assigned(targets, value, depth=3))
+        if len(names) > 1:
+            lines += indented(assigned(targets, f"F.needed({mask}, {targets})", depth=3))
+        return lines
 
     def jvp(self) -> list[str]:
         """The method with the forward formulas."""

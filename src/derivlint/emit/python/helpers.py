@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from derivlint.emit.python.spelling import LIBRARY
 from derivlint.operators.reference.definitions import DefinitionKind, definitions
 
-#: What generated code calls :mod:`derivlint.functional`.
-LIBRARY = "F"
 _PACKAGE = Path(__file__).parent.parent.parent / "functional" / "__init__.py"
 
 

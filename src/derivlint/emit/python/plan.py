@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
-from derivlint.analysis.differentiability.operators import Answer
+from derivlint.analysis.differentiability.operators import is_refusal
 from derivlint.analysis.typed import TypedFormula, typed_formulas
 from derivlint.cpp.cpp_type import types
 from derivlint.cpp.expressions.conversion import element_of
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
-from derivlint.emit.selection import unread
-from derivlint.formula import parse_formula
+from derivlint.emit.python.spelling import LIBRARY, literal
+from derivlint.emit.selection import ATEN, unread
+from derivlint.formula import Expr, parse_formula
 from derivlint.model import Derivative, DifferentiabilityInfo, Entry, ForwardDerivative, Model, SavedAttribute
 from derivlint.model.differentiable import Differentiability, is_tensor_list
+from derivlint.model.generated.evaluation import is_guarded
 from derivlint.model.generated.saved import TYPE_AND_SIZE
 from derivlint.model.read import DEFAULT
 from derivlint.operators.special import NOT_IMPLEMENTED
@@ -32,13 +33,15 @@ class PlannedGradient(Struct, frozen=True):
         names: the arguments whose gradient it computes.
         value: the expression.
         guarded: whether it is evaluated only where some incoming gradient is there.
-        line: the line of the formula in the file.
+        line: the line of the formula in the file, or of the entry where the argument has none.
+        raises: whether it computes nothing, and raises where autograd asks for it.
     """
 
     names: tuple[str, ...]
     value: PythonExpression
     guarded: bool
     line: int
+    raises: bool = False
 
 
 class Tangent(Struct, frozen=True):
@@ -87,7 +90,6 @@ class Plan(Struct, frozen=True):
         no_tangents: why there are no tangents where formulas exist; None where there are.
         saved: what is kept for backward.
         gradient_names: the incoming gradients that formulas use, by name, with the position of the output.
-        once: whether the gradient cannot be differentiated again.
     """
 
     entry: Entry
@@ -100,7 +102,6 @@ class Plan(Struct, frozen=True):
     no_tangents: str | None
     saved: tuple[Saved, ...]
     gradient_names: dict[str, int]
-    once: bool
 
     @property
     def is_inplace(self) -> bool:
@@ -129,23 +130,27 @@ class _NoFunctionError(Exception):
     pass
 
 
-def plan(model: Model, entry: Entry, helpers: Mapping[str, str]) -> Plan | LeftOut | None:
+def plan(
+    model: Model, entry: Entry, helpers: Mapping[str, str], unrecorded: frozenset[str] = frozenset()
+) -> Plan | LeftOut | None:
     """How an entry becomes a Function; None where it has no formula that could be evaluated.
 
     Args:
         model: the model.
         entry: the entry.
         helpers: the helper functions that there are in Python, with their modules.
+        unrecorded: the operators, by full name, that may have no autograd kernel.
     """
     found = _differentiability(model, entry)
     if found is None:
         return None
     info = found.info
-    written = [item for item in info.derivatives if NOT_IMPLEMENTED not in item.formula]
-    if not written and not found.forwards:
+    # what only raises is native's own answer; of an operator of one's own nothing else gives it
+    is_own = found.function.namespace != ATEN and bool(info.derivatives)
+    if not (is_own or found.forwards or any(NOT_IMPLEMENTED not in item.formula for item in info.derivatives)):
         return None
     try:
-        return _plan(model, entry, found, written, helpers)
+        return _plan(model, entry, found, Translation(model, helpers, unrecorded))
     except _NoFunctionError as error:
         return LeftOut(entry, str(error))
 
@@ -159,12 +164,26 @@ def _differentiability(model: Model, entry: Entry) -> Differentiability | None:
     return None
 
 
-def _plan(
-    model: Model, entry: Entry, found: Differentiability, written: list[Derivative], helpers: Mapping[str, str]
-) -> Plan:
+class Translation(Struct, frozen=True):
+    """The arguments of :func:`derivlint.emit.python.expression.translate` that all formulas of a module share."""
+
+    model: Model
+    helpers: Mapping[str, str]
+    unrecorded: frozenset[str]
+
+    def of(
+        self, tree: Expr, typing: Typing | None = None, elements: frozenset[str] = frozenset()
+    ) -> PythonExpression | Untranslatable:
+        """The Python of a tree."""
+        return translate(tree, self.model.natives, self.helpers, typing, elements, self.unrecorded)
+
+
+def _plan(model: Model, entry: Entry, found: Differentiability, translation: Translation) -> Plan:
     function, info = found.function, found.info
     assert entry.function is not None
-    if not written:
+    if not info.derivatives or (
+        function.namespace == ATEN and all(NOT_IMPLEMENTED in item.formula for item in info.derivatives)
+    ):
         raise _NoFunctionError("it has no backward formula")
     if function.name.is_foreach and found.is_inplace:
         raise _NoFunctionError("it writes to the tensors of a list")
@@ -182,16 +201,17 @@ def _plan(
         for formula in typed_formulas(model, entry)
         if formula.evaluation.dispatch == DEFAULT
     }
-    gradients = tuple(_gradient(model, info, item, typed, helpers) for item in written)
+    gradients = tuple(_gradient(translation, info, item, typed) for item in info.derivatives)
     if function.name.is_foreach:
         gradients = tuple(_of_each_tensor(each, found) for each in gradients)
-    saved = tuple(_saved(model, item, is_output, helpers) for item, is_output in _attributes(info, written))
+    gradients += tuple(_refused(model, entry, item.name, function) for item in found.refused_inputs)
+    saved = tuple(_saved(translation, item, is_output) for item, is_output in _attributes(info))
     if found.is_inplace:
         _require_nothing_of_before(function, saved)
     tangents: tuple[Tangent, ...] = ()
     no_tangents: str | None = None
     try:
-        tangents = tuple(_tangent(model, item, typed, helpers, found) for item in found.forwards)
+        tangents = tuple(_tangent(translation, item, typed, found) for item in found.forwards)
     except _NoFunctionError as error:
         no_tangents = str(error)
     positions = {"grad": indices[0]} if indices else {}
@@ -212,7 +232,6 @@ def _plan(
         no_tangents,
         saved,
         {name: position for name, position in positions.items() if name in used},
-        _is_once(model, function),
     )
 
 
@@ -231,34 +250,32 @@ def _require_nothing_of_before(function: NativeFunction, saved: tuple[Saved, ...
             raise _NoFunctionError('its gradient needs the sizes of "self" as they were before')
 
 
-def _is_once(model: Model, function: NativeFunction) -> bool:
-    """Whether the gradient cannot be differentiated at all: nothing is said where only a part of it cannot."""
-    rows = coverage_of(model).of(function)
-    return any(row.verdicts[Aspect.DOUBLE_BACKWARD].answer is Answer.NO for row in rows if row.key == DEFAULT)
-
-
 def _gradient(
-    model: Model,
+    translation: Translation,
     info: DifferentiabilityInfo,
     derivative: Derivative,
     typed: dict[tuple[int, bool], TypedFormula],
-    helpers: Mapping[str, str],
 ) -> PlannedGradient:
     assert derivative.written is not None
     start = derivative.written.value_span.start
-    line = model.source.position(start).line
-    value = _translated(model, derivative.formula, typed.get((start, True)), helpers, line)
-    types = {b.name: str(b.argument.type) for b in info.args_with_derivatives if b.argument is not None}
-    one = len(derivative.var_names) == 1
-    guarded = one and types.get(derivative.var_names[0]) in ("Tensor", "Tensor?")
-    return PlannedGradient(derivative.var_names, value, guarded, line)
+    line = translation.model.source.position(start).line
+    value = _translated(translation, derivative.formula, typed.get((start, True)), line)
+    raises = is_refusal(derivative.written.parsed.tree)
+    return PlannedGradient(derivative.var_names, value, is_guarded(info, derivative), line, raises)
+
+
+def _refused(model: Model, entry: Entry, argument: str, function: NativeFunction) -> PlannedGradient:
+    """The gradient of an argument without a formula, which raises."""
+    text = f"{LIBRARY}.{NOT_IMPLEMENTED}({literal(f'{function.name}: {argument}')})"
+    value = PythonExpression(text, frozenset({NOT_IMPLEMENTED}), frozenset(), frozenset())
+    line = model.source.position(entry.span.start).line
+    return PlannedGradient((argument,), value, guarded=False, line=line, raises=True)
 
 
 def _tangent(
-    model: Model,
+    translation: Translation,
     forward: ForwardDerivative,
     typed: dict[tuple[int, bool], TypedFormula],
-    helpers: Mapping[str, str],
     found: Differentiability,
 ) -> Tangent:
     assert forward.written is not None
@@ -267,9 +284,9 @@ def _tangent(
     if forward.required_original_self_value:
         raise _NoFunctionError('the tangent needs "self" as it was before')
     start = forward.written.value_span.start
-    line = model.source.position(start).line
+    line = translation.model.source.position(start).line
     elements = _elements(found)
-    value = _translated(model, forward.formula, typed.get((start, False)), helpers, line, elements)
+    value = _translated(translation, forward.formula, typed.get((start, False)), line, elements)
     if found.is_foreach:
         if not value.names & elements:
             raise _NoFunctionError("it takes lists element by element, and its tangent is not of their tensors")
@@ -305,10 +322,9 @@ def function_is_view(function: NativeFunction) -> bool:
 
 
 def _translated(
-    model: Model,
+    translation: Translation,
     text: str,
     typed: TypedFormula | None,
-    helpers: Mapping[str, str],
     line: int,
     elements: frozenset[str] = frozenset(),
 ) -> PythonExpression:
@@ -316,16 +332,16 @@ def _translated(
     if tree is None:
         raise _NoFunctionError(unread(parse_formula(text), line))
     typing = Typing(typed.values, typed.callees) if typed is not None and tree is typed.tree else None
-    value = translate(tree, model.natives, helpers, typing, elements)
+    value = translation.of(tree, typing, elements)
     if isinstance(value, Untranslatable):
         raise _NoFunctionError(value.reason)
     return value
 
 
-def _attributes(info: DifferentiabilityInfo, written: list[Derivative]) -> list[tuple[SavedAttribute, bool]]:
-    """What the formulas that are written out save, each once; what they save by accident is left out."""
+def _attributes(info: DifferentiabilityInfo) -> list[tuple[SavedAttribute, bool]]:
+    """What the formulas save, each once; what they save by accident is left out."""
     known: dict[str, tuple[SavedAttribute, bool]] = {}
-    for derivative in written:
+    for derivative in info.derivatives:
         for item in derivative.saved_inputs:
             if not item.accidental:
                 known.setdefault(item.name, (item, False))
@@ -335,9 +351,9 @@ def _attributes(info: DifferentiabilityInfo, written: list[Derivative]) -> list[
     return list(known.values())
 
 
-def _saved(model: Model, item: SavedAttribute, is_output: bool, helpers: Mapping[str, str]) -> Saved:
+def _saved(translation: Translation, item: SavedAttribute, is_output: bool) -> Saved:
     tree = parse_formula(item.expr).tree
-    value = Untranslatable("") if tree is None else translate(tree, model.natives, helpers)
+    value = Untranslatable("") if tree is None else translation.of(tree)
     if isinstance(value, Untranslatable):
         raise _NoFunctionError(f'there is no Python for the saved "{item.expr}"')
     if item.type is TYPE_AND_SIZE:

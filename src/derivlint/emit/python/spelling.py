@@ -7,8 +7,12 @@ import keyword
 from derivlint.formula import Number
 from derivlint.schema import NativeFunction, TensorOptionsArguments
 
+#: What generated code calls :mod:`derivlint.functional`.
+LIBRARY = "F"
+#: The function that makes the outputs of an operator raise when they are differentiated.
+RECORDED = "not_differentiable"
 #: What generated code calls by these names.
-RESERVED = frozenset({"torch", "math", "aten", "F", "ctx", "Tensor"})
+RESERVED = frozenset({"torch", "math", "aten", LIBRARY, "ctx", "Tensor"})
 #: The parameter that stands for dtype, layout, device and pin_memory.
 OPTIONS = "options"
 
@@ -38,6 +42,11 @@ def packet(function: NativeFunction) -> str:
     if keyword.iskeyword(overload):
         return f'getattr({owner}.{name.name_without_overload}, "{overload}")'
     return f"{owner}.{name.name_without_overload}.{overload}"
+
+
+def recorded(function: NativeFunction) -> str:
+    """An operator whose outputs raise when they are differentiated, unless it has an autograd kernel."""
+    return f"{LIBRARY}.{RECORDED}({packet(function)})"
 
 
 def qualified(function: NativeFunction) -> str:
