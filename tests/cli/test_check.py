@@ -106,6 +106,7 @@ def test_the_summary_tells_how_many_findings_are_hidden(run: Run, here: Path) ->
         "baselined": 0,
         "unchanged": 0,
         "fixed": 0,
+        "unknown_functions": 0,
     }
 
 
@@ -356,3 +357,33 @@ def test_an_empty_file_does_not_pass_whatever_its_name(run: Run, here: Path, tex
     (here / name).write_text(text, encoding="utf-8")
     outcome = run("check", argument, "--output-format", "json")
     assert (outcome.status, rules_found(outcome.out)) == (1, ["not-a-list-of-entries"])
+
+
+MINE = """\
+- name: my_clamp(Tensor self, Tensor min, Tensor max) -> Tensor
+  self: my_helper(grad, self, min, max)
+  min: other_helper(grad, self) + my_helper(grad, self, min, max)
+  max: 'not_implemented("my_clamp: max")'
+"""
+MY_OPERATORS = "- func: my_clamp(Tensor self, Tensor min, Tensor max) -> Tensor\n  dispatch:\n    CPU: my_clamp\n"
+
+
+def test_functions_that_no_header_declares_are_counted(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(MINE)
+    (here / "my_ops.yaml").write_text(MY_OPERATORS)
+    (here / "mine.h").write_text("at::Tensor my_helper(at::Tensor, at::Tensor, at::Tensor, at::Tensor);\n")
+    check = ("check", "derivatives.yaml", "--native-functions", "my_ops.yaml")
+    for _ in range(2):  # the second time from the cache
+        lines = run(*check).out.splitlines()
+        assert lines[-1] == "2 functions unknown (my_helper, other_helper); name headers with --headers"
+    assert json.loads(run(*check, "--output-format", "json").out)["summary"]["unknown_functions"] == 2
+    # with a header everything that formulas call has to be declared
+    lines = run(*check, "--headers", "mine.h", "--output-format", "concise").out.splitlines()
+    assert (len(lines), "other_helper" in lines[0], "[undefined-function]" in lines[0]) == (2, True, True)
+    (here / "derivlint.toml").write_text('options.undefined-function.functions = ["my_*", "other_*"]\n')
+    assert "unknown" not in run(*check).out
+
+
+def test_known_functions_are_not_counted(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(SIN)
+    assert "unknown" not in run("check", "derivatives.yaml").out

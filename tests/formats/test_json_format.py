@@ -111,7 +111,8 @@ def test_the_document_has_the_promised_fields_in_the_promised_order() -> None:
     "hidden": 3,
     "baselined": 0,
     "unchanged": 0,
-    "fixed": 0
+    "fixed": 0,
+    "unknown_functions": 0
   }
 }
 """

@@ -57,6 +57,7 @@ class Report(Struct, frozen=True):
         baselined: how many diagnostics the baseline knows.
         unchanged: how many diagnostics are in entries that did not change, where only changes are wanted.
         fixed: how many findings were fixed.
+        unknown_functions: the functions that formulas call and no known header declares.
         others: more files that diagnostics may point into, such as native_functions.yaml and headers.
         problems: what kept files from being checked, as reported.
         root: the folder that paths are relative to where a consumer wants them so.
@@ -77,6 +78,7 @@ class Report(Struct, frozen=True):
     baselined: int = 0
     unchanged: int = 0
     fixed: int = 0
+    unknown_functions: tuple[str, ...] = ()
     others: dict[str, SourceFile] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     root: Path = Path()

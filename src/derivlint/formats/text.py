@@ -19,6 +19,8 @@ MIN_WIDTH = 80
 #: The columns of a line number; a larger number takes more.
 GUTTER = 5
 ELLIPSIS = "..."
+#: How many unknown functions are listed by name.
+MAX_NAMES = 5
 TAB = "    "
 
 __all__ = ["Line", "Piece", "excerpt", "plain", "printable", "render_concise", "render_text", "summary"]
@@ -40,7 +42,7 @@ def render_text(report: Report, width: int = 120, with_summary: bool = True) -> 
             yield from _diagnostic(item, report, width)
             yield []
     if with_summary:
-        yield [Piece(summary(report))]
+        yield from _summary_lines(report)
 
 
 def render_concise(report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
@@ -57,7 +59,16 @@ def render_concise(report: Report, width: int = 120, with_summary: bool = True) 
         for item in report.diagnostics:
             yield head(item, report)
     if with_summary:
-        yield [Piece(summary(report))]
+        yield from _summary_lines(report)
+
+
+def _summary_lines(report: Report) -> Iterator[Line]:
+    yield [Piece(summary(report))]
+    unknown = report.unknown_functions
+    if unknown:
+        names = ", ".join(unknown[:MAX_NAMES]) + (", ..." if len(unknown) > MAX_NAMES else "")
+        count = counted(len(unknown), "function")
+        yield [Piece(f"{count} unknown ({printable(names)}); name headers with --headers")]
 
 
 def summary(report: Report) -> str:

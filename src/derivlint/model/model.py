@@ -368,6 +368,13 @@ class Model(Answers):
         """What works out the types of formulas, with the declarations that hold for the file."""
         return self.ask(_type_checker, self)
 
+    @property
+    def unknown_functions(self) -> frozenset[str]:
+        """The functions that formulas call and no known header declares, so that their calls are not checked."""
+        if not self.layout.cpp or not self.natives.has_symbolic_sizes:
+            return frozenset()
+        return self.typing.unknown_functions(self.entries)
+
     def type_problems(self, entry: Entry) -> tuple[FormulaProblem, ...]:
         """What C++ would refuse in the entry's formulas, and in what PyTorch makes of them for other functions."""
         return self.ask(_type_problems, self, entry)

@@ -9,6 +9,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from derivlint.cli.shared.exits import (
     CLEAN,
     FINDINGS,
@@ -76,6 +78,7 @@ class Run:
         self._loaded: dict[Operators, LoadedOperators] = {}
         self._shown: list[Diagnostic] = []
         self._hidden = 0
+        self._unknown_functions: frozenset[str] = frozenset()
         self._sources: dict[str, SourceFile] = {}
         self._others: dict[str, SourceFile] = {}
         self._entries = self._formulas = 0
@@ -132,6 +135,7 @@ class Run:
         self._formulas += findings.formulas
         self._crashed |= findings.crashes > 0
         self._hidden += outcome.hidden
+        self._unknown_functions |= findings.unknown_functions
         self._left_out.update(suppressed=outcome.suppressed, baselined=outcome.baselined, unchanged=outcome.unchanged)
         self._failing |= outcome.fails
         self._shown += outcome.shown
@@ -264,7 +268,12 @@ class Run:
         if self._suppressing is not None:
             checked = self._suppressing.add_ignores(path, checked, check)
             self._sources[source.path] = checked.model.source
-        return checked
+        judge_calls = next((rule for rule in rules if rule.name == "undefined-function"), None)
+        if judge_calls is None:
+            return checked
+        unknown = checked.model.unknown_functions
+        unknown = frozenset(name for name in unknown if not judge_calls.options.lists("functions", name))
+        return replace(checked, findings=replace(checked.findings, unknown_functions=unknown))
 
     def _compiled_with(self, settings: Settings) -> Check | None:
         """What the compiler refuses beyond what was found, where one is asked for."""
@@ -312,6 +321,7 @@ class Run:
             entries=self._entries,
             formulas=self._formulas,
             hidden=self._hidden,
+            unknown_functions=tuple(sorted(self._unknown_functions)),
             suppressed=self._left_out["suppressed"],
             baselined=self._left_out["baselined"],
             unchanged=self._left_out["unchanged"],

@@ -31,6 +31,7 @@ def render_json(report: Report) -> str:
             "baselined": report.baselined,
             "unchanged": report.unchanged,
             "fixed": report.fixed,
+            "unknown_functions": len(report.unknown_functions),
         },
     }
     if report.unchecked is not None:

@@ -159,6 +159,7 @@ def _summary() -> dict[str, Schema]:
         "baselined": _number("Findings that the baseline knows."),
         "unchanged": _number("Findings in entries that did not change since `--diff-base`."),
         "fixed": _number("Findings that were fixed."),
+        "unknown_functions": _number("Functions that formulas call and no known header declares."),
         "as_before": _number("Of `verify`: findings that the version that is compared with has as well."),
         "gone": _number("Of `verify`: findings that only the version that is compared with has."),
         "unchecked": {

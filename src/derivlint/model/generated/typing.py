@@ -17,10 +17,11 @@ from derivlint.cpp.expressions.consumer import Consumer, Use, check_result
 from derivlint.cpp.expressions.inference import Inference
 from derivlint.cpp.expressions.value import TENSOR, Value
 from derivlint.cpp.library import Library
+from derivlint.cpp.lookup import EntityKind, look_up
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
-from derivlint.formula import Expr, parse_formula
-from derivlint.model.entry import DerivativeFormula, Entry
+from derivlint.formula import Call, Expr, Name, parse_formula, walk
+from derivlint.model.entry import DerivativeFormula, Entry, Role
 from derivlint.model.generated.consequences import is_checkable, is_known_wrong
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
 from derivlint.model.generated.inplace import SELF_TANGENT, copied_formula
@@ -109,6 +110,31 @@ class TypeChecker:
                     _located(evaluation, problem) for problem in problems if not _is_reported(evaluation, problem)
                 )
         return tuple(sorted(found, key=lambda item: item.where))
+
+    def unknown_functions(self, entries: Iterable[Entry]) -> frozenset[str]:
+        """The functions that formulas call by bare names and no known header declares; empty if all headers are known.
+
+        Args:
+            entries: the entries.
+        """
+        if self._is_complete:
+            return frozenset()
+        return frozenset(
+            node.callee.simple
+            for entry in entries
+            for formula in entry.formulas
+            if is_checkable(formula) and formula.parsed.tree is not None
+            for node in walk(formula.parsed.tree)
+            if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.simple is not None
+            if self._is_unknown(node.callee.simple, is_backward=formula.role is Role.BACKWARD)
+        )
+
+    def _is_unknown(self, name: str, *, is_backward: bool) -> bool:
+        scope = Scope({}, BACKWARD_LEVELS if is_backward else FORWARD_LEVELS, "", False)
+        if look_up(self._library, scope, name).kind is not EntityKind.NOTHING:
+            return False
+        # what lies in another namespace or resembles a known function is reported
+        return not self._library.functions("at", name).exists and not self._library.resembles_function(name)
 
     def typed(self, evaluation: Evaluation, text: str) -> Typed | None:
         """The types of everything in an expression, whatever is wrong with it; None where it does not parse.

@@ -20,6 +20,7 @@ class Findings(Struct, frozen=True):
         formulas: the number of formulas.
         unjudged: names of operators, and the rules that ran and did not judge their entries: finding nothing there says
             nothing. An empty name stands for what belongs to no entry. None where no baseline asks for it.
+        unknown_functions: the functions that formulas call and no known header declares.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -29,3 +30,4 @@ class Findings(Struct, frozen=True):
     entries: int
     formulas: int
     unjudged: Unjudged | None = None
+    unknown_functions: frozenset[str] = frozenset()
