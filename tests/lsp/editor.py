@@ -92,7 +92,7 @@ class Editor:
         self.registered: list[object] = []
         self.refreshed = 0
         self._can = can if can is not None else capabilities()
-        self._options = options
+        self._options = {"trusted": True} if options is None else options
         self._command = command
         self._cwd = cwd
         self._news = asyncio.Event()

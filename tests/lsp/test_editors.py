@@ -37,7 +37,7 @@ GUIDE = REPOSITORY / "docs" / "guides" / "editors.md"
 EXAMPLE = REPOSITORY / "examples" / "derivatives.yaml"
 
 #: What the server reads of its initialization options.
-OPTIONS = {"config", "inlayHints", "showGeneratedCode"}
+OPTIONS = {"config", "inlayHints", "trusted", "showGeneratedCode"}
 
 
 def sections() -> dict[str, list[tuple[str, str]]]:
@@ -288,6 +288,37 @@ def test_neovim_shows_what_check_finds_as_it_changes(checkout: Path, environment
     assert as_set(out["edited"]) == checked(path) == expected - {(12, 2, "unknown-key")}
     assert out["root"] == str(checkout)
     assert "sinh(Tensor self) -> Tensor" in out["hover"]
+
+
+#: Prints the root of a file.
+ROOT = r"""
+vim.cmd.edit('tools/autograd/derivatives.yaml')
+vim.wait(30000, function() return #vim.lsp.get_clients({ bufnr = 0 }) > 0 end, 20)
+io.stdout:write(vim.json.encode({ root = vim.lsp.get_clients({ bufnr = 0 })[1].root_dir }) .. '\n')
+vim.cmd('qa!')
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "root"),
+    [
+        (["aten/src/ATen/native/native_functions.yaml", "tools/pyproject.toml"], ""),
+        (["pyproject.toml", "tools/.git/HEAD"], ""),
+        (["tools/derivlint.toml", "pyproject.toml"], "tools"),
+        ([".git/HEAD"], ""),
+        ([], "tools/autograd"),
+    ],
+)
+def test_neovim_finds_the_root(
+    tmp_path: Path, environment: dict[str, str], files: list[str], root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "some" / "repository"
+    for name in ("tools/autograd/derivatives.yaml", *files):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("", encoding="utf-8")
+    monkeypatch.setitem(globals(), "DRIVER", ROOT)
+    out = run_neovim(folder, environment, blocks("Neovim", "lua")[:1])
+    assert out["root"] == str(folder / root)
 
 
 def test_neovim_leaves_other_yaml_alone(checkout: Path, environment: dict[str, str]) -> None:

@@ -272,3 +272,18 @@ def test_without_the_profile_nothing_is_other_than_before(repository: Path, caps
 def test_the_page_on_security_names_what_counts() -> None:
     text = (REPOSITORY / "SECURITY.md").read_text(encoding="utf-8")
     assert [name for name in _COUNTS if name not in ("severity",) and f"`{name.replace('_', '-')}" not in text] == []
+
+
+@pytest.mark.parametrize("name", ["derivlint.toml", "pyproject.toml"])
+@pytest.mark.parametrize("target", ["outside.toml", "/dev/stdin", "/nowhere/at/all.toml"])
+def test_a_configuration_that_is_a_link_out_of_the_repository_is_refused(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, target: str
+) -> None:
+    outside = tmp_path / "outside.toml"
+    outside.write_text('[tool.derivlint]\nextend-select = ["style"]\n')
+    for configuration in ("derivlint.toml", "pyproject.toml"):
+        (repository / configuration).unlink(missing_ok=True)
+    (repository / name).symlink_to(outside if target == outside.name else target)
+    status, out, err = check(capsys, "--untrusted", "derivatives.yaml")
+    assert (status, out) == (2, "")
+    assert err.splitlines()[0].endswith(f'{name}" leads out of the repository, which --untrusted does not follow')

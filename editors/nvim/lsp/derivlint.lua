@@ -4,8 +4,19 @@
 ---
 ---     vim.lsp.enable('derivlint')
 
---- The highest folder that the server should know of: a PyTorch checkout, else whatever has a configuration.
-local markers = { 'aten/src/ATen/native/native_functions.yaml', 'derivlint.toml', 'pyproject.toml', '.git' }
+--- The folder that holds what the server should know of: a PyTorch checkout, else a configuration, else a repository.
+--- vim.fs.root would give the folder of native_functions.yaml itself for a marker with a path.
+---@param path string
+---@return string
+local function root_of(path)
+  local checkout = vim.fs.find(function(name, parent)
+    return name == 'aten' and vim.uv.fs_stat(parent .. '/aten/src/ATen/native/native_functions.yaml') ~= nil
+  end, { path = vim.fs.dirname(path), upward = true, type = 'directory' })[1]
+  if checkout then
+    return vim.fs.dirname(checkout)
+  end
+  return vim.fs.root(path, { 'derivlint.toml', 'pyproject.toml' }) or vim.fs.root(path, '.git') or vim.fs.dirname(path)
+end
 
 --- Shows the C++ that an entry becomes in a window of its own; the server's code lenses call it.
 ---@param command lsp.Command
@@ -33,7 +44,7 @@ return {
   root_dir = function(bufnr, on_dir)
     local name = vim.api.nvim_buf_get_name(bufnr)
     if vim.fs.basename(name):match('^derivatives.*%.yaml$') then
-      on_dir(vim.fs.root(name, markers) or vim.fs.dirname(name))
+      on_dir(root_of(name))
     end
   end,
   init_options = {
@@ -41,6 +52,8 @@ return {
     config = {},
     -- names of parameters and saved variables, where vim.lsp.inlay_hint is enabled
     inlayHints = false,
+    -- whether the configuration of every repository counts; else only what makes a check stricter does
+    trusted = false,
     -- code lenses, which :lua vim.lsp.codelens.refresh() shows and :lua vim.lsp.codelens.run() follows
     showGeneratedCode = true,
   },

@@ -66,6 +66,8 @@ export function createClient(
       initializationOptions: {
         config: settings.config,
         inlayHints: settings.inlayHints,
+        // else only what makes a check stricter counts of the workspace's configuration
+        trusted: vscode.workspace.isTrusted,
         // the lenses call the command of this extension, whatever the editor around it is called
         showGeneratedCode: true,
       },

@@ -47,7 +47,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         void started.restart();
       }
     }),
-    // a path that the workspace sets counts from now on
+    // a path that the workspace sets, and its configuration, count from now on
     vscode.workspace.onDidGrantWorkspaceTrust(() => void started.restart()),
   );
   await started.restart();

@@ -26,6 +26,7 @@ describe("the client", () => {
     assert.deepEqual(client.clientOptions["initializationOptions"], {
       config: ["a.toml"],
       inlayHints: true,
+      trusted: true,
       showGeneratedCode: true,
     });
   });

@@ -102,6 +102,7 @@ describe("a running extension", () => {
     assert.deepEqual(LanguageClient.made[1]?.clientOptions["initializationOptions"], {
       config: ["other.toml"],
       inlayHints: false,
+      trusted: true,
       showGeneratedCode: true,
     });
   });

@@ -13,17 +13,21 @@ from pygls.uris import from_fs_path, to_fs_path
 from derivlint.lsp.transport.positions import Positions
 from derivlint.source import SourceFile
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+#: No name of a file has half of a surrogate pair, which a client may send, or a zero.
+_NOT_IN_NAMES = re.compile("[\ud800-\udfff\0]")
 
 
 def path_of(uri: str) -> Path:
     """The file of a URI; for a text that is not a file yet, a file of its name in the working folder."""
-    # half of a surrogate pair, which a client may send, is in no name of a file
-    uri = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", uri)
+    uri = _named(uri)
     path = to_fs_path(uri) if urlsplit(uri).scheme == "file" else None
     if path is not None:
-        return Path(path)
-    return Path.cwd() / (Path(unquote(urlsplit(uri).path)).name or "untitled")
+        return Path(_named(path))
+    return Path.cwd() / (Path(_named(unquote(urlsplit(uri).path))).name or "untitled")
+
+
+def _named(text: str) -> str:
+    return _NOT_IN_NAMES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def uri_of(path: str | Path) -> str:

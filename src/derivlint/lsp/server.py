@@ -36,10 +36,10 @@ from derivlint.lsp.requests import (
     workspace_symbols,
 )
 from derivlint.lsp.session import OpenFile, Outcome, Session
-from derivlint.lsp.transport.capabilities import Client
+from derivlint.lsp.transport.capabilities import Client, trust_in
 from derivlint.lsp.transport.protocol import Protocol
 from derivlint.lsp.transport.wire import watch_process
-from derivlint.lsp.workspace import WATCHED, Projects
+from derivlint.lsp.workspace import WATCHED, Project, Projects
 from derivlint.source import Span
 
 logger = logging.getLogger("derivlint.lsp")
@@ -75,6 +75,8 @@ class DerivlintServer(LanguageServer):
         super().__init__(SOURCE, __version__, protocol_cls=Protocol)
         self.is_started = False
         self._watched: set[str] = set()
+        #: messages about settings that do not count; the empty one is never logged
+        self._logged = {""}
         self._patrol: asyncio.Task[None] | None = None
 
     def report_server_error(self, error: Exception, source: object) -> None:
@@ -90,10 +92,10 @@ class DerivlintServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
 
     def start(self, client: Client, config: Iterable[str]) -> None:
-        """Take what the editor says of itself."""
+        """Store the client's capabilities and options."""
         self.client = client
         self.is_started = True
-        self.session = Session(Projects(tuple(config)), self.tell, self.log)
+        self.session = Session(Projects(tuple(config), trusted=client.trusts), self.tell, self.log)
         self._renderer = Renderer(client.capabilities, client.encoding)
 
     def render(self, file: OpenFile, outcome: Outcome) -> list[SentDiagnostic]:
@@ -107,12 +109,19 @@ class DerivlintServer(LanguageServer):
     async def tell(self, file: OpenFile, outcome: Outcome) -> None:
         """Tell the editor of a new outcome: by diagnostics, or by asking it to ask."""
         if isinstance(outcome, CheckedDocument):
-            self.watch(outcome.project.files)
+            self.used(outcome.project)
         if self.client.pulls:
             await self.refresh()
             return
         if file.is_open:
             self.publish(file, self.render(file, outcome))
+
+    def used(self, project: Project) -> None:
+        """Watch the files of a project, and log which settings do not count, each message once."""
+        self.watch(project.files)
+        if project.left_out not in self._logged:
+            self._logged.add(project.left_out)
+            self.window_log_message(types.LogMessageParams(types.MessageType.Warning, project.left_out))
 
     def publish(self, file: OpenFile, diagnostics: list[SentDiagnostic]) -> None:
         """Send the diagnostics of a file's present text."""
@@ -149,6 +158,11 @@ class DerivlintServer(LanguageServer):
             f"{WATCHERS}.{len(self._watched)}", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options
         )
         self.client_register_capability(types.RegistrationParams([registration]))
+
+    async def check_if_stale(self) -> None:
+        """Check the open files again if something that they are checked with has changed."""
+        if self.session.projects.is_stale():
+            await self.check_again()
 
     async def check_again(self) -> None:
         """Check the open files again, since something that they are checked with has changed."""
@@ -260,15 +274,23 @@ def create_server() -> DerivlintServer:
         file = server.session.files.get(params.text_document.uri)
         is_refitted = file is not None and file.is_checked and await server.session.saved(file)
         # an editor that watches nothing tells at least what was saved in it
-        if is_refitted or (not server.client.watches and server.session.projects.is_stale()):
+        if is_refitted:
             await server.check_again()
+        elif not server.client.watches:
+            await server.check_if_stale()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     async def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
-        await server.check_again()
+        await server.check_if_stale()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        projects = server.session.projects
+        trusted = trust_in(params.settings)
+        if trusted is None or trusted is projects.trusted:
+            await server.check_if_stale()
+            return
+        projects.trusted = trusted
         await server.check_again()
 
     @server.feature(types.SHUTDOWN)
@@ -281,7 +303,7 @@ def create_server() -> DerivlintServer:
             return FullReport([])
         outcome = await server.session.outcome(file)
         if isinstance(outcome, CheckedDocument):
-            server.watch(outcome.project.files)
+            server.used(outcome.project)
             if outcome.result_id == params.previous_result_id:
                 return UnchangedReport(outcome.result_id)
         result_id = outcome.result_id if isinstance(outcome, CheckedDocument) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from derivlint.project.filtering.baselines import BaselineFile
 from derivlint.project.filtering.finding_filter import FindingFilter
 from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for, problem_text
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOfFiles
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, read_input
 
 #: The files whose changes are watched, wherever they are; those that a project names are watched as well.
 WATCHED = ("**/native_functions.yaml", "**/tags.yaml", f"**/{OWN_FILE}", f"**/{PYPROJECT}", "**/FunctionsManual.h")
@@ -54,6 +55,14 @@ class Project(Struct, frozen=True):
         more = (self.settings.baseline, self.settings.origin)
         return (*self.operators.files, *(path for path in more if path is not None))
 
+    @property
+    def left_out(self) -> str:
+        """A message about the settings that do not count since the workspace is not trusted; empty without any."""
+        if not self.settings.not_honoured:
+            return ""
+        names = ", ".join(self.settings.not_honoured)
+        return f'the workspace is not trusted, and these settings do not count: {names}; "trusted": true lets them'
+
     def problems(self) -> tuple[str, ...]:
         """What is wrong in the files of native functions."""
         return tuple(map(problem_text, self.loaded.natives.problems))
@@ -62,13 +71,16 @@ class Project(Struct, frozen=True):
 class Projects:
     """Finds the project of a file."""
 
-    def __init__(self, config: Sequence[str] = ()) -> None:
+    def __init__(self, config: Sequence[str] = (), *, trusted: bool = False) -> None:
         """Take what the editor says.
 
         Args:
             config: as ``--config`` of the command line: the name of a file, or ``KEY=VALUE``.
+            trusted: whether the workspace is trusted; of the configurations of others only what ``--untrusted`` lets
+                count does.
         """
         self._config = tuple(config)
+        self.trusted = trusted
         self._loaded: dict[Operators, tuple[str, LoadedOperators]] = {}
         self._by_folder: dict[Path, Project | InputError] = {}
         self._by_file: dict[Path, Project] = {}
@@ -82,7 +94,7 @@ class Projects:
             InputError: a configuration has mistakes.
         """
         if self._settings is None:
-            self._settings = SettingsOfFiles(False, self._config)
+            self._settings = SettingsOfFiles(False, self._config, untrusted=not self.trusted)
         return self._settings.of_folder(folder)
 
     def is_derivatives_file(self, path: Path) -> bool:
@@ -157,8 +169,8 @@ class Projects:
         return Project(settings, rules, operators, known[1], FindingFilter(baseline=baseline, finds_stale=False), key)
 
     def is_stale(self) -> bool:
-        """Whether a file that a project was made from has changed, or a configuration has come or gone."""
-        return any(_stamps(_sources(folder, project)) != stamps for folder, (project, stamps) in self._made.items())
+        """Whether a file that a project was made from has another content, or one has come or gone that would count."""
+        return any(_is_stale(folder, project, stamps) for folder, (project, stamps) in self._made.items())
 
     def forget(self) -> None:
         """Read configurations again; operators only where their files changed."""
@@ -168,6 +180,19 @@ class Projects:
         self._settings = None
 
 
+def _is_stale(folder: Path, project: Project | InputError, stamps: list[str]) -> bool:
+    """Whether the project of a folder would be another one now."""
+    if isinstance(project, InputError):
+        # which file was missing is not known
+        return True
+    try:
+        return (
+            _stamps(_sources(folder, project)) != stamps or operators_for(folder, project.settings) != project.operators
+        )
+    except InputError:
+        return True
+
+
 def _sources(folder: Path, project: Project | InputError) -> list[Path]:
     """The files that a project was made from, and those where configurations may come to be."""
     places = [parent / name for parent in (folder, *folder.parents) for name in (OWN_FILE, PYPROJECT)]
@@ -175,15 +200,22 @@ def _sources(folder: Path, project: Project | InputError) -> list[Path]:
 
 
 def _stamps(paths: Iterable[Path]) -> list[str]:
-    found = []
-    for path in paths:
-        try:
-            stat = os.stat(path)
-        except (OSError, ValueError):
-            found.append(f"{path}: none")
-        else:
-            found.append(f"{path}: {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}")
-    return found
+    """The contents of files as texts that differ where the contents do."""
+    return [f"{path}: {_stamp(path)}" for path in paths]
+
+
+def _stamp(path: Path) -> str:
+    try:
+        status = os.stat(path)
+        return _digest_at(path, status.st_mtime_ns, status.st_size, status.st_ino)
+    except (OSError, ValueError):
+        return "none"
+
+
+@lru_cache(maxsize=1024)
+def _digest_at(path: Path, *state: int) -> str:
+    """The digest of a file, which is read again only where its time or its size has changed."""
+    return hashlib.sha256(read_input(path)).hexdigest()
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -52,4 +52,9 @@ def require_inside(paths: Iterable[Path | None]) -> None:
     """
     wrong = [path for path in dict.fromkeys(paths) if path is not None and leads_out(path)]
     if wrong:
-        raise InputError(*(f'"{path}" leads out of the repository, which {OPTION} does not follow' for path in wrong))
+        raise InputError(*map(led_out, wrong))
+
+
+def led_out(path: Path) -> str:
+    """The message about a file that links lead out of the repository to."""
+    return f'"{path}" leads out of the repository, which {OPTION} does not follow'

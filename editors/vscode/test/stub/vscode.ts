@@ -104,6 +104,7 @@ export const workspace = {
   }),
   onDidChangeConfiguration: (listener: Listener<{ affectsConfiguration(name: string): boolean }>) =>
     world.configurationChanged.event(listener),
+  isTrusted: true,
   onDidGrantWorkspaceTrust: (listener: Listener<void>) => world.trusted.event(listener),
   onDidCloseTextDocument: (listener: Listener<Document>) => world.closed.event(listener),
   registerTextDocumentContentProvider(scheme: string, provider: { provideTextDocumentContent(uri: Uri): string }) {

@@ -15,6 +15,15 @@ from derivlint.lsp.transport.positions import preferred_encoding
 VS_CODE = "Visual Studio Code"
 
 
+def trust_in(options: object) -> bool | None:
+    """Return the option ``trusted``, of its own or below ``derivlint``; None where it is not given."""
+    if not isinstance(options, dict):
+        return None
+    own = options.get("derivlint")
+    trusted = own.get("trusted") if isinstance(own, dict) else options.get("trusted")
+    return trusted if isinstance(trusted, bool) else None
+
+
 class Client:
     """What an editor can do.
 
@@ -30,6 +39,7 @@ class Client:
         nests_symbols: symbols of a file may hold others.
         shows_code: it has a command that shows the C++ of an entry.
         hints: whether hints between the characters are wanted.
+        trusts: the user trusts the workspace.
     """
 
     def __init__(self, params: types.InitializeParams) -> None:
@@ -54,6 +64,7 @@ class Client:
         name = params.client_info.name if params.client_info is not None else ""
         self.shows_code = bool(options.get("showGeneratedCode", name.startswith(VS_CODE)))
         self.hints = options.get("inlayHints") is True
+        self.trusts = trust_in(options) is True
 
     def glob_of(self, path: Path) -> types.GlobPattern:
         """The pattern that stands for one file."""

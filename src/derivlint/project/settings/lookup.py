@@ -80,7 +80,7 @@ class SettingsOfFiles:
         found = self._by_folder.get(folder)
         if found is None:
             notes = Notes()
-            document = configuration_in(folder, notes)
+            document = configuration_in(folder, notes, untrusted=self.untrusted)
             if document is not None:
                 found = read_settings(document, untrusted=self.untrusted), notes
             elif notes.mistakes or folder.parent == folder:

@@ -13,6 +13,7 @@ from derivlint.project.settings.document import Notes, SettingsDocument, Setting
 from derivlint.project.settings.honoured import honoured
 from derivlint.project.settings.keys import KEYS
 from derivlint.project.settings.settings import Settings
+from derivlint.project.untrusted import is_inside, led_out, repository_of
 from derivlint.source import SourceError, read_bytes
 
 #: Larger files are refused.
@@ -25,15 +26,24 @@ TABLE = ("tool", "derivlint")
 OPTION = "--config"
 
 
-def configuration_in(folder: Path, notes: Notes) -> SettingsDocument | None:
+def configuration_in(folder: Path, notes: Notes, *, untrusted: bool = False) -> SettingsDocument | None:
     """The configuration that is in a folder, None where there is none.
 
     That is ``derivlint.toml``, or a ``pyproject.toml`` with a table for derivlint.
+
+    Args:
+        folder: the folder.
+        notes: where mistakes are noted.
+        untrusted: whether a link out of the repository is a mistake.
     """
     own = folder / OWN_FILE
+    pyproject = folder / PYPROJECT
+    found = own if os.path.lexists(own) else pyproject
+    if untrusted and os.path.lexists(found) and not is_inside(found, repository_of(folder)):
+        notes.mistakes.append(SettingsMistake("", 0, 0, led_out(found)))
+        return None
     if os.path.exists(own):
         return read_document(own, notes)
-    pyproject = folder / PYPROJECT
     if not os.path.isfile(pyproject):
         return None
     # most projects configure other tools only; parsing their files to learn that would be a waste
