@@ -43,6 +43,9 @@ _LOADED = {"loader.cpp": load("loader.cpp") + "\n", REGISTRATION.name: REGISTRAT
 _COMMON = common_headers(HEAD.read_text(encoding="utf-8"))
 
 _MESSAGE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +(?:fatal )?error: (.*)$", re.MULTILINE)
+#: Where the template is wanted that an error is in: g++ says it before the error, and Clang after it.
+_WANTED_BEFORE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +required from here$", re.MULTILINE)
+_WANTED_AFTER = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? note: in instantiation of .* requested here$", re.MULTILINE)
 _NAME = re.compile(r"formula_(\d+)")
 
 
@@ -281,17 +284,31 @@ def _write(folder: Path, files: Mapping[str, str], model: Model) -> None:
 
 
 def _refusals(output: str, model: Model, functions: Sequence[FormulaFunction]) -> dict[int, str]:
-    """The functions that the compiler's messages speak of: by the name of the file, or by the line of the YAML."""
+    """The functions that the compiler's messages speak of; where it is in a template, those that want that."""
     file = PurePath(yaml_name(model.source.path)).name
-    found: dict[int, str] = {}
-    for match in _MESSAGE.finditer(output):
-        name, line, text = PurePath(match[1]).name, int(match[2]), match[3]
-        numbered = _NAME.fullmatch(name)
-        if numbered is not None:
-            found.setdefault(int(numbered[1]), text)
-        elif name == file:
-            for function in functions:
-                first = function.described.line
-                if first <= line <= first + function.evaluation.text.count("\n"):
-                    found.setdefault(function.described.number, text)
-    return found
+    refused: dict[int, str] = {}
+    errors = list(_MESSAGE.finditer(output))
+    ends = [0, *(error.end() for error in errors)]
+    starts = [*(error.start() for error in errors), len(output)]
+    for index, error in enumerate(errors):
+        places = [
+            error,
+            *_WANTED_BEFORE.finditer(output, ends[index], error.start()),
+            *_WANTED_AFTER.finditer(output, error.end(), starts[index + 1]),
+        ]
+        for number in next(filter(None, (_numbers_at(place, file, functions) for place in places)), ()):
+            refused.setdefault(number, error[3])
+    return refused
+
+
+def _numbers_at(place: re.Match[str], file: str, functions: Sequence[FormulaFunction]) -> list[int]:
+    """The functions at a place that the compiler names: by the name of the file, or by the line of the YAML."""
+    name, line = PurePath(place[1]).name, int(place[2])
+    numbered = _NAME.fullmatch(name)
+    if numbered is not None:
+        return [int(numbered[1])]
+    return [
+        each.described.number
+        for each in functions
+        if name == file and 0 <= line - each.described.line <= each.evaluation.text.count("\n")
+    ]
