@@ -126,6 +126,7 @@ NAMES: tuple[str, ...] = (
     "overwritten-self-in-forward-formula",
     "overwritten-tensor",
     "primal-in-backward-formula",
+    "python-in-formula",
     "refused-by-torchgen",
     "reordered-key",
     "repeated-gradient",

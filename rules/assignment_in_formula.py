@@ -40,11 +40,12 @@ from derivlint.analysis.interpretation.interpret import ASSIGNMENTS
 from derivlint.formula import Binary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.engine.precedence import PYTHON
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
 
-META = RuleMeta(severity=Severity.ERROR, group="syntax")
+META = RuleMeta(severity=Severity.ERROR, group="syntax", yields_to=(PYTHON,))
 
 VALID = (
     """\
@@ -74,17 +75,15 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-  self: grad.masked_fill(mask = mask, 0)
-  mask: non_differentiable
+- name: exp(Tensor self) -> Tensor
+  self: grad * (result *= 1).conj()
 """,
-        at="2:31-32",
-        message='"=" assigns to its left side',
-        help='to compare, write "=="',
+        at="2:24-26",
+        message='"*=" assigns to its left side',
+        help='use "*", which makes a new value',
         fixed="""\
-- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-  self: grad.masked_fill(mask == mask, 0)
-  mask: non_differentiable
+- name: exp(Tensor self) -> Tensor
+  self: grad * (result * 1).conj()
 """,
     ),
 )

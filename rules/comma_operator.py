@@ -30,10 +30,11 @@ from collections.abc import Iterator
 
 from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import PYTHON
 from derivlint.lint.judging import judges
 from derivlint.model import DerivativeFormula
 
-META = RuleMeta(severity=Severity.WARNING, group="syntax", checks=("X2",))
+META = RuleMeta(severity=Severity.WARNING, group="syntax", checks=("X2",), yields_to=(PYTHON,))
 
 VALID = (
     """\

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import PYTHON
 from derivlint.lint.judging import judges
 from derivlint.model import Entry
 from derivlint.model.keywords import near_keyword
@@ -40,7 +41,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="syntax",
     checks=("X2",),
-    yields_to=(Yields(("unknown-key",), "what is there is not a formula", Within.FORMULA),),
+    yields_to=(Yields(("unknown-key",), "what is there is not a formula", Within.FORMULA), PYTHON),
 )
 
 VALID = (

@@ -41,8 +41,8 @@ from derivlint.model.read import DEFAULT, ListEntries, document_of, items_of, la
 from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
-from derivlint.yaml_reader import Document, Sequence, YamlNode
-from derivlint.yaml_reader.pieces import Pieces
+from derivlint.yaml_reader import Document, Sequence, YamlNode, read_yaml
+from derivlint.yaml_reader.pieces import Pieces, read_list
 
 V = TypeVar("V")
 #: As many schemas are not misspelt at once: the file is of another release.
@@ -551,6 +551,13 @@ def build_model(
         version: of a file that serves several versions the one to build the model for; by default the newest.
     """
     return Model(document_of(source), natives, layout, version)
+
+
+def probe_model(text: str, like: Model) -> Model:
+    """The model of a few entries that are not written like this, with the operators of another model."""
+    source = SourceFile("", text)
+    # a probe takes no one's place among the documents that are kept
+    return Model(read_list(source) or read_yaml(source), like.natives)
 
 
 def build_models(

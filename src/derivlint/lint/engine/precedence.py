@@ -78,6 +78,7 @@ UNREADABLE = (
     "misused-auto-element-wise",
     "misused-auto-linear",
     "non-string-formula",
+    "python-in-formula",
     "trailing-semicolon",
     "unknown-key",
 )
@@ -201,6 +202,8 @@ UNREAD = Yields(
     "what cannot be read has neither names nor types",
     Within.FORMULA,
 )
+#: What explains that C++ cannot read a formula, or reads something else.
+PYTHON = Yields(("python-in-formula",), "the formula is written in Python", Within.FORMULA)
 UNCOMPILED = Yields((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning", Within.FORMULA)
 UNCOMPILED_BESIDE = Yields(
     (*UNTYPED, *UNNAMED, "duplicate-yaml-key", "mixed-key"), "the formulas of an entry are meant together", Within.ENTRY

@@ -76,7 +76,7 @@ class TypeChecker:
     """Checks the formulas of one model; an expression that occurs several times is looked at once."""
 
     def __init__(self, library: Library, *, is_complete: bool) -> None:
-        self._library = library
+        self.library = library
         self._is_complete = is_complete
         #: With the types of the names that were asked for, by text and by what evaluates it.
         self._typed: dict[tuple[str, Mode], list[tuple[dict[str, DeclaredType | None], Typed]]] = {}
@@ -158,7 +158,7 @@ class TypeChecker:
         return typed
 
     def _inferred(self, evaluation: Evaluation, tree: Expr) -> Typed:
-        typer = Inference(scope_of(evaluation, self._is_complete), self._library)
+        typer = Inference(scope_of(evaluation, self._is_complete), self.library)
         return Typed(tree, typer, typer.of(tree))
 
     def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:

@@ -1,0 +1,427 @@
+"""What a formula says in C++ that is written in a mixture of Python and C++."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from derivlint.analysis.python.calls import positional
+from derivlint.analysis.python.notations import Context, Notation, notation_of
+from derivlint.analysis.python.typing import FormulaTyping, typing_of
+from derivlint.cpp.expressions.value import SCALAR, UNKNOWN
+from derivlint.formula import Binary, Cast, Conditional, Lambda, Parenthesized, Unary, parse_formula, tokens
+from derivlint.formula.python.parts import Part, PythonComment
+from derivlint.formula.python.reader import read_python
+from derivlint.model import DerivativeFormula, Model
+from derivlint.model.generated.consequences import has_sound_key
+from derivlint.model.scope import undeclared_names, visible_names
+
+#: How many combinations of alternatives are looked at, and how many are kept for what is around them.
+MAX_COMBINED, MAX_KEPT = 16, 4
+#: How symbolic sizes end, and the functions that take them.
+SYMBOLIC, SYMINT = (".sym_sizes()", ".sym_strides()"), "_symint"
+#: Longer formulas are not translated.
+MAX_LENGTH = 5_000
+
+
+class PythonSlip(Struct, frozen=True):
+    """A notation of Python in a formula.
+
+    Attributes:
+        start: where it shows.
+        end: where that ends.
+        message: what C++ does not have.
+        changed: the range of the formula that C++ writes in another way.
+        text: what C++ writes there; None where it is not known.
+        is_certain: whether the formula with all of that has types and gives what its key asks for.
+    """
+
+    start: int
+    end: int
+    message: str
+    changed: tuple[int, int]
+    text: str | None
+    is_certain: bool
+
+
+class _Slip(Struct, eq=False):
+    """A notation with the range that it is written in."""
+
+    notation: Notation
+    start: int
+    end: int
+
+
+class _Option(Struct, frozen=True):
+    """One way to write a part, with what it writes for each notation in it."""
+
+    text: str
+    written: tuple[tuple[_Slip, str | None], ...] = ()
+
+
+class _NoNumberError(Exception):
+    """A template is for numbers, and this is none."""
+
+
+class _Written:
+    """The text of a part in a template: ``{0:p}`` puts it in parentheses where a method is called on it."""
+
+    def __init__(self, text: str, typing: FormulaTyping | None) -> None:
+        self._text = text
+        self._typing = typing
+
+    def __format__(self, spec: str) -> str:
+        if spec == "n":
+            type = self.number
+            return f"{self:p}.toDouble()" if type == SCALAR.text else self._text
+        tree = parse_formula(self._text).tree if spec else None
+        return f"({self._text})" if isinstance(tree, _BINDING.get(spec, ())) else self._text
+
+    @property
+    def number(self) -> str:
+        """The type of a number."""
+        type = (self._typing.type_of(self._text) if self._typing is not None else UNKNOWN).text
+        if type not in _NUMBERS:
+            raise _NoNumberError
+        return type
+
+
+#: What templates put in parentheses.
+_BINDING = {
+    "p": (Binary, Unary, Conditional, Cast, Lambda),
+    "i": (Binary, Conditional),
+    "c": (Conditional,),
+    "f": (Binary, Conditional),
+}
+_INTEGERS = frozenset({"int", "int64_t", "long", "bool", "size_t", "long long", "unsigned int"})
+_NUMBERS = _INTEGERS | {"double", "float", SCALAR.text, "SymInt", "SymFloat"}
+
+
+def _common(parts: Sequence[_Written]) -> str:
+    """The type of numbers together."""
+    types = {part.number for part in parts}
+    if types <= _INTEGERS:
+        return "int64_t"
+    return "c10::SymInt" if types <= _INTEGERS | {"SymInt"} else "double"
+
+
+def _filled(template: str, options: Sequence[_Option], typing: FormulaTyping | None) -> str | None:
+    """A template with its parts, None where it is for numbers and these are none."""
+    parts = [_Written(option.text, typing) for option in options]
+    try:
+        return template.format(*parts, t=_common(parts) if "{t}" in template else "")
+    except _NoNumberError:
+        return None
+
+
+def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, ...]:
+    """The notations of Python in a formula, in source order."""
+    text = formula.text
+    if text is None or not formula.is_expression or len(text) > MAX_LENGTH or not model.layout.cpp:
+        return ()
+    certain = not formula.parsed.problems and not undeclared_names(formula) and not _is_refused(model, formula)
+    if not _may_be_python(text, certain):
+        return ()
+    whole, comments = read_python(text)
+    if whole is None:
+        return ()
+    typing = typing_of(model, formula) if has_sound_key(formula) else None
+    if typing is None and not formula.parsed.problems:
+        return ()
+    return tuple(_PythonTranslator(model, formula, typing, comments).slips(whole))
+
+
+def _is_refused(model: Model, formula: DerivativeFormula) -> bool:
+    return any(item.written is formula for item in model.type_problems(formula.entry))
+
+
+def _may_be_python(text: str, compiles: bool) -> bool:
+    """Whether it is worth looking: nothing is asked of what compiles, but for what C++ reads in another way."""
+    if not compiles:
+        return True
+    before = ""
+    relations = 0
+    for token in tokens(text):
+        if token.type in ("CHAR", "WS"):
+            if token.type == "CHAR":
+                return True
+            continue
+        written = token.text
+        if written == "=" or (before == "[" and token.type in ("BOTH", "PREFIX")):
+            return True
+        if written in ("(", ",", ")"):
+            relations = 0
+        relations += written in ("<", ">", "<=", ">=")
+        opens_tuple = written == "(" and before in ("", "(", ",", "?", ":", "*", "+", "-", "/") and "," in text
+        if relations > 1 or opens_tuple:
+            return True
+        if token.type == "LSQB" and any(each in text for each in ("mask", "<", ">", "==", "!=", "~", ",")):
+            return True
+        before = written
+    return False
+
+
+class _PythonTranslator:
+    def __init__(
+        self, model: Model, formula: DerivativeFormula, typing: FormulaTyping | None, comments: list[PythonComment]
+    ) -> None:
+        self._model = model
+        self._text = formula.parsed.text
+        self._typing = typing
+        self._comments = comments
+        self._variables = frozenset(visible_names(formula))
+        self._n_values = len(formula.names)
+        self._bound: dict[str, _Option] = {}
+        self._walruses: set[_Slip] = set()
+        self._known: dict[Part, list[_Option]] = {}
+
+    def slips(self, whole: Part) -> Iterator[PythonSlip]:
+        """What is Python in the text."""
+        options = self._of(whole, ())
+        if self._typing is not None and len(options) > 1:
+            typing = self._typing
+            options = sorted(options, key=lambda option: typing.problems(option.text, whole=True))
+        option = options[0]
+        is_certain = (
+            self._typing is not None
+            and all(text is not None and not slip.notation.is_guess for slip, text in option.written)
+            and self._typing.problems(option.text, whole=True) == 0
+        )
+        made = dict(option.written)
+        for slip in sorted(made, key=lambda slip: (slip.notation.start, slip.start)):
+            notation = slip.notation
+            text = option.text if slip in self._walruses else made[slip]
+            yield PythonSlip(notation.start, notation.end, notation.message, (slip.start, slip.end), text, is_certain)
+        for comment in self._comments:
+            text = self._comment(comment)
+            yield PythonSlip(
+                comment.start,
+                comment.end,
+                '"#" begins no comment in C++',
+                (comment.start, comment.end),
+                text,
+                is_certain,
+            )
+
+    # ---- parts
+
+    def _of(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
+        """The ways to write a part, best first."""
+        if part not in self._known:
+            self._known[part] = self._options(part, parents)
+        return self._known[part]
+
+    def _options(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
+        if part.kind == "name" and part.text in self._bound:
+            return [self._bound[part.text]]
+        if part.kind == "walrus":
+            return self._walrus(part, parents)
+        if part.kind == "call" and any(item.kind in ("keyword", "unpacking") for item in part.given):
+            return self._keywords(part, parents)
+        if part.kind == "call" and part.given[0].kind == "parentheses" and part.given[0].given[0].kind == "lambda":
+            return self._called_lambda(part, parents)
+        notation = notation_of(part, Context(self._text, self._variables, self._n_values, parents))
+        inside = (*parents, part)
+        if notation is not None and not notation.misread and not notation.is_called and self._compiles(part):
+            notation = None
+        if notation is None:
+            return self._as_it_is(part, inside)
+        slip = _Slip(notation, part.start, part.end)
+        if not notation.templates:
+            rest = _all(next(self._chosen(notation.parts, inside), ()))
+            return [_Option(self._text[part.start : part.end], ((slip, None), *rest))]
+        options = []
+        for template in notation.templates:
+            for chosen in self._chosen(notation.parts, inside):
+                text = _filled(template, chosen, self._typing)
+                if text is not None:
+                    options.append(_Option(text, ((slip, text), *_all(chosen))))
+        if not options:
+            return self._as_it_is(part, inside)
+        if notation.is_called:
+            return options[:MAX_KEPT]
+        best = self._best(options[: 4 * MAX_COMBINED])
+        if self._typing is not None and not notation.misread and not notation.is_called:
+            before = self._typing.problems(self._text[part.start : part.end])
+            if self._typing.problems(best[0].text) >= before:
+                # it is something else that is wrong
+                return self._as_it_is(part, inside)
+        return best
+
+    def _as_it_is(self, part: Part, inside: tuple[Part, ...]) -> list[_Option]:
+        """The ways to write a part that C++ has as well."""
+        parts = part.given
+        options: list[_Option] = []
+        for chosen in self._chosen(parts, inside):
+            texts = [option.text for option in chosen]
+            options.append(_Option(self._spliced(part, parts, texts), _all(chosen)))
+            symbolic = {index for index, text in enumerate(texts) if index and text.endswith(SYMBOLIC)}
+            if part.kind == "call" and symbolic and not texts[0].endswith(SYMINT):
+                # a list of symbolic sizes needs another function
+                text = self._spliced(part, parts, [f"{texts[0]}{SYMINT}", *texts[1:]])
+                ranges = {(parts[index].start, parts[index].end) for index in symbolic}
+                written = tuple(
+                    (_Slip(slip.notation, part.start, part.end), text)
+                    if (slip.start, slip.end) in ranges
+                    else (slip, inner)
+                    for slip, inner in _all(chosen)
+                )
+                options.append(_Option(text, written))
+        return self._best(options)
+
+    def _chosen(self, parts: Sequence[Part], parents: tuple[Part, ...]) -> Iterator[tuple[_Option, ...]]:
+        """The combinations of the ways to write several parts."""
+        return islice(product(*(self._of(part, parents) for part in parts)), MAX_COMBINED)
+
+    def _best(self, options: list[_Option]) -> list[_Option]:
+        """The options with the fewest problems, as far as that can be told without what is around them."""
+        unique = list({option.text: option for option in reversed(options)}.values())[::-1]
+        if len(unique) == 1 or self._typing is None:
+            return unique[:MAX_KEPT]
+        counts = [self._typing.problems(option.text) for option in unique]
+        least = min(counts)
+        return [option for option, count in zip(unique, counts, strict=True) if count == least][:MAX_KEPT]
+
+    def _compiles(self, part: Part) -> bool:
+        """Whether C++ takes the part as it is."""
+        if self._typing is None:
+            return False
+        text = self._text[part.start : part.end]
+        if part.kind == "member" and self._text[part.end :].lstrip().startswith("("):
+            text += "()"
+        return self._typing.problems(text) == 0
+
+    def _spliced(self, part: Part, parts: Sequence[Part], texts: Sequence[str]) -> str:
+        """The source of a part with other texts of what it consists of."""
+        position = part.start
+        pieces: list[str] = []
+        for inner, text in zip(parts, texts, strict=True):
+            pieces.append(self._between(position, inner.start))
+            if part.kind == "parentheses" and isinstance(parse_formula(text).tree, Parenthesized):
+                text = text[1:-1]
+            pieces.append(text)
+            position = inner.end
+        pieces.append(self._between(position, part.end))
+        return "".join(pieces)
+
+    def _between(self, start: int, end: int) -> str:
+        """The source in a range, with the comments of C++."""
+        text = ""
+        for comment in self._comments:
+            if start <= comment.start and comment.end <= end:
+                text += self._text[start : comment.start] + self._comment(comment)
+                start = comment.end
+        return text + self._text[start:end]
+
+    def _comment(self, comment: PythonComment) -> str:
+        inside = self._text[comment.start + 1 : comment.end].strip().replace("*/", "* /")
+        return f"/* {inside} */"
+
+    # ---- what needs more than templates
+
+    def _walrus(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
+        """``(y := x) * y``: the value in each place."""
+        assert part.token is not None
+        value = self._of(part.given[1], (*parents, part))[0]
+        text = f"{_Written(value.text, None):p}"
+        whole = parents[0] if parents else part
+        notation = Notation("a formula has no variables of its own", part.token.start, part.token.end)
+        slip = _Slip(notation, whole.start, whole.end)
+        self._bound[part.text] = _Option(text)
+        self._walruses.add(slip)
+        return [_Option(value.text, ((slip, value.text), *value.written))]
+
+    def _called_lambda(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
+        """``(lambda x: x * y)(z)``: the body with its arguments."""
+        callee, *arguments = part.given
+        function = callee.given[0]
+        *parameters, body = function.given
+        if len(parameters) != len(arguments) or function.token is None:
+            return self._as_it_is(part, (*parents, part))
+        inside = (*parents, part)
+        for parameter, argument in zip(parameters, arguments, strict=True):
+            value = self._of(argument, inside)[0]
+            self._bound[parameter.text] = _Option(f"{_Written(value.text, None):p}", value.written)
+        slip = _Slip(Notation("C++ has no lambda", function.token.start, function.token.end), part.start, part.end)
+        options = self._of(body, inside)
+        for parameter in parameters:
+            self._bound.pop(parameter.text, None)
+        texts = [f"{_Written(option.text, None):p}" for option in options]
+        return [_Option(text, ((slip, text), *option.written)) for text, option in zip(texts, options, strict=True)]
+
+    def _keywords(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
+        callee, *arguments = part.given
+        inside = (*parents, part)
+        keywords = [item for item in arguments if item.kind == "keyword"]
+        if not self._are_keywords(arguments):
+            return self._as_it_is(part, inside)
+        slips: dict[Part, _Slip] = {}
+        for item in arguments:
+            if item.kind in ("keyword", "unpacking") and item.token is not None:
+                what = "keyword arguments" if item.kind == "keyword" else '"**" for arguments'
+                notation = Notation(f"C++ has no {what}", item.token.start, item.token.end)
+                slips[item] = _Slip(notation, item.start, item.end)
+        values = [item.given[0] if item.kind in ("keyword", "unpacking") else item for item in arguments]
+        options: list[_Option] = []
+        fallback: list[_Option] = []
+        for chosen in self._chosen((callee, *values), inside):
+            named, *texts = (option.text for option in chosen)
+            rest = _all(chosen)
+            plain = [
+                text for text, item in zip(texts, arguments, strict=True) if item.kind not in ("keyword", "unpacking")
+            ]
+            by_name = {item.text: text for text, item in zip(texts, arguments, strict=True) if item.kind == "keyword"}
+            for made, filled in self._positional(callee, named, plain, by_name):
+                call = f"{named}({', '.join(made)})"
+                simple = not filled and made == texts
+                written = tuple(
+                    (
+                        slip if simple else _Slip(slip.notation, part.start, part.end),
+                        by_name[item.text] if simple else call,
+                    )
+                    for item, slip in slips.items()
+                    if item.kind == "keyword"
+                )
+                options.append(_Option(call, (*written, *rest)))
+            # no parameter has the name: the position is a guess
+            guessed = tuple(
+                (_Slip(replace(slip.notation, is_guess=True), slip.start, slip.end), by_name.get(item.text))
+                for item, slip in slips.items()
+            )
+            call = f"{named}({', '.join(texts)})" if len(by_name) == len(slips) else self._text[part.start : part.end]
+            fallback.append(_Option(call, (*guessed, *rest)))
+        if len(keywords) < len(slips) or not options:
+            return self._best(fallback)
+        return self._best(options)
+
+    def _are_keywords(self, arguments: Sequence[Part]) -> bool:
+        """Whether ``f(a = b)`` passes a keyword argument, and compares nothing."""
+        named = [item.kind in ("keyword", "unpacking") for item in arguments]
+        if all(named[named.index(True) :]):
+            return True
+        return any(
+            item.kind == "keyword" and (item.text == item.given[0].text or item.text not in self._variables)
+            for item in arguments
+        )
+
+    def _positional(
+        self, callee: Part, named: str, plain: list[str], by_name: dict[str, str]
+    ) -> Iterator[tuple[list[str], bool]]:
+        if self._typing is None or not by_name:
+            return
+        name = callee.text
+        receiver: str | None = None
+        if callee.kind == "member" and named.endswith(f".{name}"):
+            receiver = named[: -len(name) - 1]
+        elif callee.kind != "member" or "::" in named:
+            name = named.rpartition("::")[2]
+        found = self._typing.callees(named, receiver, name)
+        if found is not None:
+            yield from positional(self._model.natives, found.functions, plain, by_name)
+
+
+def _all(options: Sequence[_Option]) -> tuple[tuple[_Slip, str | None], ...]:
+    return tuple(item for option in options for item in option.written)
