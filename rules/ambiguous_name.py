@@ -77,7 +77,7 @@ INVALID = (
         """\
 - name: polar(Tensor abs, Tensor angle) -> Tensor
   abs, angle: polar_backward(grad, result)
-  result: complex(abs_t * angle_p.cos() - angle_t, abs_t * angle_p.sin() + angle_t)
+  result: complex(abs_t * angle_p.cos() - angle_t * imag(result), abs_t * angle_p.sin() + angle_t * real(result))
 """,
         at="3:11-18",
         message='"complex" is a function of one namespace and a type of another',
@@ -85,7 +85,7 @@ INVALID = (
         fixed="""\
 - name: polar(Tensor abs, Tensor angle) -> Tensor
   abs, angle: polar_backward(grad, result)
-  result: at::complex(abs_t * angle_p.cos() - angle_t, abs_t * angle_p.sin() + angle_t)
+  result: at::complex(abs_t * angle_p.cos() - angle_t * imag(result), abs_t * angle_p.sin() + angle_t * real(result))
 """,
     ),
 )

@@ -77,10 +77,6 @@ INVALID = (
         at="2:9-10",
         message='the formula "0" of "self" is an integer in YAML, not a string',
         help='put the formula in double quotes; a gradient that is zero is "zeros_like(grad)"',
-        fixed="""\
-- name: round(Tensor self) -> Tensor
-  self: "0"
-""",
     ),
     Invalid(
         """\
@@ -90,10 +86,6 @@ INVALID = (
         at="2:9-15",
         message='the formula of "self" starts with "{", which makes it a mapping to YAML',
         help="put the formula in double quotes",
-        fixed="""\
-- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-  self: "{grad}"
-""",
     ),
     Invalid(
         """\

@@ -78,17 +78,17 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: acosh_(Tensor(a!) self) -> Tensor(a!)
-  self: not_implemented("inplace version of acosh")
-  result: self_t.copy_(original_self_t / (self_p * self_p - 1).sqrt())
+- name: sin_(Tensor(a!) self) -> Tensor(a!)
+  self: not_implemented("inplace version of sin")
+  result: self_t.copy_(original_self_t * self_p.cos())
 """,
-        at="3:43-49",
-        message='"self_p" is overwritten: "acosh_" is in-place, and "self" holds its result',
+        at="3:42-48",
+        message='"self_p" is overwritten: "sin_" is in-place, and "self" holds its result',
         help='use "original_self_p" for the old value or "result" for the new one',
         fixed="""\
-- name: acosh_(Tensor(a!) self) -> Tensor(a!)
-  self: not_implemented("inplace version of acosh")
-  result: self_t.copy_(original_self_t / (original_self_p * original_self_p - 1).sqrt())
+- name: sin_(Tensor(a!) self) -> Tensor(a!)
+  self: not_implemented("inplace version of sin")
+  result: self_t.copy_(original_self_t * original_self_p.cos())
 """,
     ),
     # nothing but the tangent can be meant where there is none

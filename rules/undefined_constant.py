@@ -81,15 +81,15 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result * M_PII
+- name: erf(Tensor self) -> Tensor
+  self: 2.0 / sqrt(M_PII) * exp(-(self.pow(2))).conj() * grad
 """,
-        at="2:25-30",
+        at="2:20-25",
         message='"M_PII" is not declared',
         help='did you mean "M_PI"?',
         fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result * M_PI
+- name: erf(Tensor self) -> Tensor
+  self: 2.0 / sqrt(M_PI) * exp(-(self.pow(2))).conj() * grad
 """,
     ),
 )

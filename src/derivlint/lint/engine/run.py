@@ -12,8 +12,9 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from derivlint.lint.diagnostic import Diagnostic, Finding
+from derivlint.lint.diagnostic import Diagnostic, Finding, Fix
 from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
 from derivlint.lint.engine.precedence import (
     SHADOWED,
@@ -32,6 +33,7 @@ from derivlint.source import Span
 
 if TYPE_CHECKING:
     from derivlint.cpp.problem import TypeProblemKind
+    from derivlint.lint.fix_check import FixCheck
     from derivlint.lint.suppressions.suppression import PlacedSuppression, RuleNames
     from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
     from derivlint.model import Entry, Model
@@ -364,6 +366,7 @@ class _Run:
         #: by the position of the rule, what it looked up
         self._reads: dict[int, frozenset[Read]] = {}
         self.crashes: list[Crash] = []
+        self._fixes: dict[Entry, FixCheck] = {}
         # what was looked up before belongs to no rule
         model.looked_up()
 
@@ -391,8 +394,22 @@ class _Run:
 
     def add(self, rule: Rule, target: object, finding: Finding) -> None:
         """A rule has found something in the file, an entry, a body or a formula."""
+        if finding.fix is not None and not self._is_sound(finding.fix, finding.at or target):
+            finding = replace(finding, fix=None)
         diagnostic = _diagnostic(self._model, rule, target, finding)
         self._claims[diagnostic] = Claim(diagnostic, finding.about, finding.rests_on)
+
+    def _is_sound(self, fix: Fix, target: object) -> bool:
+        """Whether a fix makes no formula wrong."""
+        entry = entry_of(target)
+        if entry is None:
+            return True
+        if entry not in self._fixes:
+            # what is read from the cache has no fixes to try
+            from derivlint.lint.fix_check import FixCheck
+
+            self._fixes[entry] = FixCheck(self._model, entry)
+        return self._fixes[entry].is_sound(fix)
 
     def crash(self, rule: Rule, target: object, error: Exception) -> None:
         """A rule has crashed on the file, an entry, a body or a formula."""
