@@ -2,13 +2,13 @@
 
 ## What it detects
 
-"a || a", "a && a", "a - a", "a / a", "a < a" and "a > a" with the same expression on both sides, and conditions that
-occur twice in "a || b || a".
+"a || a", "a && a", "a - a", "a / a" and comparisons, such as "a < a" and "a == a", with the same expression on both
+sides, conditions that occur twice in "a || b || a", and "c ? a : a".
 
 ## Why it is bad
 
 The result is constant or the test is redundant. One operand was probably meant to be another gradient, tensor or
-condition. It compiles.
+condition. It compiles. That "a != a" is true of NaN is said by "a.isnan()".
 
 ## Example
 
@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.formula import Binary, Expr
+from derivlint.formula import Binary, Conditional, Expr, Name
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
@@ -90,9 +90,36 @@ C, HxW, group, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
         at="2:73-91",
         message='"grads[1].defined()" occurs twice among the operands of "||"',
     ),
+    Invalid(
+        """\
+- name: gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
+  self: gather_backward(grad, self, dim, index, sparse_grad==sparse_grad)
+""",
+        at="2:49-73",
+        message='both sides of "==" are "sparse_grad"',
+    ),
+    Invalid(
+        """\
+- name: relu(Tensor self) -> Tensor
+  self: threshold_backward(grad, result, 0).masked_fill(self != self, 0)
+""",
+        at="2:57-69",
+        message='both sides of "!=" are "self"',
+        help='write what is meant on one of them; what is no number is found by "self.isnan()"',
+    ),
+    Invalid(
+        """\
+- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: "dim > 0 ? cumsum_backward(grad.to(self.scalar_type()), dim) : cumsum_backward(grad.to(self.scalar_type()), \
+dim)"
+""",
+        at="2:10-121",
+        message='both branches of "?" are "cumsum_backward(grad.to(self.scalar_type()),dim)"',
+    ),
 )
 
-OPERATORS = frozenset({"||", "&&", "-", "/", "<", ">"})
+EQUALITIES = frozenset({"==", "!="})
+OPERATORS = frozenset({"||", "&&", "-", "/", "<", ">", "<=", ">=", *EQUALITIES})
 CHAINED = frozenset({"||", "&&"})
 
 
@@ -106,6 +133,13 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     for node in nodes:
         if id(node) not in inner:
             yield from _repeated(formula, node)
+    for choice in formula.parsed.nodes:
+        if isinstance(choice, Conditional):
+            text = formula.parsed.text
+            then, otherwise = ("".join(text[each.start : each.end].split()) for each in (choice.then, choice.otherwise))
+            if then == otherwise:
+                message = f"both branches of {quoted('?')} are {quoted(then)}"
+                yield Finding(formula.span_of(choice), message, help="write what is meant in one of them")
 
 
 def _repeated(formula: DerivativeFormula, node: Binary) -> Iterator[Finding]:
@@ -119,8 +153,21 @@ def _repeated(formula: DerivativeFormula, node: Binary) -> Iterator[Finding]:
             message = f"{quoted(written)} occurs twice among the operands of {quoted(node.op)}"
             if len(operands) == 2:
                 where, message = node, f"both sides of {quoted(node.op)} are {quoted(written)}"
-            yield Finding(formula.span_of(where), message, help="write what is meant on one of them")
+            yield Finding(formula.span_of(where), message, help=_cure(formula, node, written))
         seen.add(written)
+
+
+def _cure(formula: DerivativeFormula, node: Binary, written: str) -> str:
+    if node.op in EQUALITIES and isinstance(node.left, Name) and not _is_argument_without_elements(formula, written):
+        method = ".isnan()" if node.op == "!=" else ".isnan().logical_not()"
+        return f'write what is meant on one of them; what is no number is found by "{written}{method}"'
+    return "write what is meant on one of them"
+
+
+def _is_argument_without_elements(formula: DerivativeFormula, name: str) -> bool:
+    function = formula.entry.function
+    arguments = function.canonical.schema.arguments.flat_all if function is not None else ()
+    return any(argument.name == name and not argument.type.is_tensor_like for argument in arguments)
 
 
 def _continues(node: Binary) -> bool:
