@@ -33,6 +33,7 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import CONFLICT, FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.problem_edits import with_numbers_of_scalars
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
@@ -95,4 +96,5 @@ INVALID = (
 @judges(FormulaProblem, kinds=(TypeProblemKind.ARGUMENT_TYPE, TypeProblemKind.NO_OVERLOAD))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the arguments of calls."""
-    yield type_finding(problem)
+    found = with_numbers_of_scalars(problem)
+    yield type_finding(problem, fix=found[1], help=found[0]) if found is not None else type_finding(problem)

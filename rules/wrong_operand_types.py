@@ -33,6 +33,7 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import CONFLICT, OTHER_VARIABLE, UNREAD
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.problem_edits import with_numbers_of_scalars
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
@@ -83,6 +84,19 @@ INVALID = (
         at="2:10-14",
         message='"Tensor" cannot be used as a condition',
     ),
+    Invalid(
+        """\
+- name: celu(Tensor self, Scalar alpha=1.0) -> Tensor
+  self: elu_backward(grad, alpha, 1, 1.0 / alpha, false, self)
+""",
+        at="2:42-43",
+        message='"/" is not defined between "double" and "Scalar"',
+        help='write "1.0 / alpha.toDouble()"',
+        fixed="""\
+- name: celu(Tensor self, Scalar alpha=1.0) -> Tensor
+  self: elu_backward(grad, alpha, 1, 1.0 / alpha.toDouble(), false, self)
+""",
+    ),
 )
 
 
@@ -97,4 +111,5 @@ INVALID = (
 )
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the operators of formulas."""
-    yield type_finding(problem)
+    found = with_numbers_of_scalars(problem)
+    yield type_finding(problem, fix=found[1], help=found[0]) if found is not None else type_finding(problem)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
+from derivlint.cpp.expressions.value import SCALAR
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.formula import Binary, Edit, Expr, Node, apply_edits
 from derivlint.lint.diagnostic import Fix
-from derivlint.lint.edits import formula_fix
+from derivlint.lint.edits import Change, formula_fix
+from derivlint.lint.shared.typed_edits import LOOSE
 from derivlint.lint.wording import closest, quoted
 from derivlint.model.generated.typing import FormulaProblem
 
@@ -51,6 +55,48 @@ def as_qualified_name(found: FormulaProblem) -> Fix | None:
     wrong = re.search(_NAMESPACES, found.written.parsed.text[: found.start])
     before = found.start - wrong.start() if wrong is not None else 0
     return replaced(found, -before, len(problem.name), other, safe=False)
+
+
+#: What makes a plain number of a ``Scalar``, by the type that is needed.
+_OF_SCALAR = {
+    "int64_t": ".toLong()",
+    "int": ".toInt()",
+    "bool": ".toBool()",
+    "SymInt": ".toSymInt()",
+    "float": ".toFloat()",
+}
+_TO_DOUBLE = ".toDouble()"
+
+
+def with_numbers_of_scalars(found: FormulaProblem) -> tuple[str, Fix] | None:
+    """What writes the numbers of ``Scalar`` operands or arguments, for which C++ has no arithmetic; and the fix."""
+    problem = found.problem
+    if written(found) is None or SCALAR not in problem.given:
+        return None
+    wanted = problem.wanted[0].text if problem.wanted else "double"
+    method = _OF_SCALAR.get(wanted, _TO_DOUBLE if wanted == "double" else None)
+    nodes = found.written.parsed.nodes
+    node: Node | None
+    if problem.kind is TypeProblemKind.OPERANDS:
+        node = next((each for each in nodes if isinstance(each, Binary) and each.op_start == found.start), None)
+        sides = (node.left, node.right) if isinstance(node, Binary) and len(problem.given) == 2 else ()
+        operands = [side for side, type in zip(sides, problem.given, strict=False) if type is SCALAR]
+    else:
+        node = next((each for each in nodes if (each.start, each.end) == (found.start, found.end)), None)
+        is_scalar = problem.given[problem.argument or 0] is SCALAR
+        operands = [node] if isinstance(node, Expr) and is_scalar else []
+    if node is None or not operands or method is None:
+        return None
+    changes: list[Change] = []
+    for operand in operands:
+        opening, closing = ("(", ")") if isinstance(operand, LOOSE) else ("", "")
+        changes += [(operand.start, operand.start, opening)] * bool(opening)
+        changes.append((operand.end, operand.end, f"{closing}{method}"))
+    text = apply_edits(found.written.parsed.text, [Edit(*change) for change in changes])
+    end = node.end + len(text) - len(found.written.parsed.text)
+    help_text = f"write {quoted(text[node.start : end])}"
+    fix = formula_fix(found.written, "convert the Scalar", changes, safe=True)
+    return (help_text, fix) if fix is not None else None
 
 
 def as_other_form(found: FormulaProblem) -> Fix | None:

@@ -323,20 +323,26 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
 }
 
 
-def type_finding(problem: FormulaProblem, fix: Fix | None = None, confidence: Confidence | None = None) -> Finding:
+def type_finding(
+    problem: FormulaProblem,
+    fix: Fix | None = None,
+    confidence: Confidence | None = None,
+    help: str | None = None,
+) -> Finding:
     """A finding that says what C++ refuses in a formula, and what helps.
 
     Args:
         problem: what is refused.
         fix: how to correct it.
         confidence: how sure the rule is, where that is not its own confidence.
+        help: the cure, where the problem alone does not tell it.
     """
     # an automatic formula is made of the backward formula
     premise = (problem.written.entry.operator or "",) if problem.written.auto is not None else ()
     return Finding(
         problem.where,
         fact(problem.problem),
-        help=cure(problem.problem),
+        help=help or cure(problem.problem),
         fix=fix,
         at=problem.written,
         confidence=confidence,

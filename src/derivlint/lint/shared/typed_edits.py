@@ -11,7 +11,7 @@ from derivlint.model.generated.forward import PRIMAL, TANGENT
 
 CONJ = ".conj()"
 #: What a method cannot be called on without parentheses.
-_LOOSE = (Binary, Unary, Conditional, Cast, Lambda)
+LOOSE = (Binary, Unary, Conditional, Cast, Lambda)
 
 
 def written(formula: TypedFormula, node: Expr) -> tuple[int, int] | None:
@@ -26,7 +26,7 @@ def with_method(formula: TypedFormula, node: Expr, method: str) -> list[Change]:
     if place is None:
         return []
     start, end = place
-    if isinstance(node, _LOOSE):
+    if isinstance(node, LOOSE):
         return [(start, start, "("), (end, end, f"){method}")]
     return [(end, end, method)]
 
