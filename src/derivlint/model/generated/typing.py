@@ -131,10 +131,10 @@ class TypeChecker:
 
     def _is_unknown(self, name: str, *, is_backward: bool) -> bool:
         scope = Scope({}, BACKWARD_LEVELS if is_backward else FORWARD_LEVELS, "", False)
-        if look_up(self._library, scope, name).kind is not EntityKind.NOTHING:
+        if look_up(self.library, scope, name).kind is not EntityKind.NOTHING:
             return False
         # what lies in another namespace or resembles a known function is reported
-        return not self._library.functions("at", name).exists and not self._library.resembles_function(name)
+        return not self.library.functions("at", name).exists and not self._library.resembles_function(name)
 
     def typed(self, evaluation: Evaluation, text: str) -> Typed | None:
         """The types of everything in an expression, whatever is wrong with it; None where it does not parse.
