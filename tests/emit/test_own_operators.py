@@ -95,7 +95,8 @@ def test_what_has_no_derivative_is_not_implemented(tmp_path: Path) -> None:
 
 def test_undefined_gradients_do_not_reach_formulas(tmp_path: Path) -> None:
     """Those of operators of one's own, for one argument, a list or several arguments."""
-    emit("cpp", tmp_path, "cpp", functions=once.FUNCTIONS, derivatives=once.DERIVATIVES)
+    said = emit("cpp", tmp_path, "cpp", functions=once.FUNCTIONS, derivatives=once.DERIVATIVES)
+    assert said.count("[not-twice-differentiable]\n") == 4
     text = (tmp_path / "cpp" / "nodes_0.cpp").read_text(encoding="utf-8")
     assert text.count("const bool any_grad_defined = any_variable_defined(grads);") == 6
     assert text.count("if (any_grad_defined && (needs_input_grad[0] || needs_input_grad[1])) {") == 2

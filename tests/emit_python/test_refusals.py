@@ -26,6 +26,10 @@ def test_gradients_that_are_operators_without_entry(option: tuple[str, ...], tmp
     """Registered operators and plain Functions are right once, also with undefined gradients, and raise twice."""
     said = emit("python", tmp_path, "functions.py", *option, **GIVEN)
     assert "7 operators: written" in said
+    assert (
+        'derivatives.yaml:3: the gradient cannot be differentiated again: "rmsnorm_backward" has no derivative '
+        "(rmsnorm: x, weight) [not-twice-differentiable]\n"
+    ) in said
     defined = "" if option else DEFINED
     (tmp_path / "generated.py").write_text(f"{defined}from functions import *\n", encoding="utf-8")
     (tmp_path / "kernels.py").write_text(once.KERNELS, encoding="utf-8")

@@ -22,6 +22,7 @@ from derivlint.cli.shared.loading import (
     refuse_errors,
     require_all,
     require_destination,
+    tell_once_differentiable,
     with_all_declared,
 )
 from derivlint.cli.shared.options import EXISTING, emission_options, source_options
@@ -200,6 +201,7 @@ def cpp(
     for reason in done.left.values():
         tell(f"not removed although it is no longer emitted: {reason}")
     _report(emitted, len(done.written), out)
+    tell_once_differentiable(loaded, emitted.operators)
     if compile_check:
         _compile_check(model, out, compiler, color)
     exit_with(FINDINGS if operators is not None and emitted.left_out else CLEAN)

@@ -10,7 +10,14 @@ import click
 from derivlint.cli.emission.beside import modules_beside, own_release
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.shared.help import GroupedCommand
-from derivlint.cli.shared.loading import known_operators, load_model, refuse_errors, require_all, require_destination
+from derivlint.cli.shared.loading import (
+    known_operators,
+    load_model,
+    refuse_errors,
+    require_all,
+    require_destination,
+    tell_once_differentiable,
+)
 from derivlint.cli.shared.options import EXISTING, emission_options, source_options
 from derivlint.cli.shared.terminal import write
 from derivlint.lint.wording import counted
@@ -107,6 +114,7 @@ def python(
     _tell_missing(module)
     left_out = f", {len(module.left_out):,} left out" if module.left_out else ""
     write(f'{counted(len(module.functions), "operator")}{left_out}: written to "{visible(str(out))}"\n')
+    tell_once_differentiable(loaded, emitted)
     exit_with(FINDINGS if operators is not None and module.left_out else CLEAN)
 
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from derivlint.model import Model
 
 ALL = "all"
+#: The rule about gradients that cannot be differentiated again.
+ONCE = "not-twice-differentiable"
+#: More warnings are only counted.
+MOST_WARNINGS = 10
 
 
 class Loaded(Struct, frozen=True):
@@ -179,6 +183,30 @@ def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnosti
         return errors
     concerned = {None, *(entry.operator for entry in entries_of(loaded.model, operators))}
     return [item for item in errors if item.entry in concerned]
+
+
+def tell_once_differentiable(loaded: Loaded, emitted: Collection[str]) -> None:
+    """Name the emitted operators whose gradients cannot be differentiated again, with the reasons.
+
+    Args:
+        loaded: the file.
+        emitted: the operators that became code, by full name.
+    """
+    from derivlint.lint import Confidence
+    from derivlint.project.check import check_source
+    from derivlint.rules import load_rules
+
+    rules = tuple(rule for rule in loaded.settings.selected(load_rules()) if rule.name == ONCE)
+    settings = replace(loaded.settings, min_confidence=min(Confidence.MEDIUM, loaded.settings.min_confidence))
+    checked = check_source(loaded.source, loaded.operators.natives, settings, rules, models=(loaded.model,))
+    warnings = [item for item in checked.shown if item.rule == ONCE and item.entry in emitted]
+    if len(warnings) > MOST_WARNINGS:
+        command = f"derivlint check --select {ONCE} --min-confidence medium"
+        tell(f'{len(warnings)} gradients cannot be differentiated again: "{command}" names them')
+        return
+    for item in warnings:
+        line = loaded.source.position(item.span.start).line
+        tell(f"{loaded.source.path}:{line}: {item.message} ({item.entry}: {item.key}) [{item.rule}]")
 
 
 def print_findings(model: Model, found: list[Diagnostic], color: str) -> None:
