@@ -57,3 +57,19 @@ def test_gradients_stop_where_nothing_is_differentiable(functions: Any) -> None:
     (gradient,) = torch.autograd.grad((out * weights).sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match=r"derivative for .* is not implemented"):
         gradient.sum().backward()  # type: ignore[no-untyped-call]  # torch gives it no types
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("name", ["copysign_Tensor", "nextafter", "soft_margin_loss", "native_batch_norm"])
+def test_a_tangent_that_an_output_does_not_depend_on(name: str, functions: Any) -> None:
+    """The tangent of the output is zero, not absent, which PyTorch does not take."""
+    x, other = (torch.rand(3, 2, dtype=torch.float64) for _ in range(2))
+    function = getattr(functions, name)
+    if name == "native_batch_norm":
+        inner, other = function, other[0]
+
+        def function(first: Any, mean: Any) -> Any:
+            return inner(first, None, None, mean, mean, False, 0.1, 1e-5)[0]
+
+    out, tangent = torch.func.jvp(lambda value: function(x, value), (other,), (torch.ones_like(other),))
+    assert torch.equal(tangent, torch.zeros_like(out))

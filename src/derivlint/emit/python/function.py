@@ -109,7 +109,7 @@ class FunctionWriter:
         """The arguments whose shape is wanted for a tangent of zeros."""
         lists = {item.name for item in self.flat}
         named = [name for name in tangent.needs if f"{name}_t" in tangent.value.names or name in lists]
-        return named if len(tangent.needs) > 1 or set(named) & lists else []
+        return named if len(tangent.needs) > 1 or set(named) & lists or not tangent.is_total else []
 
     def setup_context(self) -> list[str]:
         """The method that keeps what the formulas need."""
@@ -309,8 +309,9 @@ class FunctionWriter:
         if plan.is_inplace:
             # the output is the argument itself
             keys["self"] = plan.outputs[0]
-        if done:
-            lines.append(f"{' = '.join(results[keys.get(name, name)] for name in done)} = None")
+        absent = [results[keys.get(name, name)] for each in plan.tangents if each.is_total for name in each.names]
+        if absent:
+            lines.append(f"{' = '.join(absent)} = None")
         renamed: set[str] = set()
         for each in plan.tangents:
             body: list[str] = []
@@ -328,8 +329,13 @@ class FunctionWriter:
                     body.append(f"{name}_t = {python_name(name)}.tangents")
                 elif f"{name}_t" in each.value.names:
                     body.append(f"{name}_t = F.Duals({python_name(name)}, {name}_t).tangents")
-            body += assigned(", ".join(results[keys.get(name, name)] for name in each.names), each.value.text, depth=3)
-            lines += [*wrapped("if ", self.has_tangent(each), ":", 8), *indented(body)]
+            targets = ", ".join(results[keys.get(name, name)] for name in each.names)
+            body += assigned(targets, each.value.text, depth=3 if each.is_total else 2)
+            if each.is_total:
+                lines += [*wrapped("if ", self.has_tangent(each), ":", 8), *indented(body)]
+            else:
+                # an output without a tangent is one that PyTorch does not take
+                lines += body
         final = [results[name] if name in {keys.get(n, n) for n in done} else "None" for name in returned]
         if plan.returns_list:
             lines.append(f"return None if {final[0]} is None else tuple({final[0]})")

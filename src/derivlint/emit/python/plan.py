@@ -50,14 +50,16 @@ class Tangent(Struct, frozen=True):
     Attributes:
         names: the outputs whose tangent it computes.
         value: the expression.
-        needs: the arguments; at least one must have a tangent.
+        needs: the arguments whose tangents it depends on.
         line: the line of the formula in the file.
+        is_total: whether no other argument can have a tangent, so that it is called only where one of them has.
     """
 
     names: tuple[str, ...]
     value: PythonExpression
     needs: tuple[str, ...]
     line: int
+    is_total: bool
 
 
 class Saved(Struct, frozen=True):
@@ -295,7 +297,8 @@ def _tangent(
         # the tangent of a view has to be a view, not the tangent itself
         value = replace(value, text=f"aten.alias.default({value.text})")
     needs = forward.required_inputs_fw_grad or tuple(item.name for item in found.inputs)
-    return Tangent(forward.var_names, value, needs, line)
+    is_total = set(needs).issuperset(item.name for item in found.inputs)
+    return Tangent(forward.var_names, value, needs, line, is_total)
 
 
 def _of_each_tensor(gradient: PlannedGradient, found: Differentiability) -> PlannedGradient:
