@@ -132,3 +132,29 @@ def test_types(type_: str) -> None:
     """Types come back as they were written."""
     text = f"graph(%x : {type_}):\n  return (%x)\n"
     assert print_graph(read_graph(text)) == text
+
+
+WRITTEN_OUT = {
+    # keywords with numbers, and without
+    "addmm(%b, %x, %w, %one, %one)": "addmm",
+    "addmv(%b, %x, %w, %one, %one)": "addmv",
+    "add(%x, %w, %one)": "add.Tensor",
+    "softmax(%x, %one, %none)": "softmax.int",
+}
+
+
+@pytest.mark.parametrize("call", WRITTEN_OUT)
+def test_arguments_are_written_out(call: str, entries: Entries) -> None:
+    """TorchScript writes all arguments by position, those that are keywords in Python as well."""
+    graph = read_graph(
+        "graph(%x : Tensor, %w : Tensor, %b : Tensor):\n"
+        "  %one : int = prim::Constant[value=1]()\n"
+        "  %none : NoneType = prim::Constant()\n"
+        f"  %y : Tensor = aten::{call}\n"
+        "  return (%y)\n"
+    )
+    node = graph.nodes[-1]
+    name = node.kind.removeprefix("aten::")
+    bound = entries.operators.bind(name, [value.type for value in node.inputs])
+    assert bound is not None
+    assert str(bound.function.name) == WRITTEN_OUT[call]
