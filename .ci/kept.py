@@ -128,6 +128,10 @@ _.scan_to_next_token
 _.scan_anchor
 _.scan_plain_spaces
 
+# functional.library: what autograd asks a Function, and passes to it
+_.generate_vmap_rule
+grad_outputs
+
 # click asks commands for the text of their help
 _.format_options
 

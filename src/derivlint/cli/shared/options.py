@@ -24,7 +24,7 @@ class InputPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check the path and let it be read."""
         path = super().convert(value, param, ctx)
-        accept_special(path)
+        accept_special(value)
         return path
 
 

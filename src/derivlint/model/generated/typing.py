@@ -134,7 +134,7 @@ class TypeChecker:
         if look_up(self.library, scope, name).kind is not EntityKind.NOTHING:
             return False
         # what lies in another namespace or resembles a known function is reported
-        return not self.library.functions("at", name).exists and not self._library.resembles_function(name)
+        return not self.library.functions("at", name).exists and not self.library.resembles_function(name)
 
     def typed(self, evaluation: Evaluation, text: str) -> Typed | None:
         """The types of everything in an expression, whatever is wrong with it; None where it does not parse.
