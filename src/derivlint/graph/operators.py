@@ -60,8 +60,6 @@ GRAPH_TYPES = {
     "Layout": INT,
     "Device": DEVICE,
 }
-#: What it costs to pass a keyword by position beside arguments that are left out; more than any conversions.
-INCOMPLETE = 1000
 #: Operators that return real tensors of complex ones.
 MAKES_REAL = Book.by_hand("makes-real")
 #: Operators that return complex tensors of real ones.
@@ -120,11 +118,10 @@ class GraphOperators:
         if len(operands) > len(arguments) or not keywords.keys() <= {argument.name for argument in arguments}:
             return None
         # of equals the one is meant that takes these operands by position in Python, too: "sum(x, 0)"; TorchScript writes
-        # arguments that are keywords in Python by position as well, but then it writes all of them
-        keywords_by_position = max(len(operands) - len(function.schema.arguments.flat_positional), 0)
+        # keyword-only arguments by position as well, but then it writes all arguments: "addmm(b, x, y, 1, 1)"
+        is_whole = len(operands) == len(arguments)
+        keywords_by_position = 0 if is_whole else max(len(operands) - len(function.schema.arguments.flat_positional), 0)
         total = keywords_by_position
-        if total and len(operands) < len(arguments):
-            total += INCOMPLETE
         places: list[tuple[Argument, int | str | None]] = []
         last = 0
         for index, argument in enumerate(arguments):
