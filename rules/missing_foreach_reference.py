@@ -33,7 +33,7 @@ from derivlint.lint.engine.precedence import WITHOUT_NAME
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
-from derivlint.model.index import BY_BASE, GROUPS, EntryIndex, group_of
+from derivlint.model.index import BY_BASE, EntryIndex
 from derivlint.model.model import file_fact
 from derivlint.model.read import DEFAULT
 from derivlint.schema import NativeFunction
@@ -139,26 +139,20 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _names(entry: Entry) -> Iterator[tuple[str, str]]:
     if entry.operator is None:
-        yield "", ""
+        yield "unnamed", ""
     if entry.function is not None:
-        schema = str(entry.function.schema)
-        yield group_of(schema), schema
+        yield "", str(entry.function.schema)
 
 
-#: The schemas of the functions of all entries, in groups; under the empty key the entries without a name.
+#: The schemas of the functions of all entries, under one key; under another one the entries without a name.
 NAMES: EntryIndex[str] = EntryIndex(f"{__name__}:NAMES", _names)
 
 
 @file_fact
 def _names_are_sound(model: Model, _: str) -> bool:
     """Whether every entry has a name and its own function: else the missing entry may be one of the others."""
-    return not model.values_in(NAMES, "") and all(model.fact(_are_distinct, group) for group in GROUPS)
-
-
-@file_fact
-def _are_distinct(model: Model, group: str) -> bool:
-    schemas = model.values_in(NAMES, group)
-    return len(set(schemas)) == len(schemas)
+    schemas = model.values_in(NAMES, "")
+    return not model.values_in(NAMES, "unnamed") and len(set(schemas)) == len(schemas)
 
 
 def _is_among(names: Collection[str], function: NativeFunction) -> bool:

@@ -155,9 +155,7 @@ def test_any_bytes_give_a_report(data: bytes, output_format: str) -> None:
 def test_any_text_can_be_fixed(bundled_natives: NativeFunctions, data: bytes) -> None:
     rules = Settings().selected(load_rules())
     source = SourceFile.from_bytes("derivatives.yaml", data)
-    fixed = fix_source(
-        source, lambda text, kept: check_source(text, bundled_natives, Settings(), rules, kept=kept), unsafe=True
-    )
+    fixed = fix_source(source, lambda text: check_source(text, bundled_natives, Settings(), rules), unsafe=True)
     if fixed.changed:
         again = check_source(fixed.result, bundled_natives, Settings(), rules)
         assert again.model.document.problems == ()
@@ -367,7 +365,7 @@ def silly_rule(name: str, fix: Fix) -> Rule:
 def test_fixes_that_make_no_sense_do_no_harm(bundled_natives: NativeFunctions, edits: tuple[TextEdit, ...]) -> None:
     source = SourceFile("derivatives.yaml", ENTRY + "grad * self.cos().conj()\n")
     rules = (silly_rule("silly", Fix("do harm", edits)), *Settings().selected(load_rules()))
-    fixed = fix_source(source, lambda text, kept: check_source(text, bundled_natives, Settings(), rules, kept=kept))
+    fixed = fix_source(source, lambda text: check_source(text, bundled_natives, Settings(), rules))
     assert fixed.text == source.text
 
 

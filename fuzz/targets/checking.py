@@ -11,7 +11,6 @@ from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formats import Report
 from derivlint.formats.registry import FORMATS
 from derivlint.lint import Diagnostic, Rule
-from derivlint.lint.engine.kept import Kept
 from derivlint.lint.fixing import fixable
 from derivlint.project.caching.cache import cache_folder, sealed
 from derivlint.project.caching.result_cache import place_of, stored_findings
@@ -48,8 +47,8 @@ def rules() -> tuple[Rule, ...]:
     return SETTINGS.selected(load_rules())
 
 
-def _checked(source: SourceFile, kept: Kept | None = None) -> CheckedFile:
-    checked = check_source(source, natives(), SETTINGS, rules(), kept=kept)
+def _checked(source: SourceFile) -> CheckedFile:
+    checked = check_source(source, natives(), SETTINGS, rules())
     check_diagnostics(source, checked.found)
     return checked
 

@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from typing import Any
 
-from derivlint.lsp import session as sessions
 from derivlint.lsp.connection import serve
 from derivlint.lsp.server import DerivlintServer, create_server
 from derivlint.lsp.transport.wire import MAX_LINE, MAX_MESSAGE
@@ -43,8 +42,6 @@ def talk(data: bytes) -> object:
     workplace()
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
     logging.getLogger("derivlint.lsp").setLevel(logging.CRITICAL + 1)
-    # what an editor is spared by waiting would only be waited for here
-    sessions.REST = 0.0
     server, wire = create_server(), _Wire()
     server.protocol.set_writer(wire)
     output = sys.stdout

@@ -12,7 +12,7 @@ import pytest
 
 from derivlint.cli import main
 from derivlint.cli.checking.check import with_progress
-from derivlint.lint.engine.kept import models_of
+from derivlint.model import build_models
 from tests.cli.conftest import ADD, COS, NO_FINDINGS, SIN, Run
 
 ERROR = """\
@@ -222,9 +222,9 @@ def test_a_file_on_which_derivlint_fails_does_not_stop_the_others(
     def fail(source: Any, *others: Any, **more: Any) -> Any:
         if source.path == "a.yaml":
             raise RuntimeError("oops")
-        return models_of(source, *others, **more)
+        return build_models(source, *others, **more)
 
-    monkeypatch.setattr("derivlint.project.check.models_of", fail)
+    monkeypatch.setattr("derivlint.project.check.build_models", fail)
     outcome = run("check", "a.yaml", "b.yaml", "--select", "error-rule", "--output-format", "json")
     assert outcome.status == 3
     assert [(item["path"], item["rule"], item["message"]) for item in json.loads(outcome.out)["diagnostics"]] == [

@@ -7,25 +7,17 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec.structs import replace
+from msgspec import msgpack
 
 from derivlint.formats.registry import FORMATS
-from derivlint.lint.engine.found import Found
-from derivlint.lint.engine.run import Asked
-from derivlint.model.index import FORMULAS
-from derivlint.model.model import RecordedFact
-from derivlint.model.query import Read
-from derivlint.project.caching.cache import sealed
-from derivlint.project.caching.kept_on_disk import load_kept, store_kept
+from derivlint.project.caching.cache import sealed, unsealed
 from derivlint.project.caching.result_cache import MAX_RESULTS, place_of, store_findings, stored_findings
 from derivlint.project.filtering.findings import Findings
 from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile
-from derivlint.yaml_reader.pieces import Cut
 
 from .conftest import Outcome, Run
 
@@ -185,46 +177,55 @@ def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, he
         assert run("check") == expected
         assert run("check") == expected
     # what was found in the last text has one place, whatever the text
-    assert len(list(cache.glob("kept-*"))) == 1
+    assert len(list(cache.glob("memos-*"))) == 1
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("place", "value"),
     [
-        {"cut": Cut(TEXT, (0, 5))},
-        {"cut": Cut(TEXT, (9, 3, 7))},
-        {"cut": Cut("", (0, len(TEXT)))},
-        {"flawed": frozenset({-7, 77})},
-        {"indexed": {"derivlint.model.index:BY_BASE": []}},
-        {"entry_facts": {"derivlint.lint.engine.reading:_read_of": [RecordedFact(1, frozenset())]}},
-        {"indexed": {"os:system": [()]}},
-        {"facts": {Read("os:system", "true"): RecordedFact(1, frozenset())}},
-        {"file": Found((), (), 7)},
-        {"claimed": ()},
-        {"claimed": (0, 1, 77)},
-        {"entries": 4 * (Found((), (Asked(frozenset({7777}), frozenset({Read(FORMULAS.name, "", True)})),)),)},
-        {"entries": 4 * (Found((), (Asked(frozenset({-1}), frozenset({Read(FORMULAS.name, "", True)})),)),)},
+        ((0,), "candle"),
+        ((1,), ["os:system"]),
+        ((1,), []),
+        ((2,), []),
+        ((2, 0), ["os:system", "true", False]),
+        ((2, 0), ["derivlint.model.model:_shares_foreach", "", False]),
+        ((3,), []),
+        ((3, 0, 0), "- name: other"),
+        ((3, 1, 1), []),
+        ((3, 1, 3, 3), [7777]),
+        ((3, 1, 3, 3), [-1]),
+        ((3, 1, 3, 1), -7),
+        ((3, 1, 3, 2), [[["nothing", 3], [0, 9]]]),
+        ((4,), {0: [1, [0]]}),
+        ((4,), {7777: [1, []]}),
+        ((5,), [7777]),
     ],
 )
-def test_what_cannot_have_been_kept_is_not_used(change: dict[str, Any], run: Run, here: Path, cache: Path) -> None:
-    """Whoever can write to the user's cache cannot make anything run."""
+def test_memos_that_do_not_fit_together_run_nothing(
+    place: tuple[int, ...], value: object, run: Run, here: Path, cache: Path
+) -> None:
+    """Whoever can write to the user's cache cannot make anything run, nor anything crash."""
     file = here / "derivatives.yaml"
     file.write_text(TEXT)
     run("check")
-    (place,) = cache.glob("kept-*")
-    kept = load_kept(place, "derivatives.yaml")
-    assert kept is not None
-    store_kept(place, replace(kept, **change))
+    (memos,) = cache.glob("memos-*")
+    stored = msgpack.decode(unsealed(memos.read_bytes()) or b"", strict=False)
+    *path, last = place
+    inner = stored
+    for index in path:
+        inner = inner[index]
+    inner[last] = value
+    memos.write_bytes(sealed(msgpack.encode(stored)))
     file.write_text(TEXT + "\n# more\n")
     assert run("check") == run("check", "--no-cache")
 
 
 @pytest.mark.parametrize("how", ["empty", "cut", "flipped", "nothing", "foreign"])
-def test_a_damaged_file_of_what_was_kept_is_not_used(how: str, run: Run, here: Path, cache: Path) -> None:
+def test_a_damaged_file_of_memos_is_not_used(how: str, run: Run, here: Path, cache: Path) -> None:
     file = here / "derivatives.yaml"
     file.write_text(TEXT)
     run("check")
-    (place,) = cache.glob("kept-*")
+    (place,) = cache.glob("memos-*")
     data = place.read_bytes()
     middle = len(data) // 2
     flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import pytest
 
 from derivlint.lint import Diagnostic, Severity
-from derivlint.lint.engine.kept import CheckedText, Kept, check_text, models_of
+from derivlint.lint.engine.incremental import CheckedText, check_text
 from derivlint.lint.engine.run import SUPPRESSIONS
+from derivlint.model import build_models
+from derivlint.model.memos import Memos
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
@@ -87,15 +89,19 @@ def errors(oracle: Oracle, mutants: list[Mutant], installed_natives: NativeFunct
     texts = [to_yaml(entry) for entry in definitions()]
     rules = [rule for rule in Settings().selected(load_rules()) if rule.target != SUPPRESSIONS]
 
-    def checked(text: str, kept: Kept | None) -> CheckedText:
-        (model,) = models_of(SourceFile("derivatives.yaml", text), installed_natives, kept=kept)
-        return check_text(model, rules, kept=kept)
+    memos = Memos()
 
-    original = checked("".join(texts), None).kept
+    def checked(text: str) -> CheckedText:
+        (model,) = build_models(SourceFile("derivatives.yaml", text), installed_natives, memos=memos)
+        found = check_text(model, rules)
+        model.end_revision()
+        return found
+
+    checked("".join(texts))
     by_mutant: dict[Mutant, list[Diagnostic]] = {}
     for group in batches(mutants, oracle.families):
         replaced = dict(zip((mutant.index for mutant in group), (mutant.text for mutant in group), strict=True))
-        found = checked("".join(replaced.get(i, text) for i, text in enumerate(texts)), original)
+        found = checked("".join(replaced.get(i, text) for i, text in enumerate(texts)))
         by_index = defaultdict(list)
         missing = []
         for diagnostic in found.result.diagnostics:

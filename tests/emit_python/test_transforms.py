@@ -71,5 +71,6 @@ def test_a_tangent_that_an_output_does_not_depend_on(name: str, functions: Any) 
         def function(first: Any, mean: Any) -> Any:
             return inner(first, None, None, mean, mean, False, 0.1, 1e-5)[0]
 
-    out, tangent = torch.func.jvp(lambda value: function(x, value), (other,), (torch.ones_like(other),))
+    jvp: Any = torch.func.jvp(lambda value: function(x, value), (other,), (torch.ones_like(other),))
+    out, tangent = jvp
     assert torch.equal(tangent, torch.zeros_like(out))

@@ -89,7 +89,7 @@ def waver(data: bytes, seen: list[int] = []) -> object:  # noqa: B006  # it is t
     ("execute", "key"),
     [
         (refuse_x, "an x"),
-        (crash, "IndexError in derivlint.source.line_starts.__getitem__"),
+        (crash, "IndexError in derivlint.source.file.line"),
         (hang, "more than 0.5 s of processor time in "),
         (grow, "more than 300 MB"),
         (waver, "another result of the same input"),

@@ -1,17 +1,26 @@
-"""What a session keeps of texts that are gone."""
+"""Edits, requests, cancelled and failed checks of an open file, in any order: each check is one from scratch."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import weakref
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from lsprotocol import types
 
-from derivlint.lsp.checker import CheckedDocument
+from derivlint.lsp.checker import CheckedDocument, check
+from derivlint.lsp.code_actions import actions, fixed
+from derivlint.lsp.features import generated, hover, inlay, navigation, outline, tokens
+from derivlint.lsp.features.completions import completion
 from derivlint.lsp.session import OpenFile, Outcome, Session
 from derivlint.lsp.workspace import Projects
+from derivlint.rules import load_rules
+from derivlint.source import Span
+from tests.random_edits import edited
 
 TEXT = """\
 - name: sin(Tensor self) -> Tensor
@@ -22,6 +31,21 @@ TEXT = """\
   self: grad * -self.sin().conj()
   result: auto_element_wise
 """
+ABS = "- name: abs(Tensor self) -> Tensor\n  self: grad * self.sng()\n"
+Request = Callable[[CheckedDocument, int], object]
+REQUESTS: dict[str, Request] = {
+    "hover": lambda checked, offset: hover.hover(checked.analysis, offset),
+    "generated code": lambda checked, offset: generated.generated_code(checked.analysis, offset),
+    "lenses": lambda checked, offset: generated.lenses(checked.analysis),
+    "symbols": lambda checked, offset: outline.document_symbols(checked.analysis),
+    "definition": lambda checked, offset: navigation.definition(checked.analysis, offset),
+    "references": lambda checked, offset: navigation.references(checked.analysis, offset),
+    "completion": lambda checked, offset: completion.completions(checked.analysis, checked.source.text, offset),
+    "hints": lambda checked, offset: inlay.inlay_hints(checked.analysis, Span(0, len(checked.source.text))),
+    "tokens": lambda checked, offset: tokens.semantic_tokens(checked.analysis),
+    "actions": lambda checked, offset: [*actions(checked, Span(offset, offset))],
+    "fix all": lambda checked, offset: fixed(checked),
+}
 
 
 async def ignored(_: OpenFile, __: Outcome) -> None:
@@ -34,27 +58,86 @@ async def checked(session: Session, file: OpenFile) -> CheckedDocument:
     return found
 
 
-def inserted(line: int, text: str) -> types.TextDocumentContentChangePartial:
-    place = types.Position(line, 0)
-    return types.TextDocumentContentChangePartial(types.Range(place, place), text)
+def change(session: Session, file: OpenFile, text: str) -> None:
+    file.document.change(file.document.version + 1, [types.TextDocumentContentChangeWholeDocument(text)], "utf-16")
+    session.edited(file)
 
 
-@pytest.mark.usefixtures("collector_off")
-def test_an_earlier_text_is_freed_although_no_one_collects(tmp_path: Path) -> None:
-    path = tmp_path / "derivatives.yaml"
+async def is_right(session: Session, file: OpenFile) -> None:
+    """The check of the present text is one from scratch."""
+    found = await checked(session, file)
+    assert found.shown == check(found.source, found.project).shown
 
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_after_a_request_the_next_edit_is_checked(request_name: str, tmp_path: Path) -> None:
     async def typed() -> None:
         session = Session(Projects(), ignored, lambda message, error: None)
-        file = session.open(path.as_uri(), 1, TEXT)
-        for version in (2, 3):
+        file = session.open((tmp_path / "derivatives.yaml").as_uri(), 1, ABS)
+        for text in (ABS, ABS + " ", ABS.replace("abs", "abss"), ABS):
+            change(session, file, text)
+            await session.run(file, lambda found: REQUESTS[request_name](found, min(9, len(found.source.text))))
+            await is_right(session, file)
+        session.shutdown()
+
+    asyncio.run(typed())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_edits_between_requests_and_failures_are_checked_as_from_scratch(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(seed)
+    logged: list[str] = []
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    async def typed() -> None:
+        session = Session(Projects(), ignored, lambda message, error: logged.append(message))
+        text = TEXT + "\n" + ABS
+        file = session.open((tmp_path / "derivatives.yaml").as_uri(), 1, text)
+        for _ in range(40):
+            text = edited(text if random.random() < 0.8 else TEXT + ABS, random)
+            change(session, file, text)
+            match random.randrange(4):
+                case 0:
+                    name, offset = random.choice([*REQUESTS]), random.randrange(len(text) + 1)
+                    await session.run(file, lambda found, name=name, at=offset: REQUESTS[name](found, at))  # type: ignore[misc]
+                case 1:
+                    # the check begins, and an edit cancels it
+                    task = asyncio.get_running_loop().create_task(session.outcome(file))
+                    await asyncio.sleep(random.random() * 0.02)
+                    text = edited(text, random)
+                    change(session, file, text)
+                    await task
+                case 2:
+                    with monkeypatch.context() as patch:
+                        place = random.choice(["check.judge", "check.judge_suppressions", "check.check_text"])
+                        patch.setattr(f"derivlint.project.{place}", fail)
+                        assert "ZeroDivisionError" in str(await session.outcome(file))
+                    text += " "
+                    change(session, file, text)
+            await is_right(session, file)
+        session.shutdown()
+
+    load_rules()
+    asyncio.run(typed())
+    assert {*logged} <= {"internal error: ZeroDivisionError: "}
+
+
+def test_earlier_texts_are_freed(tmp_path: Path) -> None:
+    async def typed() -> None:
+        session = Session(Projects(), ignored, lambda message, error: None)
+        file = session.open((tmp_path / "derivatives.yaml").as_uri(), 1, TEXT)
+        for number in range(2):
             gone = weakref.ref((await checked(session, file)).analysis.model)
-            file.document.change(version, [inserted(3, "# a line\n")], "utf-16")
-            session.edited(file)
+            change(session, file, "# a line\n" * (number + 1) + TEXT)
             after = (await checked(session, file)).analysis.model
-            for _ in range(500):
-                if gone() is None:
-                    break
-                await asyncio.sleep(0.01)
+            # the answer of a task is freed with the task
+            await asyncio.sleep(0.01)
+            gc.unfreeze()
+            gc.collect()
             assert gone() is None
             assert [entry.operator for entry in after.entries] == ["sin", "cos"]
         session.shutdown()

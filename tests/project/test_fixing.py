@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from derivlint.lint import Finding, Fix, Rule, RuleMeta, Severity, TextEdit
-from derivlint.lint.engine.kept import Kept
 from derivlint.model import DerivativeFormula, Model
+from derivlint.model.memos import Memos
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import MIN_TRIALS, FixedFile, fix_source
 from derivlint.project.settings import Settings
@@ -27,9 +27,10 @@ ABS = "- name: abs(Tensor self) -> Tensor\n  self: {}\n"
 
 
 def checker(
-    natives: NativeFunctions, rules: tuple[Rule, ...] = RULES
-) -> Callable[[SourceFile, Kept | None], CheckedFile]:
-    return lambda source, kept: check_source(source, natives, Settings(), rules, kept=kept)
+    natives: NativeFunctions, rules: tuple[Rule, ...] = RULES, *, recorded: bool = True
+) -> Callable[[SourceFile], CheckedFile]:
+    memos = Memos() if recorded else None
+    return lambda source: check_source(source, natives, Settings(), rules, memos=memos)
 
 
 def rule(name: str, severity: Severity, *replacements: tuple[str, str], safe: bool = True) -> Rule:
@@ -133,9 +134,9 @@ def test_the_places_of_new_errors_say_which_fixes_are_to_blame(bundled_natives: 
     checks: list[SourceFile] = []
     check = checker(bundled_natives, (words, finder("c", "boom")))
 
-    def counted(source: SourceFile, kept: Kept | None) -> CheckedFile:
+    def counted(source: SourceFile) -> CheckedFile:
         checks.append(source)
-        return check(source, kept)
+        return check(source)
 
     outcome = fix_source(SourceFile("d.yaml", texts), counted)
     assert outcome.text == texts.replace("one", "ONE")
@@ -154,13 +155,13 @@ def test_a_long_text_is_checked_only_so_often_and_what_is_not_fixed_is_said(bund
     bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR, group="style"), "model", check, (), ())
     text = "".join(f"- name: op{i}(Tensor self) -> Tensor\n  self: one\n" for i in range(3000))
     checks = 0
-    checked = checker(bundled_natives, (rule("a", Severity.WARNING, ("one", "ONE")), bad))
+    # that rule looks at all entries, which nothing records
+    checked = checker(bundled_natives, (rule("a", Severity.WARNING, ("one", "ONE")), bad), recorded=False)
 
-    def counted(source: SourceFile, kept: Kept | None) -> CheckedFile:
+    def counted(source: SourceFile) -> CheckedFile:
         nonlocal checks
         checks += 1
-        # that rule looks at all entries, which nothing records
-        return checked(source, None)
+        return checked(source)
 
     outcome = fix_source(SourceFile("d.yaml", text), counted)
     assert checks == 1 + MIN_TRIALS
@@ -215,7 +216,7 @@ def real_entries(resolved: FixedFile) -> list[str]:
 
 
 def errors_of(text: str, natives: NativeFunctions) -> set[tuple[str, str]]:
-    found = checker(natives)(SourceFile("d.yaml", text), None).found
+    found = checker(natives)(SourceFile("d.yaml", text)).found
     return {(item.rule, item.message) for item in found if item.severity is Severity.ERROR}
 
 
@@ -269,7 +270,7 @@ def test_fixes_of_random_slips_touch_damaged_entries_only(
     before = varied("".join(entries), variant)
     outcome = fix_source(SourceFile("d.yaml", before), checker(bundled_natives), unsafe=True)
     after = outcome.text
-    assert checker(bundled_natives)(outcome.result, None).model.document.problems == () or not outcome.changed
+    assert checker(bundled_natives)(outcome.result).model.document.problems == () or not outcome.changed
     old, new = (re.split(r"(?m)^(?=- )", text.removeprefix("\ufeff")) for text in (before, after))
     assert len(old) == len(new)
     untouched = [number for number in range(len(entries)) if number not in damaged]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,70 +117,3 @@ def test_what_someone_else_has_put_there_is_not_taken(cache: Path, change: dict[
     (place,) = cache.glob("functions-*")
     place.write_bytes(sealed(json.dumps({**kept(cache), **change}).encode()))
     assert known(TEXT) == expected
-
-
-#: Reads native functions in another process, whatever comes of that.
-PROGRAM = """
-import os, sys
-from pathlib import Path
-from derivlint.lint.engine import processes
-from derivlint.project.caching.functions_on_disk import read_functions
-from derivlint.schema import reader
-from derivlint.source import SourceFile
-from tests.project.test_functions_on_disk import everything
-
-path, fate = sys.argv[1:]
-source = SourceFile("functions.yaml", Path(path).read_text(encoding="utf-8"))
-if fate == "cut off":
-    source = SourceFile("functions.yaml", source.text + "- func: sum(Tensor self) ->\\n")
-expected = everything(read_functions([source], None, {}, False))
-first, read = os.getpid(), reader.read_yaml
-
-def read_yaml(source):
-    if os.getpid() == first:
-        read_here.append(source)
-    elif fate == "killed":
-        os.kill(os.getpid(), 9)
-    return read(source)
-
-def refuse():
-    raise BlockingIOError("there are too many processes")
-
-done, read_here = [], []
-reader.read_yaml = read_yaml
-processes._processors = lambda: 1 if fate == "alone" else 2
-if fate == "refused":
-    os.fork = refuse
-assert everything(read_functions([source], None, {}, False, lambda: done.append(os.getpid()))) == expected
-print(done == [first], len(read_here))
-
-def crash():
-    raise KeyboardInterrupt
-
-try:
-    read_functions([source], None, {}, False, crash)
-except KeyboardInterrupt:
-    pass
-try:
-    os.waitpid(-1, os.WNOHANG)
-    raise SystemExit("a process is left")
-except ChildProcessError:
-    pass
-"""
-
-
-@pytest.mark.forks
-@pytest.mark.torch
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only, see _processors")
-@pytest.mark.parametrize(
-    ("fate", "said"),
-    [("alive", "True 0"), ("killed", "True 1"), ("cut off", "True 1"), ("refused", "True 1"), ("alone", "False 1")],
-)
-def test_functions_that_another_process_reads_are_those_of_the_file(fate: str, said: str) -> None:
-    """Also where it does not come to its end; what is done meanwhile is done once."""
-    import torchgen
-
-    path = Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
-    command = [sys.executable, "-c", PROGRAM, str(path), fate]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stderr, run.stdout.strip()) == (0, "", said)

@@ -116,7 +116,7 @@ def test_fixing_grows_with_the_file(bundled_natives: NativeFunctions, rules: tup
         return calls_of(
             lambda: fix_source(
                 source,
-                lambda text, kept: check_source(text, bundled_natives, SETTINGS, rules, kept=kept),
+                lambda text: check_source(text, bundled_natives, SETTINGS, rules),
                 unsafe=True,
             )
         )

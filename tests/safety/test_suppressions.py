@@ -87,7 +87,7 @@ def test_what_no_rule_judged_is_never_called_unused_nor_deleted(
         text = f"{COMMENT.replace('ignore', 'ignore-file')}\n{NOT_JUDGED[situation].replace('{}', '')}"
     assert unused(text, bundled_natives) == []
     fixed = fix_source(
-        SourceFile("derivatives.yaml", text), lambda each, _: checked(each.text, bundled_natives), unsafe=True
+        SourceFile("derivatives.yaml", text), lambda each: checked(each.text, bundled_natives), unsafe=True
     )
     assert text.count("reviewed") == fixed.text.count("reviewed")
 
@@ -243,7 +243,7 @@ def test_damage_never_costs_a_comment(damage: str, bundled_natives: NativeFuncti
         if text == silenced:
             continue
         source = SourceFile("derivatives.yaml", text)
-        fixed = fix_source(source, lambda each, _: checked(each.text, bundled_natives), unsafe=True)
+        fixed = fix_source(source, lambda each: checked(each.text, bundled_natives), unsafe=True)
         if fixed.text.count("reviewed") < 1:
             lost.append((name, number, text, fixed.text))
     assert not lost, (

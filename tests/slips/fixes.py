@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from derivlint.lint import Diagnostic
-from derivlint.lint.engine.kept import Kept
 from derivlint.model import build_model
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import FixedFile, fix_source
@@ -63,8 +62,8 @@ class Fixer:
         self._rules = Settings().selected(load_rules())
         self._commented = [text for part in self._parts if (text := self._with_comment(part)) is not None]
 
-    def _check(self, source: SourceFile, kept: Kept | None = None) -> CheckedFile:
-        return check_source(source, self._natives, Settings(), self._rules, kept=kept)
+    def _check(self, source: SourceFile) -> CheckedFile:
+        return check_source(source, self._natives, Settings(), self._rules)
 
     def _with_comment(self, part: str) -> str | None:
         """An entry without a conjugate, which a comment silences; None where nothing would be found."""

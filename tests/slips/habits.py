@@ -70,7 +70,7 @@ class HabitJudge:
     def check(self, text: str) -> tuple[Diagnostic, ...]:
         """What is found in an entry."""
         source = SourceFile("derivatives.yaml", text)
-        return check_source(source, self.natives, Settings(), self._rules, keeps=False).shown
+        return check_source(source, self.natives, Settings(), self._rules).shown
 
     def formula(self, text: str, key: str) -> str:
         """The formula under a key of the only entry of a text."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from derivlint.lint import Diagnostic, Severity
-from derivlint.lint.engine.kept import Kept
 from derivlint.model import Model, build_model
+from derivlint.model.memos import Memos
 from derivlint.project.check import check_source
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
@@ -82,12 +82,14 @@ class Judge:
         """What is shown of a text; what no slip can have changed is taken over, as after an edit in an editor."""
         self.checks += 1
         source = SourceFile(self.source.path, text)
-        return check_source(source, self._natives, self._settings, self._rules, kept=self._kept).shown
+        return check_source(source, self._natives, self._settings, self._rules, memos=self._memos).shown
 
     @cached_property
-    def _kept(self) -> Kept | None:
+    def _memos(self) -> Memos:
         """What is found in the entries of the file without slips."""
-        return check_source(self.source, self._natives, self._settings, self._rules).kept
+        memos = Memos()
+        check_source(self.source, self._natives, self._settings, self._rules, memos=memos)
+        return memos
 
     @staticmethod
     def _by_part(found: Iterable[Diagnostic], bounds: Sequence[tuple[int, int]]) -> Counter[tuple[int, str, str]]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.lint.engine.kept import Kept
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import fix_source
 from derivlint.project.settings import Settings
@@ -36,8 +35,8 @@ def test_each_slip_is_found_once_and_its_fix_is_what_is_meant(habit: Habit, styl
     assert sorted(judge.tokens(text, found, style)) == sorted(habit.tokens)
     rules = Settings().selected(load_rules())
 
-    def check(source: SourceFile, kept: Kept | None) -> CheckedFile:
-        return check_source(source, judge.natives, Settings(), rules, kept=kept)
+    def check(source: SourceFile) -> CheckedFile:
+        return check_source(source, judge.natives, Settings(), rules)
 
     fixed = fix_source(SourceFile("derivatives.yaml", text), check)
     assert judge.formula(fixed.text, habit.key) == habit.meant

@@ -117,8 +117,8 @@ class GraphOperators:
         arguments = function.schema.arguments.flat_non_out
         if len(operands) > len(arguments) or not keywords.keys() <= {argument.name for argument in arguments}:
             return None
-        # of equals the one is meant that takes these operands by position in Python, too: "sum(x, 0)"; TorchScript writes
-        # keyword-only arguments by position as well, but then it writes all arguments: "addmm(b, x, y, 1, 1)"
+        # of equals the one is meant that takes these operands by position in Python, too: "sum(x, 0)"; TorchScript
+        # writes keyword-only arguments by position as well, but then it writes all of them: "addmm(b, x, y, 1, 1)"
         is_whole = len(operands) == len(arguments)
         keywords_by_position = 0 if is_whole else max(len(operands) - len(function.schema.arguments.flat_positional), 0)
         total = keywords_by_position

@@ -2,7 +2,8 @@
 
 Begin with :mod:`derivlint.lint.rule` (what a rule is) and :mod:`derivlint.lint.engine.run` (how rules run).
 
-    engine        running rules; ``kept`` checks again after an edit, ``precedence`` drops what follows from others
+    engine        running rules; ``incremental`` checks again after an edit,
+                  ``precedence`` drops what follows from others
     suppressions  ``# derivlint: ignore[...]`` comments
     shared        findings, wordings and fixes that several rules share
     baseline      known findings, by fingerprint

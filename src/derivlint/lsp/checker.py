@@ -8,10 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.lint import Diagnostic
-from derivlint.lint.engine.kept import Kept
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.workspace import Project, result_id
 from derivlint.model import Model
+from derivlint.model.memos import Memos
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document
@@ -26,14 +26,14 @@ class CheckedDocument(Struct, frozen=True):
         project: what it was checked with.
         analysis: what features work with; of an earlier text while this one is not YAML.
         shown: the diagnostics.
-        kept: what the check of a later text can use.
+        memos: what checks of other texts of the file can use.
     """
 
     source: SourceFile
     project: Project
     analysis: DocumentAnalysis
     shown: tuple[Diagnostic, ...]
-    kept: Kept | None = None
+    memos: Memos | None = None
 
     @property
     def result_id(self) -> str:
@@ -45,7 +45,7 @@ def check(
     source: SourceFile,
     project: Project,
     before: CheckedDocument | None = None,
-    kept: Kept | None = None,
+    memos: Memos | None = None,
     stop: Event | None = None,
 ) -> CheckedDocument:
     """Check a text as the command line does, using what was found in an earlier one.
@@ -54,11 +54,11 @@ def check(
         source: the text.
         project: what it is checked with.
         before: the check of an earlier text.
-        kept: what was found in an earlier text with the same project.
+        memos: what is known of earlier texts with the same project.
         stop: ends the check when it is set.
 
     Raises:
-        Stopped: the check was stopped.
+        Cancelled: the check was cancelled.
         InputError: changes are wanted, and they cannot be found out.
     """
     checked = check_source(
@@ -67,19 +67,11 @@ def check(
         project.settings,
         project.rules,
         finding_filter=project.finding_filter,
-        kept=kept,
+        memos=memos,
         stop=stop.is_set if stop is not None else None,
     )
     analysis = analysis_of(source, project, checked.model, checked, before)
-    if analysis.model is not checked.model:
-        checked.model.discard()
-    return CheckedDocument(
-        source,
-        project,
-        analysis,
-        checked.shown,
-        checked.kept,
-    )
+    return CheckedDocument(source, project, analysis, checked.shown, memos)
 
 
 def analysis_of(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, TextEdit
-from derivlint.lint.engine.kept import Kept
 from derivlint.lint.suppressions.suppression import NEVER_SILENCED
 from derivlint.lint.suppressions.suppression_edits import ignore_edits
 from derivlint.lsp.checker import CheckedDocument, check
@@ -87,7 +86,7 @@ def _ignores(checked: CheckedDocument, here: Sequence[Diagnostic]) -> Iterator[A
 def _is_harmless(checked: CheckedDocument, change: EntryAction) -> bool:
     """Whether the rules find nothing new after a change."""
     source = SourceFile(checked.source.path, edited(checked.source.text, change.edits))
-    after = check(source, checked.project, checked, checked.kept)
+    after = check(source, checked.project, checked, checked.memos)
     before = [(item.rule, item.entry, item.message) for item in checked.shown]
     return all((item.rule, item.entry, item.message) in before for item in after.shown)
 
@@ -95,12 +94,12 @@ def _is_harmless(checked: CheckedDocument, change: EntryAction) -> bool:
 def fixed(checked: CheckedDocument) -> tuple[TextEdit, ...]:
     """The edit that fixes everything that can be fixed safely; as ``--fix`` of the command line does."""
 
-    def check_again(source: SourceFile, kept: Kept | None) -> CheckedFile:
-        found = check(source, checked.project, None, kept).analysis.checked
+    def check_again(source: SourceFile) -> CheckedFile:
+        found = check(source, checked.project, None, checked.memos).analysis.checked
         assert found is not None
         return found
 
-    outcome = fix_source(checked.source, check_again, kept=checked.kept)
+    outcome = fix_source(checked.source, check_again)
     return smallest_edit(checked.source.text, outcome.text)
 
 

@@ -153,8 +153,6 @@ class Renderer:
         self._encoding = encoding
         # most diagnostics of a text are those of the text before, at other places
         self._text = lru_cache(maxsize=TEXTS)(self._find_text)
-        #: what the text is called that was rendered last, and its ranges
-        self._last: tuple[str, _Ranges] | None = None
 
     def render(
         self, diagnostics: Iterable[Diagnostic], uri: str, source: SourceFile, others: Mapping[str, SourceFile]
@@ -167,9 +165,7 @@ class Renderer:
             source: its text.
             others: the files of native functions and the headers, into which diagnostics may point, by path.
         """
-        before = self._last[1] if self._last is not None and self._last[0] == uri else None
-        ranges = _Ranges(Positions(source, self._encoding), before)
-        self._last = uri, ranges
+        ranges = _Ranges(Positions(source, self._encoding))
         here = (_pointing(item, others) if item.elsewhere else item for item in diagnostics)
         return [self._one(item, uri, ranges, others) for item in here]
 
@@ -218,26 +214,10 @@ class Renderer:
 
 
 class _Ranges:
-    """The ranges of places in a text; in lines that no edit touched they are those of the text before."""
+    """The ranges of places in a text."""
 
-    def __init__(self, positions: Positions, before: _Ranges | None = None) -> None:
+    def __init__(self, positions: Positions) -> None:
         self._positions = positions
-        self._known: dict[tuple[int, int], SentRange] = {}
-        self._known_before: dict[tuple[int, int], SentRange] = {}
-        #: where the line begins in which the texts begin to differ, and where the first line after that begins
-        self._first, self._rest = 0, len(positions.source.text) + 1
-        #: how many characters and lines further down that is than in the text before
-        self._shift = self._lines = 0
-        if before is not None:
-            source, then = positions.source, before._positions.source
-            starts = then.line_starts
-            changed = source.since(then.text)
-            self._known_before = before._known
-            self._first = starts.around(changed.start)[1]
-            self._shift, self._lines = changed.after - changed.before, len(source.line_starts) - len(starts)
-            rest = starts.around(changed.before)[0] + 1
-            if rest < len(starts):
-                self._rest = starts[rest] + self._shift
 
     @property
     def path(self) -> str:
@@ -246,22 +226,8 @@ class _Ranges:
 
     def of(self, span: Span) -> SentRange:
         """The range of a place."""
-        start, end = span
-        found = None
-        if end < self._first:
-            found = self._known_before.get(span)
-        elif start >= self._rest:
-            found = self._known_before.get((start - self._shift, end - self._shift))
-            if found is not None and self._lines:
-                found = SentRange(
-                    SentPosition(found.start.line + self._lines, found.start.character),
-                    SentPosition(found.end.line + self._lines, found.end.character),
-                )
-        if found is None:
-            first, last = self._positions.ends(span)
-            found = SentRange(SentPosition(*first), SentPosition(*last))
-        self._known[span] = found
-        return found
+        first, last = self._positions.ends(span)
+        return SentRange(SentPosition(*first), SentPosition(*last))
 
 
 def _pointing(item: Diagnostic, others: Mapping[str, SourceFile]) -> Diagnostic:

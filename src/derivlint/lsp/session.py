@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+import gc
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event
 from typing import TypeVar
 
-from derivlint.lint.engine.kept import Kept, Stopped
+from derivlint.lint.engine.incremental import Cancelled
 from derivlint.lsp.checker import CheckedDocument, check
 from derivlint.lsp.documents import OpenDocument
-from derivlint.lsp.memory import Memory
-from derivlint.lsp.slips import make_slips
 from derivlint.lsp.workspace import Project, Projects
-from derivlint.model import Model
+from derivlint.model.memos import Memos
 from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
 
-#: Seconds without an edit before memory is freed, which takes a moment in which no request is answered.
-REST = 4.0
-
-#: Seconds until the editor knows of a check.
-SHOWN = 0.02
+#: The collector of cycles, with the thresholds of Python, looks through all operators again and again, which makes a
+#: check take half as long again. It looks through all after so many checks only, and leaves alone what is alive then.
+THRESHOLDS = (50_000, 20, 1_000_000)
+COLLECTED = 500
 
 #: How often a request is tried whose text changes while it is answered.
 ATTEMPTS = 5
@@ -50,13 +49,10 @@ class OpenFile:
         self.checked: CheckedDocument | None = None
         #: the text that ``outcome`` is of, and how often configurations had been read
         self.outcome_of: tuple[SourceFile, int] | None = None
-        #: the model of ``checked``, or of the check after it; earlier ones are discarded
-        self.newest: Model | None = None
-        #: what was found last, perhaps by a check that was stopped, and what it was checked with
-        self.kept: tuple[Project, Kept | None] | None = None
+        #: what is known of earlier texts, and the project that they were checked with
+        self.memos: tuple[Project, Memos] | None = None
         self.lock = asyncio.Lock()
         self.publishing: asyncio.Task[None] | None = None
-        self.resting: asyncio.Task[None] | None = None
         self.stop = Event()
 
 
@@ -81,11 +77,8 @@ class Session:
         self._tell = tell
         self._log = log
         self._generation = 0
-        self._memory = Memory()
-        #: the project whose texts are checked as fast as they ever will be
-        self._ready: Project | None = None
-        self._freeing: set[asyncio.Task[None]] = set()
-        self._is_shut_down = False
+        self._checks = 0
+        gc.set_threshold(*THRESHOLDS)
         # one thread: the models and the operators work things out when they are asked, and are not place for two
         self._engine = ThreadPoolExecutor(max_workers=1, thread_name_prefix="derivlint")
 
@@ -112,12 +105,10 @@ class Session:
         file = self.files.pop(uri, None)
         if file is not None:
             file.is_open = False
-            self._memory.let_go()
             self.projects.closed(file.document.path)
             self._interrupt(file)
-            for task in (file.publishing, file.resting):
-                if task is not None:
-                    task.cancel()
+            if file.publishing is not None:
+                file.publishing.cancel()
         return file
 
     def edited(self, file: OpenFile) -> None:
@@ -131,7 +122,6 @@ class Session:
     def forget(self) -> list[OpenFile]:
         """Read configurations and operators again; the files that are to be checked again."""
         self._generation += 1
-        self._memory.let_go()
         self.projects.forget()
         for file in self.files.values():
             self._interrupt(file)
@@ -153,67 +143,39 @@ class Session:
         )
 
     async def _check(self, file: OpenFile) -> None:
-        """Check the present text; an edit meanwhile stops that, and what was found until then is kept."""
+        """Check the present text; an edit meanwhile cancels that, and what was found until then is kept."""
         source, generation, stop = file.document.source, self._generation, file.stop
         loop = asyncio.get_running_loop()
-        before, known = file.newest, (file.outcome, file.checked, file.kept)
         outcome = await loop.run_in_executor(self._engine, self._outcome_of, source, file, stop)
-        # to free what was known of the text before takes a moment, and the editor comes first
-        freeing = loop.create_task(self._free(_freed(before if before is not file.newest else None, known)))
-        self._freeing.add(freeing)
-        freeing.add_done_callback(self._freeing.discard)
         if outcome is None:
             return
         file.outcome, file.outcome_of = outcome, (source, generation)
         if isinstance(outcome, CheckedDocument):
             file.checked = outcome
-            self._rest_later(file)
+            self._checks += 1
+            # the model of the first text is garbage after the second
+            if self._checks == 2 or self._checks % COLLECTED == 0:
+                # the thread may have ended with the server
+                with suppress(RuntimeError):
+                    loop.run_in_executor(self._engine, _collect)
 
     def _outcome_of(self, source: SourceFile, file: OpenFile, stop: Event) -> Outcome | None:
-        """Check a text, on the thread for it; None where that was stopped."""
+        """Check a text, on the thread for it; None where that was cancelled."""
         try:
             project: Project = self.projects.of(file.document.path, source)
-            kept = file.kept[1] if file.kept is not None and file.kept[0] is project else None
-            try:
-                found = check(source, project, file.checked, kept, stop)
-            except Stopped as stopped:
-                file.kept = (project, stopped.kept or kept)
-                return None
-            file.kept = (project, found.kept or kept)
-            file.newest = found.analysis.model
-            if found.kept is not None:
-                # many edits follow
-                found.kept.prepare()
-            if self._ready is not project:
-                self._ready = project
-                make_slips(found)
-            self._memory.checked()
-            return found
+            if file.memos is None or file.memos[0] is not project:
+                file.memos = (project, Memos())
+            return check(source, project, file.checked, file.memos[1], stop)
+        except Cancelled:
+            return None
         except InputError as error:
             return "\n".join(error.messages)
         except Exception as error:
+            # the next check is one from scratch
+            file.memos = None
             message = f"internal error: {type(error).__name__}: {error}"
             self._log(message, error)
             return message
-
-    async def _free(self, parts: Iterator[None]) -> None:
-        """Free what was known of an earlier text, a part at a time, when nothing is checked."""
-        run = asyncio.get_running_loop().run_in_executor
-        while True:
-            await asyncio.sleep(SHOWN)
-            while not any(file.lock.locked() for file in self.files.values()):
-                # the thread has ended with the server, or nothing is left
-                if self._is_shut_down or await run(self._engine, lambda: next(parts, True) is True):
-                    return
-
-    def _rest_later(self, file: OpenFile) -> None:
-        if file.resting is not None:
-            file.resting.cancel()
-        file.resting = asyncio.get_running_loop().create_task(self._rest())
-
-    async def _rest(self) -> None:
-        await asyncio.sleep(REST)
-        await asyncio.get_running_loop().run_in_executor(self._engine, self._memory.rest)
 
     async def run(self, file: OpenFile, find: Callable[[CheckedDocument], T]) -> T | None:
         """What a function finds in the present text, on the thread for checks; None where there is no check.
@@ -226,9 +188,9 @@ class Session:
             checked = await self.outcome(file)
             if not isinstance(checked, CheckedDocument):
                 return None
-            found = await loop.run_in_executor(self._engine, _find_in, checked, find)
-            if found is not None and self._is_current(file):
-                return found[0]
+            answer = await loop.run_in_executor(self._engine, find, checked)
+            if self._is_current(file):
+                return answer
         return None
 
     def publish_later(self, file: OpenFile) -> None:
@@ -247,16 +209,11 @@ class Session:
         """End all work."""
         for uri in list(self.files):
             self.close(uri)
-        self._is_shut_down = True
         self._engine.shutdown(wait=False, cancel_futures=True)
 
 
-def _freed(model: Model | None, known: object) -> Iterator[None]:
-    """Frees a model, a part at each step, and then what else was known of its text when no one else knows it."""
-    if model is not None:
-        yield from model.discard_in_parts()
-
-
-def _find_in(checked: CheckedDocument, find: Callable[[CheckedDocument], T]) -> tuple[T] | None:
-    """What a function finds; None where a later text was checked meanwhile."""
-    return None if checked.analysis.model.is_discarded else (find(checked),)
+def _collect() -> None:
+    """Free what is in cycles; that takes a quarter of a second."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()

@@ -352,16 +352,6 @@ class Entry:
         self.versions = syntax.versions
         self.bodies = tuple(DispatchBody(self, body) for body in syntax.bodies)
 
-    def discard(self) -> None:
-        """Forget everything: no one may ask this entry any more, see :meth:`derivlint.model.Model.discard`."""
-        for body in self.bodies:
-            for formula in body.formulas:
-                formula.__dict__.clear()
-            body.formulas = ()
-            body.__dict__.clear()
-        self.bodies = ()
-        self.__dict__.clear()
-
     @cached_property
     def _resolved(self) -> EntryFunction | SchemaProblem | None:
         if self.name is None or self.operators is None:

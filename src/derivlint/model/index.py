@@ -7,10 +7,8 @@ the values is not concerned by other changes of those entries.
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
@@ -19,7 +17,7 @@ from msgspec import Struct
 from derivlint.model.entry import Entry
 from derivlint.schema import SchemaKind
 
-T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 V_co = TypeVar("V_co", covariant=True)
 #: The value under a key where only the entries are of interest.
 Nothing = tuple[()]
@@ -66,119 +64,63 @@ def load_module_of(name: str) -> None:
             import_module(module)
 
 
-#: Entries that are read together have numbers so far apart, that there is room for others between them.
-SPACING = 1 << 48
-
-
-def first_numbers(count: int) -> range:
-    """The numbers of entries of a text that follows no other one.
-
-    Numbers grow in file order, and an entry keeps its own as long as its text stays the same.
-    """
-    return range(0, count * SPACING, SPACING)
-
-
-#: The number of an entry with what an index has of it under a key.
-Item = tuple[int, Any]
-#: Of later texts what is under so many keys is held apart.
-APART = 64
-
-
-class ByKey:
-    """What an index has under each key, in file order; texts that follow each other share most of it."""
-
-    def __init__(self, known: dict[str, list[Item]], changed: dict[str, list[Item]]) -> None:
-        """Take what there is.
-
-        Args:
-            known: what was there in an earlier text; no one changes it.
-            changed: what is there instead under some keys.
-        """
-        self._known = known
-        self._changed = changed
-
-    def under(self, key: str) -> list[Item]:
-        """What is under a key."""
-        found = self._changed.get(key)
-        return found if found is not None else self._known.get(key, [])
-
-    def replaced(self, gone: Iterable[tuple[int, Row]], new: Iterable[tuple[int, Row]]) -> ByKey:
-        """What is there in a later text.
-
-        Args:
-            gone: the numbers of entries that the later text does not have, with their rows.
-            new: likewise of those that this text does not have.
-        """
-        changed: dict[str, list[Item]] = {}
-        for number, row in gone:
-            for key, _ in row:
-                items = changed.setdefault(key, self.under(key).copy())
-                start = bisect_left(items, number, key=number_of)
-                del items[start : bisect_right(items, number, start, key=number_of)]
-        for number, row in new:
-            for key, value in row:
-                items = changed.setdefault(key, self.under(key).copy())
-                items.insert(bisect_right(items, number, key=number_of), (number, value))
-        changed = {**self._changed, **changed}
-        return ByKey(self._known, changed) if len(changed) <= APART else ByKey({**self._known, **changed}, {})
-
-
-class Rows(list[Row]):
-    """What an index has of each entry, in file order; it does not change.
+class IndexEntries(Struct, Generic[K], frozen=True):
+    """The entries of a text by an index; those of the next text share most of it.
 
     Attributes:
-        numbers: those of the entries, see ``Model.numbers``.
+        rows: the row of each entry.
+        by_key: the entries under each key, in file order.
     """
 
-    def __init__(self, rows: Iterable[Row], numbers: Sequence[int]) -> None:
-        super().__init__(rows)
-        self.numbers = numbers
+    rows: Mapping[K, Row]
+    by_key: Mapping[str, tuple[K, ...]]
 
-    @cached_property
-    def by_key(self) -> ByKey:
-        """What is under each key."""
-        found: dict[str, list[Item]] = {}
-        for number, row in zip(self.numbers, self, strict=True):
-            for key, value in row:
-                found.setdefault(key, []).append((number, value))
-        return ByKey(found, {})
+    @classmethod
+    def of(cls, rows: Mapping[K, Row]) -> IndexEntries[K]:
+        """Index entries, given their rows in file order."""
+        by_key: dict[str, list[K]] = {}
+        for entry, row in rows.items():
+            for key, _ in row:
+                entries = by_key.setdefault(key, [])
+                if not entries or entries[-1] != entry:
+                    entries.append(entry)
+        return cls(rows, {key: tuple(entries) for key, entries in by_key.items()})
 
-    def replaced(self, gaps: Iterable[Gap], own: Mapping[int, Row], numbers: Sequence[int]) -> Rows:
-        """The rows of a later text; what is known under keys stays known.
+    def under(self, key: str) -> tuple[Any, ...]:
+        """The entries under a key, in file order."""
+        return self.by_key.get(key, ())
+
+    def values(self, key: str) -> list[Any]:
+        """The values under a key, in file order."""
+        rows = self.rows
+        return [value for entry in self.under(key) for own, value in rows[entry] if own == key]
+
+    def answer(self, key: str, *, is_whole: bool) -> Plain:
+        """What is compared of the entries under a key: their texts, or their values.
 
         Args:
-            gaps: where the entries of the texts are not the same.
-            own: the rows of those of the later text, by position.
-            numbers: those of the entries of the later text.
+            key: the key.
+            is_whole: whether the texts count, which entries of a split document begin their keys with.
         """
-        found = Rows(self, numbers)
-        fill_gaps(found, gaps, own)
-        if "by_key" in self.__dict__:
-            gone = ((self.numbers[at], self[at]) for old, _ in gaps for at in old)
-            new = ((numbers[at], row) for at, row in own.items())
-            found.__dict__["by_key"] = self.by_key.replaced(gone, new)
-        return found
+        return tuple([text for text, _ in self.under(key)] if is_whole else self.values(key))
 
+    def replaced(self, gone: Iterable[K], new: Mapping[K, Row], position: Callable[[K], int]) -> IndexEntries[K]:
+        """The entries of the next text, in which the others have the same order.
 
-#: The positions of neighbouring entries of an earlier text, and of those that are there in a later one.
-Gap = tuple[range, range]
-
-
-def fill_gaps(items: list[T], gaps: Iterable[Gap], own: Mapping[int, T]) -> None:
-    """Make what is known of each entry of an earlier text that of a later one.
-
-    Args:
-        items: what is known of each entry.
-        gaps: where the entries of the texts are not the same, in order.
-        own: what is known of those of the later text, by position.
-    """
-    for old, new in reversed([*gaps]):
-        items[old.start : old.stop] = [own[at] for at in new]
-
-
-def number_of(item: Item) -> int:
-    """The number of an entry that an index has under a key."""
-    return item[0]
+        Args:
+            gone: the entries that are not there any more.
+            new: the rows of those that were not there.
+            position: the positions of entries in that text.
+        """
+        rows, by_key = {**self.rows}, {**self.by_key}
+        for entry in gone:
+            for key, _ in rows.pop(entry):
+                by_key[key] = tuple([each for each in by_key[key] if each != entry])
+        for entry, row in new.items():
+            rows[entry] = row
+            for key, _ in row:
+                by_key[key] = tuple(sorted({*by_key.get(key, ()), entry}, key=position))
+        return IndexEntries(rows, by_key)
 
 
 def _by_base(entry: Entry) -> Iterator[tuple[str, Nothing]]:
@@ -228,20 +170,11 @@ def _foreach(entry: Entry) -> Iterator[tuple[str, Nothing]]:
         yield "", ()
 
 
-#: What is asked of all entries is asked of so many groups of them, so that an edit concerns few.
-GROUPS = tuple(str(number) for number in range(32))
-
-
-def group_of(text: str) -> str:
-    """The group of what has a text; equal ones are in one group."""
-    return GROUPS[len(text) % len(GROUPS)]
-
-
 def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
-    yield group_of(entry.operator or ""), sum(len(body.formulas) for body in entry.bodies)
+    yield "", sum(len(body.formulas) for body in entry.bodies)
 
 
-#: All entries, in groups, with the number of their formulas.
+#: All entries, with the number of their formulas, under one key.
 FORMULAS: EntryIndex[int] = EntryIndex(f"{__name__}:FORMULAS", _formulas)
 #: The entries of all overloads of an operator, by its base name.
 BY_BASE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_BASE", _by_base)

@@ -112,6 +112,13 @@ CANDLE = Layout(
 )
 #: The layouts that have a name.
 LAYOUTS = {"candle": CANDLE, "torch_npu": TORCH_NPU}
+
+
+def name_of_layout(layout: Layout | None) -> str | None:
+    """The name of a layout; None for one without a name."""
+    return next((name for name, known in LAYOUTS.items() if known is layout), None)
+
+
 #: The layouts that a key of entries gives away.
 _MARKED = {key: layout for layout in LAYOUTS.values() for key in layout.marks}
 
@@ -119,7 +126,7 @@ _MARKED = {key: layout for layout in LAYOUTS.values() for key in layout.marks}
 def marked_layout(source: SourceFile) -> Layout | None:
     """The layout that the keys of a file's entries give away; None where they are those of PyTorch's own file."""
     # to look for the words first costs nothing
-    return _marked_layout(source.text) if any(map(source.has, _MARKED)) else None
+    return _marked_layout(source.text) if any(mark in source.lowered for mark in _MARKED) else None
 
 
 @lru_cache(maxsize=4)

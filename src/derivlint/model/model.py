@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as Seq
 from itertools import count, islice
 from typing import Any, TypeVar, cast
-
-from msgspec import Struct
 
 from derivlint.cpp.load import library_of
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
@@ -22,42 +20,31 @@ from derivlint.model.index import (
     BY_SCHEMA,
     FOREACH,
     FORMULAS,
-    GROUPS,
+    INDEXES,
     UNRESOLVED,
     EntryIndex,
+    IndexEntries,
     Plain,
     Row,
-    Rows,
-    first_numbers,
-    group_of,
-    load_module_of,
-    number_of,
+    index_named,
 )
 from derivlint.model.info import build_info
-from derivlint.model.layout import PLAIN, Layout
+from derivlint.model.layout import PLAIN, Layout, marked_layout, name_of_layout
 from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
-from derivlint.model.query import Answers, Read
+from derivlint.model.memos import Dependency, EntryMemos, Memo, Memos, Trace
+from derivlint.model.query import Answers
 from derivlint.model.read import DEFAULT, ListEntries, document_of, items_of, layout_of, read_syntax, versions_of
 from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Sequence, YamlNode, read_yaml
-from derivlint.yaml_reader.pieces import Pieces, read_list
+from derivlint.yaml_reader.split import SplitDocument, read_split
 
 V = TypeVar("V")
 #: As many schemas are not misspelt at once: the file is of another release.
 MANY_UNKNOWN = 4
-#: So many answers, or entries, are freed at once, in less than a millisecond.
-PART = 500
-
-
-class RecordedFact(Struct, frozen=True):
-    """A fact of the file as a whole or of one entry: plain data, with what was looked up for it."""
-
-    value: Plain
-    reads: frozenset[Read]
-
-
+#: An answer that is not known yet; it is equal to no other one.
+_UNKNOWN = object()
 #: Works out a fact of the file as a whole, about something that has a name.
 FindFact = Callable[["Model", str], Any]
 FindFactT = TypeVar("FindFactT", bound=FindFact)
@@ -102,9 +89,11 @@ class Model(Answers):
         layout: Layout | None = None,
         version: str | None = None,
         *,
-        is_noted: bool = False,
+        memos: Memos | None = None,
     ) -> None:
-        super().__init__(is_noted=is_noted)
+        #: what is known of earlier texts; None where nothing is kept
+        self.memos = memos if isinstance(document, SplitDocument) else None
+        super().__init__(is_recording=self.memos is not None)
         self.document = document
         self.layout = layout_of(document, layout or PLAIN)
         self.versions = versions_of(document, self.layout)
@@ -115,26 +104,28 @@ class Model(Answers):
         self.natives = natives if self.version is None else natives.of_version(self.version)
         self.book = book_of(self.natives)
         self.matcher = Matcher(self)
-        #: by entry, what each index that was asked has of it
-        self.indexed: dict[str, list[Row]] = {}
-        #: what indexes call entries: new numbers, or those of an earlier text
-        self.numbers: Seq[int] = ()
+        self._indexed: dict[str, IndexEntries[Any]] = {}
         self._entries_in: dict[tuple[str, str], tuple[Entry, ...]] = {}
-        #: the facts of the file that were asked for
-        self.facts: dict[Read, RecordedFact] = {}
-        #: the facts of entries that were asked for, by name and index
-        self.entry_facts: dict[str, list[RecordedFact | None]] = {}
-        #: which of all these were worked out for this text
-        self.new_facts: list[Read] = []
-        self.new_entry_facts: list[tuple[int, frozenset[Read]]] = []
+        #: the answers of dependencies in this text, as far as they were needed
+        self._evaluated: dict[Dependency, Plain] = {}
+        #: the facts that are being worked out or verified
+        self._open: set[Dependency] = set()
+        #: the facts of entries that were needed, by their positions
+        self._entry_facts: dict[tuple[str, int], tuple[Plain, frozenset[Dependency]]] = {}
+        #: what is known of the entries, and what indexes call them
+        self.records: Seq[EntryMemos] = ()
+        self._keys: Seq[Any] = ()
+        self._positions: Mapping[Any, int] | Seq[int] = ()
         self.all_entries: Seq[Entry] = ()
         self.entries: Seq[Entry] = ()
         self._read()
-        self.numbers = first_numbers(len(self.all_entries))
+        self._keys = self._positions = range(len(self.entries))
+        if self.memos is not None and isinstance(document, SplitDocument):
+            self._carry_over(self.memos, document)
 
     def _read(self) -> None:
         """Read the entries; those of other versions have positions after those of this one."""
-        if isinstance(self.document, Pieces):
+        if isinstance(self.document, SplitDocument):
             self.all_entries = self.entries = ListEntries(self.document, self)
             return
         items = items_of(self.document, self.layout)
@@ -149,61 +140,58 @@ class Model(Answers):
         if not all(holds):
             self.entries = tuple(entry for entry, here in zip(self.all_entries, holds, strict=True) if here)
 
-    def discard(self) -> None:
-        """Forget everything: no one may ask this model any more.
-
-        Models hold cycles. Where they are taken apart, what they hold is freed without a search for it.
-        """
-        for _ in self.discard_in_parts():
-            pass
-
-    def discard_in_parts(self) -> Iterator[None]:
-        """As :meth:`discard`, a part at each step: to free all of a large file at once takes a fifth of a second."""
-        answers, entries = self._answers, self.all_entries
-        self.__dict__.clear()
-        while answers:
-            for _ in range(min(len(answers), PART)):
-                answers.popitem()
-            yield
-        for number, entry in enumerate(entries.read if isinstance(entries, ListEntries) else entries):
-            entry.discard()
-            if number % PART == 0:
-                yield
-
-    @property
-    def is_discarded(self) -> bool:
-        """Whether this model was discarded."""
-        return not self.__dict__
-
     # ---- the file as a whole
 
     def entries_in(self, index: EntryIndex[Any], key: str) -> tuple[Entry, ...]:
         """The entries that an index has under a key, in file order."""
-        self.note(Read(index.name, key, True))
-        found = self._entries_in.get((index.name, key))
-        if found is None:
-            items = self.rows_of(index).by_key.under(key)
-            places = dict.fromkeys(self.place(number) for number, _ in items)
-            found = self._entries_in[index.name, key] = tuple(self.entries[at] for at in places)
-        return found
+        self.record(Dependency(index.name, key, True))
+        entries = self._entries_in.get((index.name, key))
+        if entries is None:
+            under = self.indexed(index).under(key)
+            entries = self._entries_in[index.name, key] = tuple([self.entries[self._positions[each]] for each in under])
+        return entries
 
     def values_in(self, index: EntryIndex[V], key: str) -> list[V]:
         """The values that an index has under a key, in file order."""
-        self.note(Read(index.name, key))
-        return [value for _, value in self.rows_of(index).by_key.under(key)]
+        self.record(Dependency(index.name, key))
+        return self.indexed(index).values(key)
 
-    def rows_of(self, index: EntryIndex[Any]) -> Rows:
-        """What an index has of each entry, in file order; that is not noted for whoever asks."""
-        rows = self.indexed.get(index.name)
-        if not isinstance(rows, Rows):
-            if rows is None:
-                rows = [cast("Row", tuple(index.find(entry))) for entry in self.entries]
-            rows = self.indexed[index.name] = Rows(rows, self.numbers[: len(rows)])
-        return rows
+    def rows_of(self, index: EntryIndex[Any]) -> list[Row]:
+        """The row of each entry, in file order; the caller records what it reads of that."""
+        rows = self.indexed(index).rows
+        return [rows[key] for key in self._keys]
 
-    def place(self, number: int) -> int:
-        """The position of the entry with a number."""
-        return bisect_left(self.numbers, number)
+    def indexed(self, index: EntryIndex[Any]) -> IndexEntries[Any]:
+        """The entries by an index; the caller records what it reads of that."""
+        indexed = self._indexed.get(index.name)
+        if indexed is None:
+            indexed = IndexEntries.of({key: self._row(index.name, key) for key in self._keys})
+            self._indexed[index.name] = indexed
+            if self.memos is not None:
+                self.memos.indexed[index.name] = indexed
+        return indexed
+
+    def _row(self, name: str, key: Any) -> Row:
+        return cast("Row", tuple(INDEXES[name].find(self.entries[self._positions[key]])))
+
+    def _carry_over(self, memos: Memos, document: SplitDocument) -> None:
+        """Take over the answers of the text before that are about no entry that is new or gone."""
+        self.records = memos.entries_of(document.texts)
+        self._keys = [record.key for record in self.records]
+        self._positions = {key: at for at, key in enumerate(self._keys)}
+        try:
+            memos.indexed = {name: indexed for name, indexed in memos.indexed.items() if index_named(name) is not None}
+            memos.advance(self._keys, self._row)
+        except Exception:
+            # rules that need it crash as well, and that is reported
+            memos.forget_answers()
+            return
+        self._indexed = {**memos.indexed}
+        answers = self._evaluated = {**memos.answers}
+        # facts come after those that they are made of
+        for dependency, memo in memos.facts.items():
+            if all(answers.get(read, _UNKNOWN) == answer for read, answer in memo.trace):
+                answers[dependency] = memo.value
 
     def fact(self, find: Callable[[Model, str], V], key: str = "") -> V:
         """A fact of the file as a whole: plain data, which seldom changes when the file does.
@@ -212,43 +200,102 @@ class Model(Answers):
             find: works it out.
             key: what it is about.
         """
-        read = Read(name_of(find), key)
-        self.note(read)
-        known = self.facts.get(read)
-        if known is None:
-            value, reads = self.recorded(find, self, key)
-            known = self.facts[read] = RecordedFact(cast("Plain", value), reads)
-            self.new_facts.append(read)
-        return cast("V", known.value)
+        dependency = Dependency(name_of(find), key)
+        self.record(dependency)
+        if dependency not in self._evaluated and not self._is_verified(dependency):
+            is_outer = dependency not in self._open
+            self._open.add(dependency)
+            try:
+                value, dependencies = self.recorded(find, self, key)
+            finally:
+                if is_outer:
+                    self._open.discard(dependency)
+            self._evaluated[dependency] = cast("Plain", value)
+            if self.memos is not None:
+                self.memos.add_fact(dependency, Memo(cast("Plain", value), self.trace(dependencies)))
+        return cast("V", self._evaluated[dependency])
 
-    def fact_of(self, read: Read) -> RecordedFact | None:
-        """A fact of the file as a whole that was looked up in another text; None where there is no such fact."""
-        if read not in self.facts:
-            load_module_of(read.source)
-            find = FACTS.get(read.source)
-            if find is None:
-                return None
-            self.fact(find, read.key)
-        return self.facts[read]
+    def _is_verified(self, dependency: Dependency) -> bool:
+        """Whether a fact of an earlier text holds in this one; then it is a fact of this one, too."""
+        memo = self.memos.facts.get(dependency) if self.memos is not None else None
+        if self.memos is None or memo is None or dependency in self._open:
+            return False
+        self._open.add(dependency)
+        try:
+            holds = self.holds(memo.trace)
+        finally:
+            self._open.discard(dependency)
+        if holds and dependency not in self._evaluated:
+            self._evaluated[dependency] = memo.value
+            self.memos.add_fact(dependency, memo)
+        return dependency in self._evaluated
 
-    def entry_fact(self, find: Callable[[Model, Entry], V], index: int) -> V:
-        """A fact of one entry: plain data, which holds in later texts, too, as long as nothing that it read changes.
+    def entry_fact(self, find: Callable[[Model, Entry], V], position: int) -> V:
+        """A fact of one entry: plain data.
 
         Args:
             find: works it out.
-            index: the position of the entry, which is not read where the fact is known.
+            position: the position of the entry, which is not read where the fact is known.
         """
-        known = self.entry_facts.get(name_of(find))
+        name = name_of(find)
+        known = self._entry_facts.get((name, position))
         if known is None:
-            known = self.entry_facts[name_of(find)] = [None] * len(self.entries)
-        found = known[index]
-        if found is None:
-            value, reads = self.recorded(find, self, self.entries[index])
-            found = known[index] = RecordedFact(cast("Plain", value), reads)
-            self.new_entry_facts.append((index, reads))
-        if found.reads:
-            self.use(found.reads)
-        return cast("V", found.value)
+            memo = self.records[position].facts.get(name) if self.memos is not None else None
+            if memo is not None and self.holds(memo.trace):
+                known = memo.value, frozenset(dependency for dependency, _ in memo.trace)
+            else:
+                value, dependencies = self.recorded(find, self, self.entries[position])
+                known = cast("Plain", value), dependencies
+                if self.memos is not None:
+                    self.records[position].facts[name] = Memo(known[0], self.trace(dependencies))
+            self._entry_facts[name, position] = known
+        if known[1]:
+            self.use(known[1])
+        return cast("V", known[0])
+
+    def trace(self, dependencies: Iterable[Dependency]) -> Trace:
+        """Dependencies with their answers in this text."""
+        return tuple([(dependency, cast("Plain", self.answer(dependency))) for dependency in dependencies])
+
+    def holds(self, trace: Trace) -> bool:
+        """Whether all dependencies have the same answers in this text."""
+        evaluated = self._evaluated
+        for dependency, answer in trace:
+            now = evaluated.get(dependency, _UNKNOWN)
+            if now is _UNKNOWN:
+                now = self.answer(dependency)
+            if now is not answer and now != answer:
+                return False
+        return True
+
+    def answer(self, dependency: Dependency) -> object:
+        """The answer of a dependency in this text; something that is equal to nothing where there is none."""
+        if dependency not in self._evaluated:
+            outer, self.active = self.active, None
+            try:
+                self._evaluated[dependency] = self._answer(dependency)
+            except Exception:
+                # a rule that needs it crashes as well, and that is reported
+                return object()
+            finally:
+                self.active = outer
+        return self._evaluated[dependency]
+
+    def _answer(self, dependency: Dependency) -> Plain:
+        source, key, whole = dependency
+        index = INDEXES.get(source) or index_named(source)
+        if index is not None:
+            return self.indexed(index).answer(key, is_whole=whole)
+        find = FACTS.get(source)
+        if find is None or dependency in self._open:
+            raise LookupError(source)
+        return cast("Plain", self.fact(find, key))
+
+    def end_revision(self) -> None:
+        """Let go of the memos: the text is checked, and what is worked out later is not kept."""
+        if self.memos is not None:
+            self.memos.end(self._evaluated)
+        self.memos, self.is_recording = None, False
 
     @property
     def source(self) -> SourceFile:
@@ -259,7 +306,7 @@ class Model(Answers):
     def has_list(self) -> bool:
         """Whether there is a list where the layout has the entries."""
         document = self.document
-        return isinstance(document, Pieces) or isinstance(self.layout.list_in(document.root), Sequence)
+        return isinstance(document, SplitDocument) or isinstance(self.layout.list_in(document.root), Sequence)
 
     @property
     def n_entries(self) -> int:
@@ -271,7 +318,7 @@ class Model(Answers):
         """The number of pairs of key and formula."""
         if self.entries is not self.all_entries:
             return sum(len(body.formulas) for entry in self.all_entries for body in entry.bodies)
-        return sum(self.fact(_n_formulas, group) for group in GROUPS)
+        return sum(self.values_in(FORMULAS, ""))
 
     @property
     def infos(self) -> Iterator[DifferentiabilityInfo]:
@@ -296,9 +343,10 @@ class Model(Answers):
             if info.source.kind == "foreach":
                 return f"{info.prefix}{name}{info.func.name.overload}"
             return f"{name}_copy" if name is not None else None
-        self.note(Read(BY_NODE.name, info.prefix))
-        own = self.numbers[info.source.index or 0]
-        return f"{info.prefix}{bisect_left(self.rows_of(BY_NODE).by_key.under(info.prefix), own, key=number_of)}"
+        # which of them is this one follows from their texts
+        self.record(Dependency(BY_NODE.name, info.prefix, True))
+        own = info.source.index or 0
+        return f"{info.prefix}{sum(self._positions[each] < own for each in self.indexed(BY_NODE).under(info.prefix))}"
 
     @property
     def used_dispatch_keys(self) -> list[str]:
@@ -432,7 +480,7 @@ class Model(Answers):
         """In-place foreach functions to which no entry applies, and none would."""
         if not self.shares_foreach:
             return []
-        missing = {name for group in GROUPS for name in self.fact(_without_reference, group)}
+        missing = self.fact(_without_reference)
         return [each for each in self.natives.inplace_foreach if str(each.name) in missing] if missing else []
 
 
@@ -502,11 +550,6 @@ def _type_problems(model: Model, entry: Entry) -> tuple[FormulaProblem, ...]:
 
 
 @file_fact
-def _n_formulas(model: Model, group: str) -> int:
-    return sum(model.values_in(FORMULAS, group))
-
-
-@file_fact
 def _is_of_another_release(model: Model, _: str) -> bool:
     return len(model.values_in(UNRESOLVED, "")) >= MANY_UNKNOWN
 
@@ -523,10 +566,9 @@ def _shares_foreach(model: Model, _: str) -> bool:
 
 
 @file_fact
-def _without_reference(model: Model, group: str) -> tuple[str, ...]:
-    """The in-place foreach functions of a group to which no entry applies, and none would."""
-    names = model.natives.inplace_foreach_names
-    return tuple(name for name in names if group_of(name) == group and not model.fact(_has_reference, name))
+def _without_reference(model: Model, _: str) -> tuple[str, ...]:
+    """The in-place foreach functions to which no entry applies, and none would."""
+    return tuple(name for name in model.natives.inplace_foreach_names if not model.fact(_has_reference, name))
 
 
 @file_fact
@@ -557,7 +599,7 @@ def probe_model(text: str, like: Model) -> Model:
     """The model of a few entries that are not written like this, with the operators of another model."""
     source = SourceFile("", text)
     # a probe takes no one's place among the documents that are kept
-    return Model(read_list(source) or read_yaml(source), like.natives)
+    return Model(read_split(source) or read_yaml(source), like.natives)
 
 
 def build_models(
@@ -566,7 +608,7 @@ def build_models(
     layout: Layout | None = None,
     version: str | None = None,
     *,
-    is_noted: bool = False,
+    memos: Memos | None = None,
 ) -> tuple[Model, ...]:
     """The models of a file for every version that it serves, one for all versions with the same entries.
 
@@ -577,10 +619,15 @@ def build_models(
         natives: the operators it is judged against.
         layout: how it holds its entries; by default what it looks like.
         version: the version that is requested.
-        is_noted: whether it is noted what is looked up, for the check of a later text.
+        memos: what is known of earlier texts with the same operators and layout.
     """
-    document = document_of(source)
-    first = Model(document, natives, layout, version, is_noted=is_noted)
+    document: Document
+    if memos is not None:
+        memos.begin(name_of_layout(marked_layout(source)))
+        document = read_split(source, memos.has_text) or document_of(source)
+    else:
+        document = document_of(source)
+    first = Model(document, natives, layout, version, memos=memos)
     if first.versions is None or (version is not None and version in first.versions.names):
         return (first,)
     found = {frozenset(entry.span.start for entry in first.entries): first}
@@ -589,5 +636,5 @@ def build_models(
             entry.span.start for entry in first.all_entries if entry.versions is None or version in entry.versions.names
         )
         if holds not in found:
-            found[holds] = Model(document, natives, layout, version, is_noted=is_noted)
+            found[holds] = Model(document, natives, layout, version)
     return tuple(found.values())

@@ -19,7 +19,7 @@ from derivlint.schema import SchemaError, parse_schema
 from derivlint.schema.versions import FileVersions, entry_versions, file_versions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Mapping, Pair, PlacedNode, Scalar, Sequence, YamlNode, read_yaml
-from derivlint.yaml_reader.pieces import Pieces, read_list
+from derivlint.yaml_reader.split import SplitDocument, read_split
 
 NAME = "name"
 DISPATCH = "dispatch"
@@ -39,19 +39,19 @@ def read_file(source: SourceFile) -> tuple[Entry, ...]:
 @lru_cache(maxsize=1)
 def document_of(source: SourceFile) -> Document:
     """The YAML of a file; that of the last file is kept, since several callers read it in turn."""
-    return read_list(source) or read_yaml(source)
+    return read_split(source) or read_yaml(source)
 
 
 def layout_of(document: Document, layout: Layout = PLAIN) -> Layout:
     """How a file holds its entries, among those with a layout."""
-    if isinstance(document, Pieces):
+    if isinstance(document, SplitDocument):
         return layout.of_list(document.source)
     return layout.fitting(document.root, document.source)
 
 
 def items_of(document: Document, layout: Layout) -> Iterator[PlacedNode]:
     """The items of a file's list of entries."""
-    if isinstance(document, Pieces):
+    if isinstance(document, SplitDocument):
         return document.items
     node = layout.list_in(document.root)
     return (PlacedNode(item, 0) for item in (node.items if isinstance(node, Sequence) else ()))
@@ -76,13 +76,13 @@ def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
 
 def versions_of(document: Document, layout: Layout) -> FileVersions | None:
     """The versions that a file serves; None for a file without versions, as every plain list is."""
-    return None if isinstance(document, Pieces) else file_versions(document.root, layout.versions)
+    return None if isinstance(document, SplitDocument) else file_versions(document.root, layout.versions)
 
 
 class ListEntries(Seq[Entry]):
     """The entries of a plain list, each read when it is asked for."""
 
-    def __init__(self, document: Pieces, operators: EntryContext) -> None:
+    def __init__(self, document: SplitDocument, operators: EntryContext) -> None:
         """None is read yet.
 
         Args:
@@ -110,11 +110,6 @@ class ListEntries(Seq[Entry]):
             syntax = read_syntax(item.node, self._operators.layout)
             found = self._read[at] = Entry(at, item, syntax, self._operators)
         return found
-
-    @property
-    def read(self) -> Iterator[Entry]:
-        """The entries that were asked for."""
-        return filter(None, self._read)
 
     def __iter__(self) -> Iterator[Entry]:
         return map(self.__getitem__, range(len(self)))

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, Rule
-from derivlint.lint.engine.kept import Kept, check_text, models_of
+from derivlint.lint.engine.incremental import check_text
 from derivlint.lint.engine.result import Result
 from derivlint.lint.engine.run import SUPPRESSIONS, in_order, judge_suppressions, together
 from derivlint.lint.suppressions.suppression import suppressions_of
 from derivlint.lint.wording import did_you_mean, quoted_list
-from derivlint.model import Model, build_model
+from derivlint.model import Model, build_model, build_models
+from derivlint.model.memos import Memos
 from derivlint.project.errors import InputError
 from derivlint.project.filtering.finding_filter import FindingFilter, rule_names
 from derivlint.project.filtering.findings import Findings
@@ -39,7 +40,6 @@ class CheckedFile(Struct, frozen=True):
         baselined: how many the baseline knows.
         unchanged: how many are in entries that did not change, where only changes are wanted.
         findings: what was found before the settings were asked.
-        kept: what the check of a later text of the file can use.
     """
 
     model: Model
@@ -52,7 +52,6 @@ class CheckedFile(Struct, frozen=True):
     baselined: int
     unchanged: int
     findings: Findings
-    kept: Kept | None = None
 
 
 def check_source(
@@ -65,8 +64,7 @@ def check_source(
     extra: Check | None = None,
     finding_filter: FindingFilter | None = None,
     models: tuple[Model, ...] | None = None,
-    kept: Kept | None = None,
-    keeps: bool = True,
+    memos: Memos | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> CheckedFile:
     """Check a text against operators: the one way from a text to what every face shows of it.
@@ -80,19 +78,19 @@ def check_source(
         extra: finds more than the rules do, such as the C++ compiler.
         finding_filter: what is left of the findings; by default what comments do not silence.
         models: the models to check, where they are built already; by default those of all versions that it serves.
-        kept: what was found in an earlier text, with the same operators, rules and settings.
-        keeps: whether what is found is kept for a later text, which takes a twentieth of the time.
-        stop: says whether no one waits for the result any more.
+        memos: what is known of earlier texts of the file, checked with the same operators, rules and settings; what
+            is found is added. By default nothing is recorded.
+        stop: whether to cancel the check.
 
     Raises:
         InputError: the file does not serve the wanted version, or only changes are wanted and cannot be found out.
-        Stopped: no one waits any more.
+        Cancelled: the check was cancelled.
     """
     ordinary = tuple(rule for rule in (*rules, *others) if rule.target != SUPPRESSIONS)
     # a file for several versions has a model for each set of entries that hold together
-    models = models or models_of(source, natives, settings.layout, settings.version, kept, keeps=keeps)
+    models = models or build_models(source, natives, settings.layout, settings.version, memos=memos)
     _require_version(models[0], settings)
-    texts = [check_text(model, ordinary, kept=kept, stop=stop) for model in models]
+    texts = [check_text(model, ordinary, stop=stop) for model in models]
     results = [text.result for text in texts]
     if extra is not None:
         results += [Result(in_order(extra(text.model, text.result.diagnostics))) for text in texts]
@@ -122,6 +120,8 @@ def check_source(
         judged.unjudged,
     )
     outcome = judge(findings, source, settings, finding_filter, model)
+    for each in models:
+        each.end_revision()
     return CheckedFile(
         model,
         outcome.shown,
@@ -133,7 +133,6 @@ def check_source(
         outcome.baselined,
         outcome.unchanged,
         findings,
-        texts[0].kept if len(texts) == 1 else None,
     )
 
 

@@ -10,7 +10,6 @@ from itertools import accumulate
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, Severity
-from derivlint.lint.engine.kept import Kept
 from derivlint.lint.engine.ownership import EntryFinder
 from derivlint.lint.fixing import FixOutcome, Moves, apply_fixes, fixable
 from derivlint.model import Entry
@@ -31,8 +30,8 @@ FEW = 8
 #: How many characters may be checked in all trials together, so that a long text is checked less often.
 MAX_TRIED = 512 * 1024
 
-#: Checks a text, given what was found in an earlier one.
-Checker = Callable[[SourceFile, Kept | None], CheckedFile]
+#: Checks a text.
+Checker = Callable[[SourceFile], CheckedFile]
 #: What an error is known by where its place has moved.
 _Known = tuple[str, str | None, str | None, str | None, str]
 
@@ -68,7 +67,7 @@ class FixedFile(Struct, frozen=True):
         return SourceFile(self.source.path, self.text, self.source.undecodable)
 
 
-def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False, kept: Kept | None = None) -> FixedFile:
+def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False) -> FixedFile:
     """Fix a text, check it, and go on until nothing is left to fix.
 
     What fixes make of a text is kept only if it can be read as YAML and they made no error. An error that they uncover,
@@ -81,9 +80,8 @@ def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False, kept
         source: the text.
         check: checks a text; fixes are taken from what it shows.
         unsafe: whether to apply fixes that may change what is meant.
-        kept: what was found in an earlier text.
     """
-    return _Fixer(source, check, unsafe).run(kept)
+    return _Fixer(source, check, unsafe).run()
 
 
 class _Fixer:
@@ -101,11 +99,11 @@ class _Fixer:
         self._seen = {source.text}
         self._passes = MAX_PASSES
 
-    def run(self, kept: Kept | None) -> FixedFile:
+    def run(self) -> FixedFile:
         source = self._original
         if source.undecodable is not None:
             return FixedFile(source, source.text, (), (), readable=False)
-        checked = self._check(source, kept)
+        checked = self._check(source)
         if checked.model.document.problems:
             return FixedFile(source, source.text, (), (), readable=False)
         for unsafe in self._phases:
@@ -191,7 +189,7 @@ class _Fixer:
         after = self._tried.get(trial.text)
         if after is None:
             self._trials -= 1
-            after = self._tried[trial.text] = self._check(SourceFile(source.path, trial.text), before.kept)
+            after = self._tried[trial.text] = self._check(SourceFile(source.path, trial.text))
         errors = _made(before, after, trial, _new_errors(before.found, after.found, trial))
         if after.model.document.problems or after.crashes > before.crashes:
             return after, errors, False

@@ -406,15 +406,12 @@ def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings, folde
     )
 
 
-def load_operators(
-    operators: Operators, use_cache: bool = True, meanwhile: Callable[[], object] | None = None
-) -> LoadedOperators:
+def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperators:
     """Read the operators, and the headers that belong to them.
 
     Args:
         operators: where they come from.
         use_cache: whether what files and headers declare may come from the cache.
-        meanwhile: what else has to be done; where operators are read by another process, it is done meanwhile.
 
     Raises:
         InputError: a file cannot be read or holds no operators, or there is no bundled index of that version.
@@ -440,7 +437,7 @@ def load_operators(
         raise InputError(str(error)) from error
     names = {path: namespace_of(Path(path).name) for path in (source.path for source in sources)}
     namespaces = {path: name for path, name in names.items() if name is not None}
-    read = read_functions(sources, tags, namespaces, use_cache, meanwhile)
+    read = read_functions(sources, tags, namespaces, use_cache)
     if not read.written:
         # going on would report every operator of the derivatives file as unknown
         files = quoted_list([source.path for source in sources])

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from derivlint.emit.release import UnsupportedRelease
 from derivlint.lint import Diagnostic, Rule
+from derivlint.model.memos import Memos
 from derivlint.project.check import check_source
 from derivlint.project.operators import LoadedOperators
 from derivlint.project.settings import Settings
@@ -75,10 +76,10 @@ def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_cod
     Raises:
         InputError: a file does not serve the wanted version.
     """
-    old = check_source(before.source, before.operators.natives, before.settings, rules)
     # with the same operators, only what the changes can have affected is checked again
-    kept = old.kept if before.operators is after.operators and before.settings == after.settings else None
-    new = check_source(after.source, after.operators.natives, after.settings, rules, kept=kept)
+    memos = Memos() if before.operators is after.operators and before.settings == after.settings else None
+    old = check_source(before.source, before.operators.natives, before.settings, rules, memos=memos)
+    new = check_source(after.source, after.operators.natives, after.settings, rules, memos=memos)
     differing = changed(old.model, new.model)
     comparison = Comparison(old.model, new.model)
     names = frozenset(each.name for each in differing)

@@ -1,8 +1,8 @@
 """Source text, spans in it, and lines and columns derived from offsets. Knows nothing about YAML.
 
-``SourceFile`` decodes a file, ``line_starts`` has its lines; a ``Span`` is a range of code points. ``reading`` opens
-input, ``writing`` replaces files atomically, ``private`` makes folders that only this user can write to, ``visible``
-escapes control characters, ``lazy``, ``comparison`` and ``choices`` are helpers for records.
+``SourceFile`` decodes a file; a ``Span`` is a range of code points. ``reading`` opens input, ``writing`` replaces files
+atomically, ``private`` makes folders that only this user can write to, ``visible`` escapes control characters,
+``lazy``, ``comparison`` and ``choices`` are helpers for records.
 """
 
 from derivlint.source.file import SourceFile

@@ -2,7 +2,7 @@
 
 Begin with :mod:`derivlint.yaml_reader.reader`. ``lines`` reads items in plain style line by line, ``pure`` and
 ``syntax`` everything else; ``decode`` maps each character of a scalar to the file; ``rewrite`` edits scalars;
-``pieces`` cuts a file into items for incremental checks.
+``split`` cuts a file into items, which are read on their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """YAML nodes with places: scalars, sequences and mappings as a text writes them, duplicate keys kept.
 
 Places are those in the text that a node was read from: a file, or one item of a list
-(:mod:`derivlint.yaml_reader.pieces`), whose nodes are the same wherever it is.
+(:mod:`derivlint.yaml_reader.split`), whose nodes are the same wherever it is.
 """
 
 from __future__ import annotations

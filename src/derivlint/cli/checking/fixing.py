@@ -15,9 +15,9 @@ from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
 from derivlint.formats import Report
 from derivlint.lint import Diagnostic, Rule
-from derivlint.lint.engine.kept import Kept
 from derivlint.lint.fixing import fixable
 from derivlint.lint.wording import counted
+from derivlint.model.memos import Memos
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
@@ -82,9 +82,11 @@ class Fixing:
         if finding_filter is not None:
             finding_filter = replace(finding_filter, updates_baseline=False)
 
-        def check(text: SourceFile, kept: Kept | None) -> CheckedFile:
+        memos = Memos()
+
+        def check(text: SourceFile) -> CheckedFile:
             checked = check_source(
-                text, natives, settings, rules, others=others, finding_filter=finding_filter, kept=kept
+                text, natives, settings, rules, others=others, finding_filter=finding_filter, memos=memos
             )
             return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unwanted))
 

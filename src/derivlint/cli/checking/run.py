@@ -39,16 +39,14 @@ if TYPE_CHECKING:
     from derivlint.cli.checking.fixing import Fixing
     from derivlint.cli.checking.suppressing import Suppressing
     from derivlint.compiler.gxx import Toolchain
-    from derivlint.lint.engine.kept import Kept
     from derivlint.model import Model
+    from derivlint.model.memos import Memos
     from derivlint.project.check import Check, CheckedFile
     from derivlint.project.filtering.finding_filter import FindingFilter
     from derivlint.project.operators import Operators
 
 #: How many problems of native_functions.yaml are listed.
 MAX_PROBLEMS = 20
-#: For a longer text, two processes do what comes before the check.
-LONG = 50_000
 #: A pattern of operators' names with one of these is not a name.
 WILDCARDS = "*?["
 
@@ -167,10 +165,10 @@ class Run:
             message = f'"per-operator-ignores" names "{name}", which is not an operator'
             tell(f"{message}; {question}" if question else message)
 
-    def _load(self, operators: Operators, meanwhile: Callable[[], object] | None = None) -> LoadedOperators:
+    def _load(self, operators: Operators) -> LoadedOperators:
         loaded = self._loaded.get(operators)
         if loaded is None:
-            loaded = self._loaded[operators] = load_operators(operators, self._use_cache, meanwhile)
+            loaded = self._loaded[operators] = load_operators(operators, self._use_cache)
         return loaded
 
     def _tell_silenced(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
@@ -210,21 +208,20 @@ class Run:
             self._others.update({file.path: file for file in place.sources})
             self._say(f"{source.path}: found in the cache")
             return judge(findings, source, settings, finding_filter)
-        # of a short text little can be done while operators are read
-        loaded = self._load(operators, partial(_get_ready, source) if len(source.text) > LONG else None)
+        loaded = self._load(operators)
         self._sources[source.path] = source
         self._tell_problems(loaded)
-        kept = None
+        memos = None
         if place is not None:
-            from derivlint.project.caching.kept_on_disk import load_kept, store_kept
+            from derivlint.project.caching.memos_on_disk import load_memos, store_memos
 
-            kept = load_kept(place.kept, source.path)
-        checked = self._checked(path, source, loaded, settings, finding_filter, kept, keeps=place is not None)
+            memos = load_memos(place.memos, source.path)
+        checked = self._checked(path, source, loaded, settings, finding_filter, memos)
         # files that changed while they were read belong to no place
         if place is not None and not loaded.natives.problems and place_of(source, operators, settings) == place:
             # findings come last: where they are, nothing is written any more, nor removed what a killed run left
-            if checked.kept is not None:
-                store_kept(place.kept, checked.kept)
+            if memos is not None and memos.newest:
+                store_memos(place.memos, memos)
             if may_reuse:
                 store_findings(place, checked.findings)
         return checked
@@ -243,9 +240,7 @@ class Run:
         loaded: LoadedOperators,
         settings: Settings,
         finding_filter: FindingFilter | None,
-        kept: Kept | None,
-        *,
-        keeps: bool,
+        memos: Memos | None,
     ) -> CheckedFile:
         from derivlint.project.check import check_source
         from derivlint.rules import load_rules
@@ -261,8 +256,7 @@ class Run:
             rules=rules,
             extra=self._compiled_with(settings),
             finding_filter=finding_filter,
-            kept=kept,
-            keeps=keeps,
+            memos=memos,
         )
         checked = check(source)
         if self._suppressing is not None:
@@ -357,19 +351,6 @@ def cache_is_foreign(folder: Path) -> bool:
     """Whether the cache lies in the repository of a folder, or in that of the working folder."""
     cache = cache_folder()
     return cache is not None and any(is_inside(cache, repository_of(place)) for place in (folder, Path.cwd()))
-
-
-def _get_ready(source: SourceFile) -> None:
-    """Do what has to be done before a text is checked, whatever the operators are."""
-    from derivlint.model.read import read_file
-    from derivlint.project import check  # noqa: F401
-    from derivlint.rules import load_rules
-
-    load_rules()
-    for entry in read_file(source):
-        for formula in entry.formulas:
-            if formula.text is not None:
-                _ = formula.parsed.tree
 
 
 def _say_nothing(_: str) -> None:

@@ -17,7 +17,7 @@ from derivlint.lint.severity import Severity
 from derivlint.model import Entry, Model
 from derivlint.model.index import BY_OPERATOR
 from derivlint.source.lazy import cached_property
-from derivlint.yaml_reader.pieces import Pieces
+from derivlint.yaml_reader.split import SplitDocument
 
 if TYPE_CHECKING:
     from derivlint.lint.diagnostic import Diagnostic
@@ -54,7 +54,7 @@ class Judged:
         self._is_broken = any(model.document.problems for model in models)
         self._finders = [EntryFinder(model) for model in models]
         #: entries that are cut out of the text are not read to say where they are
-        self._are_numbered = len(models) == 1 and isinstance(models[0].document, Pieces)
+        self._are_numbered = len(models) == 1 and isinstance(models[0].document, SplitDocument)
         self._doubtful_by_rule: dict[str, frozenset[int]] = {}
         self._unread_by_reading: dict[Reading, frozenset[int]] = {}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model
 from derivlint.model.index import BY_OPERATOR
-from derivlint.yaml_reader.pieces import Pieces
+from derivlint.yaml_reader.split import SplitDocument
 
 
 def names_of(found: object) -> tuple[str | None, str | None, str | None]:
@@ -28,12 +28,12 @@ class EntryFinder:
     def __init__(self, model: Model) -> None:
         """Take the file; entries of a plain list that are not looked at are not read."""
         document = model.document
-        #: where each begins, or the piece of the text that it is in
+        #: where each begins, or the text of its item
         self._starts: Sequence[int]
         self._entries: Sequence[Entry]
         self._named: Callable[[str], Entry | None]
-        if isinstance(document, Pieces):
-            self._entries, self._starts = model.all_entries, document.bounds[:-1]
+        if isinstance(document, SplitDocument):
+            self._entries, self._starts = model.all_entries, document.starts
             self._named = lambda name: next(iter(model.entries_in(BY_OPERATOR, name)), None)
         else:
             # an aliased entry has the place of its anchor, so places may repeat and be out of order

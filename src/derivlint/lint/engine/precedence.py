@@ -8,7 +8,7 @@ where those are wrong. What explains a finding is as severe and as certain as th
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import chain
@@ -306,15 +306,13 @@ def unexplained(
     claims: Collection[Claim],
     yields_to: Mapping[str, tuple[Yields, ...]],
     premises: Premises,
-    beside: Iterable[Claim] = (),
 ) -> set[Diagnostic]:
     """The findings that follow from no other one.
 
     Args:
-        claims: what the rules say of a file, or all that they say of some entries.
+        claims: what the rules say of a file.
         yields_to: what the rules yield to, by their names.
         premises: what is wrong with the entries that findings rest on.
-        beside: what the rules say of the other entries.
     """
     found = {claim.diagnostic: claim for claim in claims}
     by_entry: dict[str | None, dict[str, list[Diagnostic]]] = {}
@@ -323,8 +321,6 @@ def unexplained(
         by_entry.setdefault(diagnostic.entry, {}).setdefault(diagnostic.rule, []).append(diagnostic)
         in_file.setdefault(diagnostic.rule, []).append(diagnostic)
     rules = tuple(in_file)
-    for claim in beside:
-        in_file.setdefault(claim.diagnostic.rule, []).append(claim.diagnostic)
     #: for each rule those of the rules that it yields to which found something
     reasons = {
         name: [(rule, each) for each in yields_to.get(name, ()) for rule in each.rules if rule in in_file]
@@ -344,37 +340,9 @@ def unexplained(
     return {_raised(item, joined[item]) if item in joined else item for item in kept}
 
 
-def name_of_all(claims: Iterable[Claim], yields_to: Mapping[str, tuple[Yields, ...]]) -> str | None:
-    """The entry that all claims are of, whose findings follow from no finding of another entry of the file.
-
-    They may rest on other entries. None for claims of several entries, or ones that findings elsewhere may explain.
-    """
-    entries = {claim.diagnostic.entry for claim in claims}
-    rules = {claim.diagnostic.rule for claim in claims}
-    if len(entries) != 1 or any(each.within is Within.FILE for rule in rules for each in yields_to.get(rule, ())):
-        return None
-    return entries.pop()
-
-
-def resting_on_others(claims: Iterable[Claim]) -> Iterator[tuple[int, Diagnostic, str]]:
-    """The claims that rest on other entries: their positions, what they say, and the operators of those entries."""
-    for number, claim in enumerate(claims):
-        for operator in claim.rests_on:
-            if operator != claim.diagnostic.entry:
-                yield number, claim.diagnostic, operator
-
-
 def base_of(operator: str) -> str:
     """The base name of an operator."""
     return operator.partition(".")[0]
-
-
-def reaching(claims: Iterable[Claim], yields_to: Mapping[str, tuple[Yields, ...]]) -> frozenset[str]:
-    """The rules whose findings explain some claims wherever in the file they are."""
-    rules = {claim.diagnostic.rule for claim in claims}
-    return frozenset(
-        name for rule in rules for each in yields_to.get(rule, ()) if each.within is Within.FILE for name in each.rules
-    )
 
 
 def _explains(declared: Yields, other: Diagnostic, diagnostic: Diagnostic, about: Span) -> bool:
@@ -453,43 +421,6 @@ class Premises:
         for about, wrong in _all_wrong(claims):
             self._wrong.setdefault(about, []).append(wrong)
         self._rejected: dict[tuple[str, Severity, Confidence], bool] = {}
-        #: what is wrong otherwise than in the text before
-        self._changed: frozenset[_About] = frozenset({_ANY})
-        #: the base names of operators that are unresolved in one of the texts only
-        self._exchanged: tuple[str, ...] = ()
-
-    def after(self, gone: Iterable[Claim], new: Iterable[Claim], unresolved: Iterable[str]) -> Premises:
-        """Those of a later text.
-
-        Args:
-            gone: what the rules say no more.
-            new: what they say now.
-            unresolved: the operators of entries that were not found, as they are written.
-        """
-        found = Premises((), self._yields_to, unresolved)
-        found._wrong = self._wrong.copy()
-        before, now = Counter(_all_wrong(gone)), Counter(_all_wrong(new))
-        less, more = before - now, now - before
-        for about in {about for about, _ in (*less, *more)}:
-            found._wrong[about] = found._wrong.get(about, []).copy()
-        for about, wrong in less.elements():
-            found._wrong[about].remove(wrong)
-        for about, wrong in more.elements():
-            found._wrong[about].append(wrong)
-        found._changed = frozenset(about for about, _ in (*less, *more))
-        found._exchanged = tuple({*self._unresolved} ^ {*found._unresolved})
-        return found
-
-    def concerned(self, bases: Collection[str]) -> set[str]:
-        """The base names whose entries are a premise that may hold otherwise than in the text before.
-
-        Args:
-            bases: those of all entries that something rests on.
-        """
-        if _ANY in self._changed:
-            return {*bases}
-        found = {base for about, base in self._changed if about == "base"}.intersection(bases)
-        return found | {base for base in bases if self._is_one_of(base, self._exchanged)}
 
     def reject(self, diagnostic: Diagnostic, operator: str) -> bool:
         """Whether a premise does not hold: something is wrong with the entry, or it may be one that is misspelt."""
@@ -505,23 +436,12 @@ class Premises:
             known = self._rejected[question] = self._is_rejected(diagnostic, base_of(operator))
         return known
 
-    def rejected(self, resting: Iterable[tuple[int, Diagnostic, str]]) -> frozenset[int]:
-        """Which of the claims of an entry rest on other entries in vain.
-
-        Args:
-            resting: those that do, see :func:`resting_on_others`.
-        """
-        return frozenset([number for number, item, operator in resting if self.reject(item, operator)])
-
     def _is_rejected(self, diagnostic: Diagnostic, base: str) -> bool:
         wrong = chain(self._wrong.get(("base", base), ()), self._wrong.get(_ANY, ()))
         if any(_outweighs(other, diagnostic) for other in wrong):
             return True
-        return self._is_one_of(base, self._unresolved)
-
-    @staticmethod
-    def _is_one_of(base: str, unresolved: tuple[str, ...]) -> bool:
-        """Whether an operator is one of some that are not found, or one of them may be it, misspelt."""
+        unresolved = self._unresolved
+        # an entry that is not found may be that of the operator, misspelt
         return bool(unresolved) and (base in unresolved or closest(base, unresolved) is not None)
 
     def _follows(self, other: _Wrong, diagnostic: Diagnostic) -> bool:

@@ -6,9 +6,8 @@ meanwhile. A check that crashes is a finding at the entry on which it crashed, a
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,19 +15,10 @@ from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Diagnostic, Finding, Fix
 from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
-from derivlint.lint.engine.precedence import (
-    SHADOWED,
-    Claim,
-    Premises,
-    Yields,
-    name_of_all,
-    reaching,
-    unexplained,
-)
+from derivlint.lint.engine.precedence import SHADOWED, Claim, Premises, Yields, unexplained
 from derivlint.lint.engine.result import Result, Unjudged
 from derivlint.lint.engine.watched import Watched
 from derivlint.lint.rule import Rule, Target
-from derivlint.model.query import Read
 from derivlint.source import Span
 
 if TYPE_CHECKING:
@@ -37,6 +27,7 @@ if TYPE_CHECKING:
     from derivlint.lint.suppressions.suppression import PlacedSuppression, RuleNames
     from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
     from derivlint.model import Entry, Model
+    from derivlint.model.memos import Dependency
 
 __all__ = ["INTERNAL_ERROR", "SUPPRESSIONS", "Checker", "Result", "Unjudged", "judge_suppressions", "run_rules"]
 
@@ -48,8 +39,8 @@ MAX_CRASHES = 100
 TOGETHER = 50
 
 
-#: A rule with its position, its check, and what the check takes next to its target.
-_Bound = tuple[int, Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
+#: A rule with its check, and what the check takes next to its target.
+_Bound = tuple[Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
 #: The rules that judge nodes or problems of each kind; under None those that judge all.
 _ByKind = Mapping["TypeProblemKind | type | None", Sequence[_Bound]]
 #: What a check takes as its arguments, the last one being what a finding is in, with where it is added.
@@ -60,27 +51,9 @@ def by_kind(rules: Iterable[_Bound]) -> _ByKind:
     """Rules by the kinds of nodes, or of what C++ refuses, that they are asked about."""
     found: dict[TypeProblemKind | type | None, list[_Bound]] = {}
     for bound in rules:
-        for kind in bound[1].kinds or (None,):
+        for kind in bound[0].kinds or (None,):
             found.setdefault(kind, []).append(bound)
     return found
-
-
-class Asked(Struct, frozen=True):
-    """What some rules looked up in the file as a whole while they judged an entry.
-
-    Attributes:
-        rules: the positions of the rules among those that ran.
-        reads: what was looked up.
-    """
-
-    rules: frozenset[int]
-    reads: frozenset[Read]
-
-
-@lru_cache(maxsize=4096)
-def _rules_at(positions: tuple[int, ...]) -> frozenset[int]:
-    """A set of positions; there are few, and each is of many entries."""
-    return frozenset(positions)
 
 
 class Raw(Struct, frozen=True):
@@ -88,13 +61,13 @@ class Raw(Struct, frozen=True):
 
     Attributes:
         claims: what they say.
-        asked: what they looked up; rules that are not among them looked nothing up.
+        dependencies: what they read in the file as a whole.
         crashes: the diagnostics that say that checks crashed.
         crashed: the checks that did.
     """
 
     claims: tuple[Claim, ...] = ()
-    asked: tuple[Asked, ...] = ()
+    dependencies: frozenset[Dependency] = frozenset()
     crashes: tuple[Diagnostic, ...] = ()
     crashed: frozenset[Crashed] = frozenset()
 
@@ -102,43 +75,25 @@ class Raw(Struct, frozen=True):
 class Checker:
     """Asks rules about a file and its entries."""
 
-    def __init__(self, model: Model, rules: Iterable[Rule], only: Collection[int] | None = None) -> None:
+    def __init__(self, model: Model, rules: Iterable[Rule]) -> None:
         """Ask rules about a model.
 
         Args:
             model: the file.
             rules: the rules of the run.
-            only: the positions of those that are asked; by default all.
         """
         self._rules = tuple(rules)
         self._model = model
         by_target: dict[Target, list[_Bound]] = {}
-        for position in range(len(self._rules)) if only is None else sorted(only):
-            rule = self._rules[position]
-            by_target.setdefault(rule.target, []).append((position, rule, *rule.bound(model)))
-        self._narrowed: dict[frozenset[int], Checker] = {}
+        for rule in self._rules:
+            by_target.setdefault(rule.target, []).append((rule, *rule.bound(model)))
         self._of_file = by_target.get("model", [])
         self._of_entries = by_target.get("entry", [])
         self._of_bodies = by_target.get("body", [])
         self._of_formulas = by_target.get("formula", [])
         self._of_nodes = by_kind(by_target.get("node", []))
         self._of_problems = by_kind(by_target.get("problem", []))
-        self._about_problems = {position: rule.name for position, rule, *_ in by_target.get("problem", [])}
-
-    def has(self, positions: frozenset[int]) -> bool:
-        """Whether there are rules with all these positions."""
-        return min(positions) >= 0 and max(positions) < len(self._rules)
-
-    def narrowed(self, only: frozenset[int]) -> Checker:
-        """What asks only the rules with these positions."""
-        found = self._narrowed.get(only)
-        if found is None:
-            found = self._narrowed[only] = Checker(self._model, self._rules, only)
-        return found
-
-    def names_of(self, positions: Iterable[int]) -> frozenset[str]:
-        """The names of the rules with these positions."""
-        return frozenset(self._rules[position].name for position in positions)
+        self._about_problems = sorted(rule.name for rule, *_ in by_target.get("problem", []))
 
     def file(self) -> Raw:
         """What rules find that look at the file as a whole."""
@@ -152,8 +107,13 @@ class Checker:
 
     def entries(self, entries: Sequence[Entry]) -> Iterator[Raw]:
         """What rules find in each of many entries."""
+        from derivlint.analysis.analyses import prepare, work_out
+
+        prepare(self._model, entries)
         for start in range(0, len(entries), TOGETHER):
-            yield from self._together(entries[start : start + TOGETHER])
+            part = entries[start : start + TOGETHER]
+            work_out(self._model, part)
+            yield from self._together(part)
 
     def _together(self, entries: Sequence[Entry]) -> list[Raw]:
         """What rules find in entries: each rule looks at all of them, then the next one does."""
@@ -179,7 +139,7 @@ class Checker:
     def _ask(self, rules: Iterable[_Bound], targets: Sequence[_Target]) -> None:
         """Add what rules find in the file, in entries, bodies or formulas, or in parts of them."""
         model = self._model
-        for position, rule, check, more in rules:
+        for rule, check, more in rules:
             for run, target in targets:
                 try:
                     # most checks take nothing else, and this is called a hundred thousand times
@@ -187,20 +147,19 @@ class Checker:
                         run.add(rule, target[-1], finding)
                 except Exception as error:
                     run.crash(rule, target[-1], error)
-                if model.noted is not None:
-                    run.note(position, model.looked_up())
+                if model.active is not None:
+                    run.use(model.dependencies())
 
     def _ask_of_problems(self, run: _Run, entry: Entry) -> None:
         """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind."""
-        rules, asked = self._of_problems, self._about_problems
+        rules = self._of_problems
         try:
             problems = self._model.type_problems(entry)
         except Exception as error:
-            run.crashes += [Crash(name, entry, entry, error, place_of(entry)) for name in sorted(asked.values())]
+            run.crashes += [Crash(name, entry, entry, error, place_of(entry)) for name in self._about_problems]
             return
-        if reads := self._model.looked_up():
-            for position in asked:
-                run.note(position, reads)
+        finally:
+            run.use(self._model.dependencies())
         for problem in problems:
             self._ask(rules.get(None, ()), [(run, (problem,))])
             if problem.is_written:
@@ -218,67 +177,17 @@ class Checker:
             for rule in self._rules
         }
 
-    def premises(self, claims: Iterable[Claim], gone: Iterable[Claim] = (), before: Premises | None = None) -> Premises:
-        """What is wrong with the entries that findings rest on.
-
-        Args:
-            claims: all that was said of the file, or what is said now and was not in an earlier text.
-            gone: what was said in that one only.
-            before: what was wrong in that one.
-        """
+    def settled(self, raws: Iterable[Raw]) -> Result:
+        """What is left of what was said of all entries and of the file: one diagnostic for one slip."""
         from derivlint.model.index import UNRESOLVED
 
+        raws = tuple(raws)
+        claims = [claim for raw in raws for claim in raw.claims]
         unresolved = filter(None, self._model.values_in(UNRESOLVED, ""))
-        if before is not None:
-            return before.after(gone, claims, unresolved)
-        return Premises(claims, self._yields_to, unresolved)
-
-    def reaching(self, claims: Iterable[Claim]) -> frozenset[str]:
-        """The rules whose findings explain some claims wherever in the file they are."""
-        return reaching(claims, self._yields_to)
-
-    def name_of_all(self, claims: Iterable[Claim]) -> str | None:
-        """The entry that all claims are of, if what is said of others explains none of them."""
-        return name_of_all(claims, self._yields_to)
-
-    def left(self, claims: Collection[Claim], premises: Premises, beside: Iterable[Claim] = ()) -> set[Diagnostic]:
-        """What is left of what was said of some entries: one diagnostic for one slip.
-
-        Args:
-            claims: what was said of them.
-            premises: what is wrong with entries that findings rest on.
-            beside: what was said of other entries.
-        """
-        return unexplained(claims, self._yields_to, premises, beside)
-
-    def settled(self, raw: Iterable[Raw]) -> Result:
-        """What is left of what was said of all entries and of the file."""
-        raw = tuple(raw)
-        claims = [claim for each in raw for claim in each.claims]
-        return self.result(raw, self.left(claims, self.premises(claims)))
-
-    def result(self, raw: Iterable[Raw], left: Iterable[Diagnostic], ordered: Sequence[Diagnostic] = ()) -> Result:
-        """What is left, sorted, with the crashes.
-
-        Args:
-            raw: what was said of the file, or of a part of it.
-            left: what is left of that, and of what others say.
-            ordered: the rest of what is left, sorted, each once.
-        """
-        raw = tuple(raw)
-        crashes = {item for each in raw for item in each.crashes}
-        crashed = frozenset[Crashed]().union(*(each.crashed for each in raw))
-        return Result(_merged(ordered, in_order((*left, *crashes))), len(crashes), crashed)
-
-
-def _merged(ordered: Sequence[Diagnostic], others: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """Findings in their order, given those of which there are many and the others, both in their order."""
-    found = [*ordered]
-    start = 0
-    for item in others if ordered else ():
-        start = bisect_left(found, item.identity(), start, key=Diagnostic.identity)
-        found[start : start + (start < len(found) and found[start] == item)] = [item]
-    return tuple(found) if ordered else others
+        left = unexplained(claims, self._yields_to, Premises(claims, self._yields_to, unresolved))
+        crashes = {item for raw in raws for item in raw.crashes}
+        crashed = frozenset[Crashed]().union(*(raw.crashed for raw in raws))
+        return Result(in_order((*left, *crashes)), len(crashes), crashed)
 
 
 def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = None) -> Result:
@@ -363,34 +272,24 @@ class _Run:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._claims: dict[Diagnostic, Claim] = {}
-        #: by the position of the rule, what it looked up
-        self._reads: dict[int, frozenset[Read]] = {}
+        self._dependencies: set[frozenset[Dependency]] = set()
         self.crashes: list[Crash] = []
         self._fixes: dict[Entry, FixCheck] = {}
-        # what was looked up before belongs to no rule
-        model.looked_up()
+        # what was read before belongs to no rule
+        model.dependencies()
 
     def result(self) -> Raw:
-        """What was found and looked up, with the crashes."""
+        """What was found and read, with the crashes."""
         claims = tuple(self._claims.values())
+        dependencies: frozenset[Dependency] = frozenset().union(*self._dependencies)
         if not self.crashes:
-            return Raw(claims, self._asked())
+            return Raw(claims, dependencies)
         crashes = tuple(diagnostics_of(self.crashes, self._model.source.path))
-        return Raw(claims, self._asked(), crashes, frozenset(crash.crashed for crash in self.crashes))
+        return Raw(claims, dependencies, crashes, frozenset(crash.crashed for crash in self.crashes))
 
-    def _asked(self) -> tuple[Asked, ...]:
-        by_reads: dict[frozenset[Read], list[int]] = {}
-        for position, reads in self._reads.items():
-            by_reads.setdefault(reads, []).append(position)
-        return tuple([Asked(_rules_at(tuple(positions)), reads) for reads, positions in by_reads.items()])
-
-    def note(self, position: int, reads: frozenset[Read]) -> None:
-        """A rule has looked something up."""
-        known = self._reads.get(position)
-        if known is None:
-            self._reads[position] = reads
-        elif known is not reads:
-            self._reads[position] = known | reads
+    def use(self, dependencies: frozenset[Dependency]) -> None:
+        """A rule has read something."""
+        self._dependencies.add(dependencies)
 
     def add(self, rule: Rule, target: object, finding: Finding) -> None:
         """A rule has found something in the file, an entry, a body or a formula."""

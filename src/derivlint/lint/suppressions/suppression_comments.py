@@ -112,7 +112,7 @@ def end_of_text(text: str, end: int, blanks: str | None = None) -> int:
 def read_suppressions(document: Document) -> tuple[Suppression, ...]:
     """The suppressions of a file, in order, malformed ones as well."""
     text = document.source.text
-    if not document.source.has("derivlint"):
+    if "derivlint" not in document.source.lowered:
         return ()
     found: list[Suppression] = []
     comments = Comments(document)

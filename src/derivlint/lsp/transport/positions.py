@@ -78,7 +78,7 @@ class Positions:
         """The two numbers of a position."""
         text = self.source.text
         offset = min(offset, len(text))
-        line, start = self.source.line_starts.around(offset)
+        line, start = self.source.line_at(offset)
         return line, offset - start if self._counts_characters else units(text[start:offset], self.encoding)
 
     def ends(self, span: Span) -> tuple[tuple[int, int], tuple[int, int]]:

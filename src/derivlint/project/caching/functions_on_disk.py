@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import msgpack
-
-from derivlint.lint.engine.processes import found_elsewhere
 from derivlint.project.caching.cache import Row, cached
 from derivlint.source import SourceFile, Span
 
@@ -19,54 +16,34 @@ _FORM = {"profiles": [{"*": object}], "functions": [list], "places": [Row(int, i
 
 
 def read_functions(
-    sources: Sequence[SourceFile],
-    tags: SourceFile | None,
-    namespaces: Mapping[str, str],
-    use_cache: bool,
-    meanwhile: Callable[[], object] | None = None,
+    sources: Sequence[SourceFile], tags: SourceFile | None, namespaces: Mapping[str, str], use_cache: bool
 ) -> NativeFunctions:
     """The native functions of files, as :func:`~derivlint.schema.read_native_functions` reads them.
 
-    A single file that is a list without problems, as PyTorch's own, comes from the cache, or is read by another
-    process, where something else can be done meanwhile.
+    A single file that is a list without problems, as PyTorch's own, comes from the cache.
 
     Args:
         sources: the files.
         tags: tags.yaml.
         namespaces: as of :func:`~derivlint.schema.read_native_functions`.
         use_cache: whether the functions may come from the cache.
-        meanwhile: what else has to be done, before or after they are read.
     """
     from derivlint.schema import read_native_functions
 
     read: NativeFunctions | None = None
-    found: dict[str, Any] | None = None
-
-    def read_here() -> NativeFunctions:
-        return read_native_functions(sources, tags=tags, namespaces=namespaces)
-
-    def table_elsewhere() -> dict[str, Any] | None:
-        data = meanwhile and found_elsewhere(lambda: msgpack.encode(_table_of(read_here())), meanwhile)
-        return msgpack.decode(data) if data else None
 
     def table() -> dict[str, Any] | None:
         nonlocal read
-        found = table_elsewhere()
-        if found is None:
-            read = read_here()
-            found = _table_of(read)
-        return found
+        read = read_native_functions(sources, tags=tags, namespaces=namespaces)
+        return _table_of(read)
 
-    if len(sources) == 1:
-        if use_cache:
-            texts = (sources[0].text, "-" if tags is None else f"+{tags.text}")
-            material = "\0".join(texts).encode("utf-8", "surrogatepass")
-            found = cached("functions", material, table, shape=(_FORM, None))
-        else:
-            found = table_elsewhere()
+    if use_cache and len(sources) == 1:
+        texts = (sources[0].text, "-" if tags is None else f"+{tags.text}")
+        material = "\0".join(texts).encode("utf-8", "surrogatepass")
+        found = cached("functions", material, table, shape=(_FORM, None))
         if read is None and found is not None:
             read = _from_table(found, sources[0])
-    return read if read is not None else read_here()
+    return read if read is not None else read_native_functions(sources, tags=tags, namespaces=namespaces)
 
 
 def _table_of(natives: NativeFunctions) -> dict[str, Any] | None:

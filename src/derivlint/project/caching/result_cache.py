@@ -37,9 +37,9 @@ MAX_RESULTS = 256
 #: A result that is larger is not worth keeping: it has thousands of findings.
 MAX_BYTES = 8 * 1024 * 1024
 PREFIX = "findings-"
-KEPT = "kept-"
+MEMOS = "memos-"
 #: The name of a result: nothing else is deleted, whose folder ever it is.
-_NAME = re.compile(f"(?:{PREFIX}|{KEPT})[0-9a-f]{{64}}")
+_NAME = re.compile(f"(?:{PREFIX}|{MEMOS})[0-9a-f]{{64}}")
 
 #: The settings that decide what is shown, or what is read, whose content counts instead.
 _BESIDE_THE_POINT = frozenset(
@@ -73,13 +73,13 @@ class CachePlace(Compared, Struct, frozen=True):
 
     Attributes:
         file: the file with the result, which need not be there.
-        kept: the file with what was found in the last text of the file, which need not be there either.
+        memos: the file with the memos of the file, which need not be there either.
         sources: the files of native functions, into which diagnostics may point.
         length: how many code points the file has.
     """
 
     file: Path
-    kept: Path
+    memos: Path
     sources: tuple[SourceFile, ...]
     length: int
 
@@ -118,9 +118,9 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Ca
             _add(digest, f"{name}={_stable(getattr(settings, name))}")
     _add(digest, program_digest())
     sources = tuple(text for text in texts[: len(operators.native_functions)] if text is not None)
-    kept = folder / f"{KEPT}{digest.hexdigest()}"
+    memos = folder / f"{MEMOS}{digest.hexdigest()}"
     _add(digest, f"{source.undecodable}\0{source.text}")
-    return CachePlace(folder / f"{PREFIX}{digest.hexdigest()}", kept, sources, len(source.text))
+    return CachePlace(folder / f"{PREFIX}{digest.hexdigest()}", memos, sources, len(source.text))
 
 
 def _add(digest: _Hash, text: str) -> None:

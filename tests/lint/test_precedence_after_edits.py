@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from derivlint.lint.engine.kept import Kept
+from derivlint.model.memos import Memos
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
@@ -63,15 +63,11 @@ def test_what_is_left_of_findings_after_edits_is_what_a_check_from_scratch_leave
 ) -> None:
     rules = Settings().selected(load_rules())
 
-    def checked(text: str, kept: Kept | None = None) -> CheckedFile:
-        return check_source(SourceFile("d.yaml", text), bundled_natives, Settings(), rules, kept=kept)
+    def checked(text: str, memos: Memos | None = None) -> CheckedFile:
+        return check_source(SourceFile("d.yaml", text), bundled_natives, Settings(), rules, memos=memos)
 
-    kept: Kept | None = None
+    memos = Memos()
     for text in (*texts, *reversed(texts)):
-        found = checked(text, kept)
+        found = checked(text, memos)
         assert found.found == checked(text).found
         assert found.findings.formulas == checked(text).findings.formulas
-        kept = found.kept
-        assert kept is not None
-        # as in the editor
-        assert kept.readers.numbers

@@ -1,0 +1,158 @@
+"""A file that is a plain list, split into its items, so that an item can be read without the others.
+
+An item means the same on its own as between the others where no document marker, anchor or open quote joins them; see
+:mod:`derivlint.yaml_reader.lines`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Seq
+from functools import cached_property, lru_cache
+from itertools import pairwise
+
+from derivlint.source import SourceFile, Span
+from derivlint.source.file import BOM
+from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
+from derivlint.yaml_reader.events import open_events
+from derivlint.yaml_reader.lines import LineReader, can_be_split
+from derivlint.yaml_reader.nodes import Mapping, Sequence, YamlNode
+from derivlint.yaml_reader.problems import ReadError, YamlProblem
+from derivlint.yaml_reader.reader import Document, PlacedNode, broken_items, read_yaml
+
+#: With more items that are not YAML, the text is read as a whole.
+MAX_BROKEN = 4
+#: The line break before an item is searched, which is faster than the start of a line.
+_ITEM = re.compile(r"\n-(?=[ \t\r\n]|\Z)")
+_FIRST_ITEM = re.compile(_ITEM.pattern[2:])
+#: A line above the first item that is not a comment.
+_CONTENT = re.compile(r"[ ]*[^ #\r\n]")
+
+
+class SplitDocument(Document):
+    """A document that is a list, whose items are read on their own, when they are needed.
+
+    Attributes:
+        spans: where the text of each item is: up to the next item, or to one that is not YAML.
+        texts: the texts of the items.
+    """
+
+    def __init__(
+        self,
+        source: SourceFile,
+        spans: Seq[Span],
+        texts: Seq[str],
+        nodes: Seq[YamlNode | None],
+        problems: Seq[YamlProblem] = (),
+    ) -> None:
+        """A document of items.
+
+        Args:
+            source: the text.
+            spans: where the items are.
+            texts: their texts.
+            nodes: the items; None for one that is read when it is needed.
+            problems: what is wrong with items that are not YAML.
+        """
+        super().__init__(source, None, tuple(problems))
+        self.spans = spans
+        self.texts = texts
+        self._nodes = [*nodes]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where the texts of the items begin."""
+        return [span.start for span in self.spans]
+
+    @property
+    def count(self) -> int:
+        """The number of items."""
+        return len(self.spans)
+
+    @property
+    def items(self) -> Iterator[PlacedNode]:
+        """The items, and where their texts begin."""
+        return map(self.item, range(self.count))
+
+    def item(self, index: int) -> PlacedNode:
+        """An item, and where its text begins."""
+        node = self._nodes[index]
+        if node is None:
+            node = self._nodes[index] = read_item(self.texts[index])
+            assert node is not None, "the item can be read on its own"
+        return PlacedNode(node, self.spans[index].start)
+
+    def node_around(self, offset: int) -> PlacedNode | None:
+        """The item whose text has a character; None above the first one."""
+        index = bisect_right(self.starts, offset) - 1
+        return self.item(index) if index >= 0 else None
+
+    @cached_property
+    def root(self) -> YamlNode | None:
+        """The list, read as a whole."""
+        return read_yaml(self.source).root
+
+
+def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = None) -> SplitDocument | None:
+    """The items of a text that is a list; None where it has to be read as a whole.
+
+    Args:
+        source: the text.
+        is_readable: whether it is known that an item can be read; such an item is not read again.
+    """
+    text = source.text
+    # where there are fewer characters, there are not too many nodes
+    if source.undecodable is not None or text.startswith(BOM) or len(text) > MAX_NODES or not can_be_split(text):
+        return None
+    starts = [0] if _FIRST_ITEM.match(text) else []
+    starts += [match.end() - 1 for match in _ITEM.finditer(text)]
+    if not starts or any(map(_CONTENT.match, text[: starts[0]].splitlines())):
+        return None
+    spans: list[Span] = []
+    texts: list[str] = []
+    nodes: list[YamlNode | None] = []
+    broken: list[Span] = []
+    for start, end in pairwise((*starts, len(text))):
+        item = text[start:end]
+        node = None if is_readable is not None and is_readable(item) else read_item(item) or _UNREADABLE
+        if node is not _UNREADABLE:
+            spans.append(Span(start, end))
+            texts.append(item)
+            nodes.append(node)
+            continue
+        broken.append(Span(start, end))
+        if len(broken) > MAX_BROKEN:
+            return None
+    problems = broken_items(source, broken) if broken else ()
+    return SplitDocument(source, spans, texts, nodes, problems) if spans and problems is not None else None
+
+
+#: Stands for an item that is not YAML.
+_UNREADABLE = YamlNode(0, 0, None)
+
+
+def _read_item(text: str) -> YamlNode | None:
+    """The item that a text holds; None where it cannot be read on its own without doubt."""
+    parts = LineReader(text, 0, len(text)).read()
+    if parts is not None and len(parts) == 1 and isinstance(parts[0], Mapping):
+        return parts[0]
+    return _parsed(text)
+
+
+#: The same, of items that are edited and looked at again.
+read_item = lru_cache(maxsize=256)(_read_item)
+
+
+def _parsed(text: str) -> YamlNode | None:
+    from ruamel.yaml.error import YAMLError
+
+    builder = NodeBuilder(text, 0, {})
+    try:
+        root = builder.build(open_events(text, pure=False))
+    except (ReadError, YAMLError, UnicodeError):
+        return None
+    if builder.problems or builder.anchors or not isinstance(root, Sequence) or root.flow or len(root.items) != 1:
+        return None
+    return root.items[0]
