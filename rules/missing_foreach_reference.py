@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import WITHOUT_NAME
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
@@ -38,7 +38,13 @@ from derivlint.model.model import file_fact
 from derivlint.model.read import DEFAULT
 from derivlint.schema import NativeFunction
 
-META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("G12",), compares=True, yields_to=(WITHOUT_NAME,))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="foreach",
+    checks=("G12",),
+    compares=True,
+    yields_to=(WITHOUT_NAME, Yields(("unknown-schema",), "the entry does not count", Within.ENTRY)),
+)
 
 VALID: tuple[str, ...] = (
     """\

@@ -5,7 +5,8 @@
 A call in which a primal, "self_p", is passed for a parameter named like a tangent, "self_t", or the other way round;
 the gradient for another parameter and another value for the parameter of the gradient; or two arguments of the
 operator, each for the parameter with the other's name, numbers, lists and flags among them; or two outputs in the
-opposite order, "result2, result1".
+opposite order, "result2, result1". Whatever the names are, two arguments of a call are reported if the formula
+contradicts its operator, and with the two exchanged it compiles and gives the operator's derivative.
 
 ## Why it is bad
 
@@ -27,8 +28,9 @@ Swapping the two is unsafe: it changes what the formula computes.
 
 ## What it cannot see
 
-Functions whose parameters have other names, methods, and values that are not plain variables ("f(x + 1)"). A backward
-helper that is used for a different argument takes the arguments in other roles and is not checked.
+Where the values of an operator are not known: functions whose parameters have other names, methods, and values that are
+not plain variables ("f(x + 1)"). A backward helper that is used for a different argument takes the arguments in other
+roles there.
 
 ## Sources
 
@@ -41,6 +43,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import Passed
+from derivlint.analysis.calls.swaps import swaps_of
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
@@ -124,6 +127,54 @@ INVALID = (
   mask: non_differentiable
 """,
     ),
+    # the names tell nothing, the values do
+    Invalid(
+        """\
+- name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
+  self: huber_loss_backward(grad, self, target, delta, reduction)
+  target: huber_loss_backward(grad, target, self, reduction, delta)
+""",
+        at="2:49-54",
+        message='"huber_loss_backward" is passed "delta" for "reduction", and "reduction" for "delta"',
+        help="swap the two",
+        fixed="""\
+- name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
+  self: huber_loss_backward(grad, self, target, reduction, delta)
+  target: huber_loss_backward(grad, target, self, reduction, delta)
+""",
+    ),
+    Invalid(
+        """\
+- name: pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
+  self: pow_backward_self(grad, exponent, self)
+  exponent: pow_backward_exponent(grad, self, exponent, result)
+""",
+        at="2:33-41",
+        message='"pow_backward_self" is passed "exponent" for "self", and "self" for "exponent"',
+        help="swap the two",
+        fixed="""\
+- name: pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
+  self: pow_backward_self(grad, self, exponent)
+  exponent: pow_backward_exponent(grad, self, exponent, result)
+""",
+    ),
+    Invalid(
+        """\
+- name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+  condition: non_differentiable
+  self: where(condition, 0, grad)
+  other: where(condition, 0, grad)
+""",
+        at="3:26-27",
+        message='"where" is passed "0" for "self", and "grad" for "other"',
+        help="swap the two",
+        fixed="""\
+- name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+  condition: non_differentiable
+  self: where(condition, grad, 0)
+  other: where(condition, 0, grad)
+""",
+    ),
     # not only tensors
     Invalid(
         """\
@@ -144,7 +195,10 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get arguments in each other's place."""
-    for problem in wrongly_passed(entry, model):
+    by_name = tuple(wrongly_passed(entry, model))
+    formulas = {problem.formula for problem in by_name}
+    by_value = (problem for problem in swaps_of(model, entry) if problem.formula not in formulas)
+    for problem in (*by_name, *by_value):
         kind, names = problem.kind, problem.names
         if kind is Passed.PRIMAL_AND_TANGENT:
             message = f"{passed(problem)} for {parameter(problem)}"

@@ -56,6 +56,7 @@ META = RuleMeta(
     yields_to=(
         WRONG_VALUE,
         Yields(("mixed-grad-and-grads",), "another gradient is meant", Within.FORMULA),
+        Yields(("wrong-result-type",), "one formula stands for several", Within.FORMULA),
         Yields(("grads-index-out-of-range",), "the gradient that may be undefined is another one", Within.ENTRY),
         Yields(
             ("uncalled-function", "undefined-function", "undefined-member", "undefined-name", "wrong-operand-types"),

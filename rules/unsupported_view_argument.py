@@ -30,14 +30,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.differentiable import fits_view_function
 from derivlint.model.read import DEFAULT
 
-META = RuleMeta(severity=Severity.ERROR, group="views", checks=("V1", "V2"))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="views",
+    checks=("V1", "V2"),
+    yields_to=(Yields(("undefined-name",), "which outputs are differentiable is not known", Within.ENTRY),),
+)
 
 NATIVES = """\
 - func: select.pair(Tensor(a) self, int dim) -> (Tensor(a), Tensor)

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import type_finding
@@ -44,6 +44,7 @@ META = RuleMeta(
         FULL_STOP,
         SYMBOLIC,
         OTHER_VARIABLE,
+        Yields(("grad-input-mask-of-single-argument",), "the mask itself is superfluous", Within.FORMULA),
     ),
 )
 

@@ -135,7 +135,10 @@ def _compared_at(analyses: FormulaAnalyses, body: DispatchBody) -> dict[TypedFor
     truth = None if differentiability is None else truth_of(differentiability.function)
     if differentiability is None or truth is None:
         return {}
-    return {trial.formula: trial.compared for trial in compared(analyses, body, differentiability, truth)}
+    return {
+        trial.formula: trial.compared
+        for trial in compared(analyses, analyses.formulas_of(body), differentiability, truth)
+    }
 
 
 def _compared_on_small_tensors(analyses: FormulaAnalyses, body: DispatchBody) -> set[TypedFormula]:

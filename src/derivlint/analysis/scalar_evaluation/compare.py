@@ -19,7 +19,7 @@ from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, 
 from derivlint.analysis.scalar_evaluation.truth import FOREACH, Truth
 from derivlint.analysis.scalar_evaluation.values import NotFiniteError, UnknownValueError, Value, conj, is_finite
 from derivlint.analysis.typed import TypedFormula
-from derivlint.model import Differentiability, DispatchBody
+from derivlint.model import Differentiability
 from derivlint.model.generated.forward import TANGENT
 from derivlint.model.generated.gradients import GRAD, GRADS, NAMED_PREFIX
 from derivlint.operators import Book, holds_for
@@ -231,12 +231,12 @@ def finite_nowhere(function: NativeFunction, trials: Iterable[Trial]) -> Iterato
 
 
 def compared(
-    analyses: FormulaAnalyses, body: DispatchBody, differentiability: Differentiability, truth: Truth
+    analyses: FormulaAnalyses, formulas: Iterable[TypedFormula], differentiability: Differentiability, truth: Truth
 ) -> Sequence[Trial]:
-    """The formulas of a dispatch key, compared with the operator's own value where both are known."""
+    """Formulas of a dispatch key, compared with the operator's own value where both are known."""
     function = differentiability.function
     signature = signature_of(differentiability)
-    trials = trials_of(analyses.formulas_of(body))
+    trials = trials_of(formulas)
     if not signature.inputs or not trials:
         return ()
     used = used_outputs(signature, trials)

@@ -62,7 +62,7 @@ def _judge(model: Model, body: DispatchBody, found: Judgement) -> None:
         contradicting = contradictions(analyses, body, differentiability)
         found.contradictions += [item for item in contradicting if not _is_of_conjugation(analyses, item)]
         return
-    trials = compared(analyses, body, differentiability, truth)
+    trials = compared(analyses, analyses.formulas_of(body), differentiability, truth)
     found.infinite += finite_nowhere(differentiability.function, trials)
     differing = list(wrong_formulas(trials))
     convicted = [item for item in differing if not _is_of_conjugation(analyses, item)]

@@ -248,13 +248,15 @@ def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
 
 
 def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
-    """What the functions of the standard library return whose type is made of those of their arguments."""
-    if callee.parts[0].identifier != "std" or any(argument.type in (UNKNOWN, BRACES) for argument in arguments):
+    """What functions and class templates of the standard library make whose type follows from those of arguments."""
+    if callee.parts[0].identifier not in ("std", "c10") or any(argument.type in (UNKNOWN, BRACES) for argument in arguments):
         return None
     name = callee.spelling.removeprefix("::")
-    if name == "std::make_tuple" and arguments:
+    if name in ("std::make_tuple", "std::tuple") and arguments:
         return Value(template_type("tuple", (argument.type for argument in arguments)))
-    if name == "std::make_optional" and len(arguments) == 1:
+    if name in ("std::optional", "c10::optional") and len(arguments) == 1 and arguments[0].type.head == "optional":
+        return Value(arguments[0].type)
+    if name in ("std::make_optional", "std::optional", "c10::optional") and len(arguments) == 1:
         return Value(template_type("optional", [arguments[0].type]))
     if name == "std::move" and len(arguments) == 1:
         return Value(arguments[0].type)

@@ -206,7 +206,9 @@ UNREAD = Yields(
 PYTHON = Yields(("python-in-formula",), "the formula is written in Python", Within.FORMULA)
 UNCOMPILED = Yields((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning", Within.FORMULA)
 UNCOMPILED_BESIDE = Yields(
-    (*UNTYPED, *UNNAMED, "duplicate-yaml-key", "mixed-key"), "the formulas of an entry are meant together", Within.ENTRY
+    (*UNTYPED, *UNNAMED, "duplicate-yaml-key", "ignored-derivative", "mixed-key"),
+    "the formulas of an entry are meant together, or none of them counts",
+    Within.ENTRY,
 )
 UNNAMED_HERE = Yields((*UNREADABLE, *UNNAMED), "a name is reported where it comes first", Within.FORMULA)
 UNCOMPILED_HERE = Yields((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning")
