@@ -66,7 +66,7 @@ INVALID = (
   self: at::where(self = other, grad / 2, grad).masked_fill_(self < other, 0)
 """,
         at="2:24-25",
-        message='"=" assigns to its left side',
+        message='a formula cannot assign with "="',
         help='to compare, write "=="',
         fixed="""\
 - name: maximum(Tensor self, Tensor other) -> Tensor
@@ -79,7 +79,7 @@ INVALID = (
   self: grad * (result *= 1).conj()
 """,
         at="2:24-26",
-        message='"*=" assigns to its left side',
+        message='a formula cannot assign with "*="',
         help='use "*", which makes a new value',
         fixed="""\
 - name: exp(Tensor self) -> Tensor
@@ -97,7 +97,7 @@ def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
         other = "==" if node.op == "=" else node.op.removesuffix("=")
         yield Finding(
             formula.range(node.op_start, end),
-            f"{quoted(node.op)} assigns to its left side",
+            f"a formula cannot assign with {quoted(node.op)}",
             help='to compare, write "=="' if node.op == "=" else f'use "{node.op[0]}", which makes a new value',
             fix=formula_fix(formula, f"write {quoted(other)}", [(node.op_start, end, other)]),
         )

@@ -84,7 +84,7 @@ INVALID = (
   self: return grad * self.sgn()
 """,
         at="2:9-15",
-        message='"return" begins a statement; a formula is a single expression',
+        message='a formula must be a single expression, not a statement with "return"',
         help='keep only the expression after "return"',
     ),
     Invalid(

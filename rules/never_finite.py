@@ -70,7 +70,7 @@ INVALID = (
 """,
         at="2:9-38",
         message='the gradient of "self" is never finite, as at self = 0.571, grad = 1.34',
-        help="the operator has a derivative there",
+        help="write the operator's derivative, which is finite there: nothing may divide by zero or overflow",
     ),
     Invalid(
         """\
@@ -83,7 +83,7 @@ INVALID = (
         message=(
             'the tangent of "result" is never finite, as at self = 0.571, other = 0.483, self_t = 1.34, other_t = -1.15'
         ),
-        help="the operator has a derivative there",
+        help="write the operator's derivative, which is finite there: nothing may divide by zero or overflow",
     ),
 )
 
@@ -98,6 +98,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         yield Finding(
             formula.span_of(formula.tree),
             f"the {what} of {names} is never finite, as at {values(wrong.at)}",
-            help="the operator has a derivative there",
+            help="write the operator's derivative, which is finite there: nothing may divide by zero or overflow",
             at=formula.written,
         )

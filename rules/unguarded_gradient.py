@@ -85,7 +85,7 @@ INVALID = (
 """,
         at="2:40-44",
         message='"_prelu_kernel_backward" is passed "grad", which may be undefined here',
-        help='check "grad.defined()" first, and return undefined gradients otherwise',
+        help='guard it: "grad.defined() ? ... : Tensor()"',
     ),
     Invalid(
         """\
@@ -94,7 +94,7 @@ INVALID = (
 """,
         at="2:19-23",
         message='"unbind" is passed "grad", which may be undefined here',
-        help='check "grad.defined()" first, and return undefined gradients otherwise',
+        help='guard it: "grad.defined() ? ... : Tensor()"',
     ),
     # some of the outputs may not be used
     Invalid(
@@ -117,5 +117,5 @@ def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
         options,
         unguarded_reads,
         when="which may be undefined here",
-        then=", and return undefined gradients otherwise",
+        otherwise="Tensor()",
     )

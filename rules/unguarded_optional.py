@@ -91,7 +91,7 @@ result2, /*update*/false, eps, grad_input_mask, result3) : std::tuple<Tensor, Te
 """,
         at="2:75-81",
         message='"batch_norm_backward" is passed "weight", which is undefined where the argument is omitted',
-        help='check "weight.defined()" first',
+        help='guard it: "weight.defined() ? ... : ..."',
     ),
     Invalid(
         """\
@@ -99,8 +99,8 @@ result2, /*update*/false, eps, grad_input_mask, result3) : std::tuple<Tensor, Te
   self: "min.defined() ? grad * ((self >= min) & (self <= max)) : clamp_backward(grad, self, min, max)"
 """,
         at="2:59-62",
-        message='an operator is passed "max", which is undefined where the argument is omitted',
-        help='check "max.defined()" first',
+        message='"<=" is applied to "max", which is undefined where the argument is omitted',
+        help='guard it: "max.defined() ? ... : ..."',
     ),
 )
 
@@ -109,5 +109,10 @@ result2, /*update*/false, eps, grad_input_mask, result3) : std::tuple<Tensor, Te
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Find the optional arguments that operators get without a guard."""
     yield from unguarded_findings(
-        entry, model, options, unguarded_optionals, when="which is undefined where the argument is omitted"
+        entry,
+        model,
+        options,
+        unguarded_optionals,
+        when="which is undefined where the argument is omitted",
+        otherwise="...",
     )

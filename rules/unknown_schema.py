@@ -174,7 +174,7 @@ INVALID = (
   self: handle_r_to_c(self.scalar_type(), grad)
 """,
         at="1:60-62",
-        message='argument "alpha" of "add.Scalar" has the default "1", not "42"',
+        message='argument "alpha" of "add.Scalar" is declared with default "1", but the entry says "42"',
         help='write "Scalar alpha=1"',
         fixed="""\
 - name: add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -380,10 +380,10 @@ def _say(item: SchemaDifference, operator: str) -> tuple[str, str]:
         return f'{argument} is declared as "{item.expected}", not "{item.written}"', write
     if kind is DifferenceKind.ARGUMENT_DEFAULT:
         if item.expected is None:
-            return f'{argument} has no default, the entry gives it "{item.written}"', write
+            return f'{argument} is declared without default, but the entry says "{item.written}"', write
         if item.written is None:
-            return f'{argument} lacks its default "{item.expected}"', write
-        return f'{argument} has the default "{item.expected}", not "{item.written}"', write
+            return f'{argument} is declared with default "{item.expected}", but the entry has none', write
+        return f'{argument} is declared with default "{item.expected}", but the entry says "{item.written}"', write
     if kind is DifferenceKind.KEYWORD_ONLY:
         help_text = f'write "*, {item.context}"'
         if item.expected != "keyword-only":

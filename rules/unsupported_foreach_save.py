@@ -88,7 +88,7 @@ INVALID = (
 """,
         at="2:32-36",
         message='"_foreach_abs" shares this formula and cannot save "TensorGeometry(self)"',
-        help="what is saved must begin with an argument of the foreach operator",
+        help="only properties of the foreach operator's own arguments can be saved",
     ),
     Invalid(
         """\
@@ -97,7 +97,7 @@ INVALID = (
 """,
         at="2:51-56",
         message='"_foreach_add.Scalar" shares this formula and has no argument "alpha"',
-        help="what is saved must begin with an argument of the foreach operator",
+        help="only properties of the foreach operator's own arguments can be saved",
     ),
 )
 
@@ -146,7 +146,7 @@ def _finding(entry: Entry, formula: DerivativeFormula, problem: MatchProblem, de
         return Finding(
             where, message, help="write a formula without them, or give the foreach operator its own", at=formula
         )
-    cure = "what is saved must begin with an argument of the foreach operator"
+    cure = "only properties of the foreach operator's own arguments can be saved"
     arguments = [argument.name for argument in problem.function.schema.arguments.flat_all]
     function = entry.function
     missing = function is not None and function.argument(word.text) is not None and word.text not in arguments

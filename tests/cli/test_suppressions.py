@@ -137,7 +137,7 @@ def test_a_baseline_is_written_read_and_expires(run: Run, here: Path) -> None:
         assert outcome.status == 1
         assert "no findings in 1 file (1 entry, 2 formulas); 1 in the baseline; 2 hidden" in outcome.out
         assert outcome.err == (
-            'derivlint: 1 finding of the baseline "known.json" occurs no more; --prune-baseline removes it\n'
+            'derivlint: "known.json": 1 baseline entry is stale; --prune-baseline removes it\n'
             'derivlint:   derivatives.yaml: info-rule of "sin", "result": auto\n'
         )
     assert run(*options, "--min-severity", "error", "--exit-zero").status == 0
@@ -159,7 +159,7 @@ def test_a_baseline_is_relative_to_its_file_and_comes_from_the_configuration(run
     (here / "other_derivatives.yaml").write_text("- name: exp(Tensor self) -> Tensor\n  self: grad\n")
     outcome = run("check", str(here / "other_derivatives.yaml"))
     assert outcome.status == 1
-    assert "3 findings of the baseline" in outcome.err
+    assert "3 baseline entries" in outcome.err
 
 
 def test_a_baseline_of_another_version_is_refused(run: Run, here: Path) -> None:

@@ -51,7 +51,7 @@ SLIPS = [
     ("f(a,⟦,⟧ b)", "stray-comma", 'nothing is between "," and ","', "remove it"),
     ("f(a⟦,⟧ )", "stray-comma", 'nothing is between "," and ")"', "remove it"),
     ("f(⟦,⟧ a)", "stray-comma", 'nothing is between "(" and ","', "remove it"),
-    ("a⟦,⟧ b", "stray-comma", '"," outside of a call: a formula is a single expression', None),
+    ("a⟦,⟧ b", "stray-comma", 'a formula must be a single expression: "," is outside of a call', None),
     ("std::tuple<A, ⟦,⟧ B>()", "stray-comma", 'unexpected ","', None),
     # conditionals
     ("a ⟦?⟧ b", "missing-colon", '"?" without a ":" after it', None),
@@ -98,18 +98,18 @@ SLIPS = [
     (
         "⟦return⟧ f(x);",
         "statement",
-        '"return" begins a statement; a formula is a single expression',
+        'a formula must be a single expression, not a statement with "return"',
         'keep only the expression after "return"',
     ),
     (
         "⟦if⟧ (a) { b; }",
         "statement",
-        '"if" begins a statement; a formula is a single expression',
+        'a formula must be a single expression, not a statement with "if"',
         'write "condition ? a : b"',
     ),
-    ("⟦auto x⟧ = f(y)", "statement", 'declaration of "x", a formula is a single expression', None),
-    ("⟦const Tensor& x⟧ = f(y)", "statement", 'declaration of "x", a formula is a single expression', None),
-    ("a⟦;⟧ b", "statement", '";" ends a statement, a formula is a single expression', None),
+    ("⟦auto x⟧ = f(y)", "statement", 'a formula must be a single expression, not a declaration of "x"', None),
+    ("⟦const Tensor& x⟧ = f(y)", "statement", 'a formula must be a single expression, not a declaration of "x"', None),
+    ("a⟦;⟧ b", "statement", 'a formula must be a single expression: ";" ends a statement', None),
     ("⟦new⟧ T", "statement", '"new" has no place in a formula', None),
     # braces and others
     ("a + ⟦{⟧1}", "unexpected", "a braced list can only be an argument or follow the name of a type", None),

@@ -108,7 +108,7 @@ def test_nothing_that_hides_or_reads_elsewhere_counts(
     status, out, err = check(capsys, "derivatives.yaml", "--untrusted", "--output-format", "concise")
     assert status == 1
     assert 'derivatives.yaml:2:16: error: "sefl" is not declared' in out
-    assert f'derivlint: derivlint.toml:1:1: "{key}" does not count with --untrusted\n' in err
+    assert f'derivlint: derivlint.toml:1:1: "{key}" is ignored under --untrusted\n' in err
     status, out, _ = check(capsys, "derivatives.yaml", "--untrusted", "--show-settings")
     assert status == 0
     assert f"not honoured, since the repository is not trusted: {key} (derivlint.toml:1:1)\n" in out

@@ -50,7 +50,7 @@ def entry(line: str) -> str:
         ("self: >= b", ">", 'a value that starts with ">" is a block of folded text', IF_FORMULA),
         ("self: || b", "|", 'a value that starts with "|" is a block of literal text', IF_FORMULA),
         ("self: - grad", "-", 'a value that starts with "- " is a list item', QUOTE_FORMULA),
-        ("\tself: grad", "\t", "a tab cannot indent", "indent with spaces"),
+        ("\tself: grad", "\t", "YAML does not allow tabs for indentation", "indent with spaces"),
         (
             "self: 'a' * b",
             "* b",

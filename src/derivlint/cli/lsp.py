@@ -30,7 +30,7 @@ class LogFormatter(logging.Formatter):
 
 
 @click.command(short_help="Run the language server for editors.")
-@click.option("--stdio", is_flag=True, help="Talk over standard input and output, as is done without it.")
+@click.option("--stdio", is_flag=True, help="Communicate over stdin/stdout (default).")
 @click.option(
     "--tcp", type=click.IntRange(1, 65535), metavar="PORT", help=f"Wait for one editor at this port of {HOST}."
 )

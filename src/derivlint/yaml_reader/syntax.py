@@ -173,7 +173,7 @@ def _tab(text: str, mark: int) -> YamlProblem:
     stop = mark
     while text[stop : stop + 1] == "\t":
         stop += 1
-    return _problem("a tab cannot indent", mark, stop, "indent with spaces")
+    return _problem("YAML does not allow tabs for indentation", mark, stop, "indent with spaces")
 
 
 def _flow(text: str, opened: int, mark: int, end: int) -> YamlProblem:

@@ -46,7 +46,7 @@ class UnguardedRead(Struct, frozen=True):
         node: the gradient or argument.
         name: which one it is.
         reader: the call or operator that reads it.
-        operator: the name of what is called, empty for ``+`` and the like.
+        operator: the name of what is called, empty for C++ operators.
     """
 
     formula: TypedFormula

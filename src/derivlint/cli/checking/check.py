@@ -38,7 +38,7 @@ MANY_FILES = 5
 )
 @fix_options
 @suppression_options
-@click.option("--no-cache", is_flag=True, help="Check everything again, and keep nothing.")
+@click.option("--no-cache", is_flag=True, help="Do not read or write the cache.")
 @click.option(
     "--untrusted",
     is_flag=True,

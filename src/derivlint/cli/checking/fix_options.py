@@ -42,7 +42,7 @@ def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--diff", is_flag=True, help="Print what would change; write nothing, and exit with 1 if anything would."
         ),
-        click.option("--unsafe-fixes", is_flag=True, help="Apply fixes as well that may change what is meant."),
+        click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that may change the meaning."),
         click.option("--fix", is_flag=True, help="Fix what can be fixed safely, and report what is left."),
     ):
         with_fixes = option(with_fixes)

@@ -21,7 +21,7 @@ class SuppressionOptions(Struct, frozen=True):
         no_ignores: whether comments silence nothing.
         add_ignores: the reason of the comments that are added; None to add none.
         update_baseline: whether the baseline takes what is found.
-        prune_baseline: whether the baseline loses what is found no more.
+        prune_baseline: whether stale entries are removed from the baseline.
         diff_base: the revision with which entries are compared, None to show all.
     """
 
@@ -61,8 +61,8 @@ def suppression_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Report only findings in entries that changed since this git revision; main... is where HEAD left "
             "main.",
         ),
-        click.option("--prune-baseline", is_flag=True, help="Remove from the baseline what is found no more."),
-        click.option("--update-baseline", is_flag=True, help="Write what is found into the baseline."),
+        click.option("--prune-baseline", is_flag=True, help="Remove stale entries from the baseline."),
+        click.option("--update-baseline", is_flag=True, help="Add all current findings to the baseline."),
         click.option(
             "--baseline",
             type=InputPath(dir_okay=False, path_type=Path),

@@ -75,10 +75,10 @@ def operator_options(function: Command) -> Command:
             "--native-functions",
             multiple=True,
             type=EXISTING,
-            help="A native_functions.yaml; repeat it for several, later ones win. Operators of files that are not a "
-            "whole native_functions.yaml of PyTorch add to PyTorch's, with --torch those of any file do. Default: that "
-            "of the PyTorch checkout around the file, else the bundled operator index of the release whose schemas the "
-            "file has, PyTorch 2.13 where several have them.",
+            help="A native_functions.yaml; repeat it for several, later ones win. Partial files extend PyTorch's "
+            "operators; a complete one replaces them unless --torch is given. Default: that of the PyTorch checkout "
+            "around the file, else the bundled operator index of the release whose schemas the file has, PyTorch 2.13 "
+            "where several have them.",
         ),
         click.option(
             "--pytorch-operators/--no-pytorch-operators",

@@ -103,7 +103,7 @@ DEVICES = ("cpu", "cuda", "mps")
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file of findings that are known and not reported; --update-baseline writes it.",
 )
-@click.option("--update-baseline", is_flag=True, help="Write what is found into the baseline.")
+@click.option("--update-baseline", is_flag=True, help="Add all current findings to the baseline.")
 @click.option(
     "--require-all", is_flag=True, help="Exit with 4 where anything that was asked for could not be checked, for gates."
 )

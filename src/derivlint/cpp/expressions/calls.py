@@ -249,7 +249,9 @@ def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
 
 def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
     """What functions and class templates of the standard library make whose type follows from those of arguments."""
-    if callee.parts[0].identifier not in ("std", "c10") or any(argument.type in (UNKNOWN, BRACES) for argument in arguments):
+    if callee.parts[0].identifier not in ("std", "c10") or any(
+        argument.type in (UNKNOWN, BRACES) for argument in arguments
+    ):
         return None
     name = callee.spelling.removeprefix("::")
     if name in ("std::make_tuple", "std::tuple") and arguments:

@@ -245,7 +245,7 @@ class _TokenReader:
             return True
         if self.open and self.open[-1].kind == "parentheses":
             return True
-        message = '"," outside of a call: a formula is a single expression'
+        message = 'a formula must be a single expression: "," is outside of a call'
         return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, token.start, token.end)
 
     def _unfinished_conditional(self) -> SyntaxProblem | None:
@@ -274,9 +274,9 @@ class _TokenReader:
 
 def _statement(token: Token) -> SyntaxProblem:
     if token.type == SEMICOLON:
-        message = '";" ends a statement, a formula is a single expression'
+        message = 'a formula must be a single expression: ";" ends a statement'
     elif token.text in ("new", "delete"):
         message = f'"{token.text}" has no place in a formula'
     else:
-        message = f'"{token.text}" begins a statement; a formula is a single expression'
+        message = f'a formula must be a single expression, not a statement with "{token.text}"'
     return SyntaxProblem(SyntaxProblemKind.STATEMENT, message, token.start, token.end)

@@ -40,7 +40,7 @@ def _statement_problem(tokens: list[Token]) -> SyntaxProblem | None:
         return None
     first = tokens[0]
     if first.type == KEYWORD and first.text not in ("new", "delete"):
-        message = f'"{first.text}" begins a statement; a formula is a single expression'
+        message = f'a formula must be a single expression, not a statement with "{first.text}"'
         return SyntaxProblem(
             SyntaxProblemKind.STATEMENT, message, first.start, first.end, _STATEMENT_HELP.get(first.text)
         )
@@ -50,6 +50,6 @@ def _statement_problem(tokens: list[Token]) -> SyntaxProblem | None:
             index += 1
         if index + 1 < len(tokens) and tokens[index].type == "IDENT" and tokens[index + 1].text in ("=", "(", "{"):
             name = tokens[index]
-            message = f'declaration of "{name.text}", a formula is a single expression'
+            message = f'a formula must be a single expression, not a declaration of "{name.text}"'
             return SyntaxProblem(SyntaxProblemKind.STATEMENT, message, first.start, name.end)
     return None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.definedness import UnguardedRead
 from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.formula import Binary, Unary
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.option import Options
 from derivlint.lint.wording import quoted
@@ -20,7 +21,7 @@ def unguarded_findings(
     reads: Callable[[Model, Interpretation], Iterable[UnguardedRead]],
     *,
     when: str,
-    then: str = "",
+    otherwise: str,
 ) -> Iterator[Finding]:
     """A finding for each read without a guard, but for those of the operators that the options list.
 
@@ -30,16 +31,21 @@ def unguarded_findings(
         options: the options of the rule; ``operators`` take undefined values.
         reads: finds the reads in a formula.
         when: when the value is undefined, as the message ends.
-        then: what the formula does where it is, as the help ends.
+        otherwise: the formula where it is.
     """
     for interpretation in analyses_of(model).interpretations(entry):
         formula = interpretation.formula
         for read in reads(model, interpretation):
-            reader = quoted(read.operator) if read.operator else "an operator"
             if not options.lists("operators", read.operator):
                 yield Finding(
                     formula.span_of(read.node),
-                    f"{reader} is passed {quoted(read.name)}, {when}",
-                    help=f'check "{read.name}.defined()" first{then}',
+                    f"{_use(read)}, {when}",
+                    help=f'guard it: "{read.name}.defined() ? ... : {otherwise}"',
                     at=formula.written,
                 )
+
+
+def _use(read: UnguardedRead) -> str:
+    if not read.operator and isinstance(read.reader, (Binary, Unary)):
+        return f"{quoted(read.reader.op)} is applied to {quoted(read.name)}"
+    return f"{quoted(read.operator) if read.operator else 'an operator'} is passed {quoted(read.name)}"

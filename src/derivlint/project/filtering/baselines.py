@@ -150,8 +150,8 @@ class BaselineFile:
         if not stale:
             return
         number = sum(stale.values())
-        verb = "occurs" if number == 1 else "occur"
-        fact = f'{counted(number, "finding")} of the baseline "{self.path}" {verb} no more'
+        verb = "is" if number == 1 else "are"
+        fact = f'"{self.path}": {counted(number, "baseline entry", "baseline entries")} {verb} stale'
         yield f"{fact}; --prune-baseline removes {'it' if number == 1 else 'them'}"
         for key, _ in sorted(stale.items())[:MAX_REPORTED]:
             of = f" of {quoted(key.entry)}" if key.entry else ""

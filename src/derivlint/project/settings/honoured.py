@@ -38,7 +38,7 @@ def honoured(
             kept[field] = counts
         if counts != value:
             left_out.append(f"{origin.key} ({origin.where})")
-            origin.warn(f'"{origin.key}" does not count{"" if counts is None else " wholly"} with {OPTION}', key=True)
+            origin.warn(f'"{origin.key}" is {"" if counts is None else "partly "}ignored under {OPTION}', key=True)
     return kept, left_out
 
 
