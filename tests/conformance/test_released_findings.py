@@ -115,8 +115,8 @@ TWICE: Calls = {
         [torch.rand(1, 1, 8, 8)],
     ),
     "mkldnn_linear": (
-        lambda a, b: torch._C._nn.mkldnn_linear(a.to_mkldnn(), b).to_dense(),
-        [torch.rand(2, 4), torch.rand(3, 4)],
+        lambda a, b, c: torch._C._nn.mkldnn_linear(a.to_mkldnn(), b, c).to_dense(),
+        [torch.rand(2, 4), torch.rand(3, 4), torch.rand(3)],
     ),
 }
 

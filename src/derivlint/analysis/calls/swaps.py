@@ -34,9 +34,8 @@ def swaps_of(model: Model, entry: Entry) -> tuple[PassedWrongly, ...]:
 
 def _swaps(model: Model, entry: Entry) -> tuple[PassedWrongly, ...]:
     analyses = analyses_of(model)
-    refuted = dict.fromkeys(
-        item.formula for item in (*judgement_of(model, entry).wrong, *small_tensors_of(model, entry))
-    )
+    by_element = (item.formula for item in judgement_of(model, entry).wrong)
+    refuted = dict.fromkeys((*by_element, *(item.formula for item in small_tensors_of(model, entry))))
     found = (_cause(analyses, formula) for formula in refuted if formula.written.auto is None)
     return tuple(item for item in found if item is not None)
 
