@@ -295,8 +295,7 @@ def _index(part: Part, context: Context) -> Notation | None:
             start, end = called.token.start if called.token else called.start, part.end
             if called.text == "shape":
                 end = called.end
-            misread = called.text not in ("shape", "size", "stride")
-            return Notation(message, start, end, (*called.given, items[0]), templates, misread)
+            return Notation(message, start, end, (*called.given, items[0]), templates, misread=True)
     if plain and _is_negative(items[0]) and base.kind == "name" and base.text == "grads":
         return None
     if plain and (_is_condition(items[0]) or items[0].text == "mask"):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from derivlint.analysis.python.calls import positional
 from derivlint.analysis.python.notations import Context, Notation, notation_of
-from derivlint.analysis.python.typing import FormulaTyping, typing_of
+from derivlint.analysis.python.typing import FormulaTyping, is_accepted, typing_of
 from derivlint.cpp.expressions.value import SCALAR, UNKNOWN
 from derivlint.formula import Binary, Cast, Conditional, Lambda, Parenthesized, Unary, parse_formula, tokens
 from derivlint.formula.python.parts import Part, PythonComment
@@ -129,9 +129,12 @@ def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, 
     if whole is None:
         return ()
     typing = typing_of(model, formula) if has_sound_key(formula) else None
+    slips = tuple(_PythonTranslator(model, formula, typing, comments).slips(whole))
     if typing is None and not formula.parsed.problems:
-        return ()
-    return tuple(_PythonTranslator(model, formula, typing, comments).slips(whole))
+        # of what parses only names that nothing declares are certainly Python
+        undeclared = {name.word.start for name in undeclared_names(formula)}
+        return tuple(slip for slip in slips if slip.start in undeclared)
+    return slips
 
 
 def _is_refused(model: Model, formula: DerivativeFormula) -> bool:
@@ -169,6 +172,7 @@ class _PythonTranslator:
         self, model: Model, formula: DerivativeFormula, typing: FormulaTyping | None, comments: list[PythonComment]
     ) -> None:
         self._model = model
+        self._formula = formula
         self._text = formula.parsed.text
         self._typing = typing
         self._comments = comments
@@ -188,7 +192,7 @@ class _PythonTranslator:
         is_certain = (
             self._typing is not None
             and all(text is not None and not slip.notation.is_guess for slip, text in option.written)
-            and self._typing.problems(option.text, whole=True) == 0
+            and is_accepted(self._model, self._formula, option.text)
         )
         made = dict(option.written)
         for slip in sorted(made, key=lambda slip: (slip.notation.start, slip.start)):
@@ -225,10 +229,14 @@ class _PythonTranslator:
             return self._called_lambda(part, parents)
         notation = notation_of(part, Context(self._text, self._variables, self._n_values, parents))
         inside = (*parents, part)
-        if notation is not None and not notation.misread and not notation.is_called and self._compiles(part):
-            notation = None
         if notation is None:
             return self._as_it_is(part, inside)
+        before = 0
+        if self._typing is not None and not notation.misread and not notation.is_called:
+            unchanged = self._as_it_is(part, inside)
+            before = self._typing.problems(unchanged[0].text)
+            if not before:
+                return unchanged
         slip = _Slip(notation, part.start, part.end)
         if not notation.templates:
             rest = _all(next(self._chosen(notation.parts, inside), ()))
@@ -244,11 +252,9 @@ class _PythonTranslator:
         if notation.is_called:
             return options[:MAX_KEPT]
         best = self._best(options[: 4 * MAX_COMBINED])
-        if self._typing is not None and not notation.misread and not notation.is_called:
-            before = self._typing.problems(self._text[part.start : part.end])
-            if self._typing.problems(best[0].text) >= before:
-                # it is something else that is wrong
-                return self._as_it_is(part, inside)
+        if before and self._typing is not None and self._typing.problems(best[0].text) >= before:
+            # it is something else that is wrong
+            return self._as_it_is(part, inside)
         return best
 
     def _as_it_is(self, part: Part, inside: tuple[Part, ...]) -> list[_Option]:
@@ -284,15 +290,6 @@ class _PythonTranslator:
         counts = [self._typing.problems(option.text) for option in unique]
         least = min(counts)
         return [option for option, count in zip(unique, counts, strict=True) if count == least][:MAX_KEPT]
-
-    def _compiles(self, part: Part) -> bool:
-        """Whether C++ takes the part as it is."""
-        if self._typing is None:
-            return False
-        text = self._text[part.start : part.end]
-        if part.kind == "member" and self._text[part.end :].lstrip().startswith("("):
-            text += "()"
-        return self._typing.problems(text) == 0
 
     def _spliced(self, part: Part, parts: Sequence[Part], texts: Sequence[str]) -> str:
         """The source of a part with other texts of what it consists of."""

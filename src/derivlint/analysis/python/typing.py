@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from derivlint.analysis.soundness import unsound
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.expressions.consumer import check_result
 from derivlint.cpp.expressions.value import TENSOR, UNKNOWN
@@ -84,21 +85,36 @@ class FormulaTyping:
 
 def typing_of(model: Model, formula: DerivativeFormula) -> FormulaTyping | None:
     """What types expressions in the place of a formula; None where its entry is not understood."""
-    schema = formula.entry.name
     names = visible_names(formula)
-    if schema is None or not names:
-        return None
     # a formula that uses all variables has all of them
-    texts = {other.key_text: other.text or "" for other in formula.body.formulas}
-    texts[formula.key_text] = f"f({', '.join(names)})"
-    lines = [f"- name: {_quoted(schema.value)}", *(f"  {_quoted(key)}: {_quoted(text)}" for key, text in texts.items())]
-    probe = probe_model("\n".join(lines) + "\n", model)
+    probe = _with_formula(model, formula, f"f({', '.join(names)})") if names else None
+    if probe is None:
+        return None
     for entry in probe.entries:
         for evaluation in probe.evaluations(entry):
             is_written = evaluation.origin is Origin.YAML and evaluation.mode is not Mode.SAVE
             if is_written and evaluation.written.key_text == formula.key_text:
                 return FormulaTyping(model, evaluation)
     return None
+
+
+def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
+    """Whether another text in the place of a formula compiles, and numbers do not refute it."""
+    probe = _with_formula(model, formula, text)
+    if probe is None or len(probe.entries) != 1:
+        return False
+    return all(item.key != formula.key_text for item in unsound(probe, probe.entries[0]))
+
+
+def _with_formula(model: Model, formula: DerivativeFormula, text: str) -> Model | None:
+    """The entry of a formula, alone, with another text in the place of the formula."""
+    schema = formula.entry.name
+    if schema is None:
+        return None
+    texts = {other.key_text: other.text or "" for other in formula.body.formulas}
+    texts[formula.key_text] = text
+    lines = [f"- name: {_quoted(schema.value)}", *(f"  {_quoted(key)}: {_quoted(each)}" for key, each in texts.items())]
+    return probe_model("\n".join(lines) + "\n", model)
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,228 @@
+"""Notations of Python in the place of those of C++, by the syntax trees of formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from derivlint.cpp.load import library_of
+from derivlint.formula import Binary, BraceList, Call, Conditional, Member, Name, Node, Number, String, Unary, walk
+from derivlint.model import DerivativeFormula
+from derivlint.schema import NativeFunctions
+
+Change = tuple[int, int, str]
+PythonSlip = Callable[[DerivativeFormula], Iterator[Change]]
+
+#: Methods of C++ and what Python has for them.
+_ATTRIBUTES = {
+    "scalar_type": "dtype",
+    "dim": "ndim",
+    "device": "device",
+    "sym_sizes": "shape",
+    "mT": "mT",
+    "mH": "mH",
+    "t": "T",
+    "is_sparse": "is_sparse",
+    "layout": "layout",
+}
+_NAMES = {"true": "True", "false": "False", "nullopt": "None"}
+
+
+def _nodes(formula: DerivativeFormula) -> Iterator[Node]:
+    tree = formula.parsed.tree
+    return walk(tree) if tree is not None else iter(())
+
+
+def _text(formula: DerivativeFormula, node: Node) -> str:
+    return formula.parsed.text[node.start : node.end]
+
+
+def _methods(formula: DerivativeFormula, count: int) -> Iterator[tuple[Call, Member]]:
+    for node in _nodes(formula):
+        if isinstance(node, Call) and isinstance(node.callee, Member) and len(node.args) == count:
+            yield node, node.callee
+
+
+def power(formula: DerivativeFormula) -> Iterator[Change]:
+    for call, callee in _methods(formula, 1):
+        if callee.name == "pow" and not isinstance(call.args[0], Binary | Conditional):
+            yield call.start, call.end, f"({_text(formula, callee.object)}**{_text(formula, call.args[0])})"
+
+
+def square(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Binary) and node.op == "*" and _text(formula, node.left) == _text(formula, node.right):
+            yield node.left.end, node.end, " ** 2"
+
+
+def attribute(formula: DerivativeFormula) -> Iterator[Change]:
+    for call, callee in _methods(formula, 0):
+        if callee.name in _ATTRIBUTES and not callee.arrow:
+            yield callee.name_start, call.end, _ATTRIBUTES[callee.name]
+
+
+def item_of_shape(formula: DerivativeFormula) -> Iterator[Change]:
+    for call, callee in _methods(formula, 1):
+        if callee.name in ("sym_size", "size"):
+            argument = _text(formula, call.args[0])
+            yield callee.name_start, call.end, f"shape[{argument}]"
+            yield callee.name_start, call.end, f"size()[{argument}]"
+
+
+def word(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Name) and node.parts[-1].identifier in _NAMES:
+            yield node.start, node.end, _NAMES[node.parts[-1].identifier]
+        if isinstance(node, Call) and _text(formula, node) == "Tensor()":
+            yield node.start, node.end, "None"
+
+
+def is_none(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        inner = node.operand if isinstance(node, Unary) and node.op == "!" else node
+        if (
+            isinstance(inner, Call)
+            and isinstance(inner.callee, Member)
+            and inner.callee.name in ("defined", "has_value")
+        ):
+            words = "is None" if inner is not node else "is not None"
+            yield node.start, node.end, f"{_text(formula, inner.callee.object)} {words}"
+
+
+def module(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Call) and isinstance(node.callee, Name) and len(node.callee.parts) == 2:
+            first = node.callee.parts[0]
+            if first.identifier == "at":
+                yield node.start, node.callee.parts[1].start, "torch."
+                yield node.start, node.callee.parts[1].start, "F."
+
+
+def conditional(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Conditional):
+            condition, then, otherwise = (_text(formula, each) for each in (node.condition, node.then, node.otherwise))
+            yield node.start, node.end, f"{then} if {condition} else {otherwise}"
+
+
+def brackets(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Call):
+            for argument in node.args:
+                if isinstance(argument, BraceList) and argument.items:
+                    inside = formula.parsed.text[argument.start + 1 : argument.end - 1]
+                    yield argument.start, argument.end, f"[{inside}]"
+                    yield argument.start, argument.end, f"({inside}{',' if len(argument.items) == 1 else ''})"
+
+
+def single_quotes(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        text = _text(formula, node)
+        if isinstance(node, String) and "'" not in text and text.startswith('"'):
+            yield node.start, node.end, f"'{text[1:-1]}'"
+
+
+def matrix_product(formula: DerivativeFormula) -> Iterator[Change]:
+    for call, callee in _methods(formula, 1):
+        if callee.name in ("matmul", "mm") and not isinstance(call.args[0], Binary | Conditional | Unary):
+            yield callee.object.end, call.end, f" @ {_text(formula, call.args[0])}"
+
+
+def comment(formula: DerivativeFormula) -> Iterator[Change]:
+    tree = formula.parsed.tree
+    if tree is not None and formula.text is not None and tree.end == len(formula.text):
+        yield tree.end, tree.end, "  # see the paper"
+
+
+def underscore(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Number) and len(node.text) > 3 and node.text.isdecimal():
+            yield node.start, node.end, f"{node.text[:-3]}_{node.text[-3:]}"
+
+
+def keyword_arguments(natives: NativeFunctions) -> PythonSlip:
+    """The last argument of a call with the name of its parameter."""
+    library = library_of(natives)
+
+    def keyword(formula: DerivativeFormula) -> Iterator[Change]:
+        for node in _nodes(formula):
+            if not isinstance(node, Call) or not node.args:
+                continue
+            callee = node.callee
+            if isinstance(callee, Name) and len(callee.parts) <= 2:
+                name = callee.parts[-1].identifier
+                functions = (library.functions("at", name).functions, library.helpers_elsewhere(name).functions)
+            elif isinstance(callee, Member):
+                methods = library.methods(library.type_named("at::Tensor"), callee.name)  # type: ignore[arg-type]
+                functions = (methods.functions if methods is not None else (), ())
+            else:
+                continue
+            parameters = {
+                function.parameters[len(node.args) - 1].name
+                for overloads in functions
+                for function in overloads
+                if len(function.parameters) >= len(node.args)
+            }
+            argument = node.args[-1]
+            yield from ((argument.start, argument.start, f"{name}=") for name in sorted(parameters - {""}))
+
+    return keyword
+
+
+def index_none(formula: DerivativeFormula) -> Iterator[Change]:
+    for call, callee in _methods(formula, 1):
+        if callee.name == "unsqueeze" and _text(formula, call.args[0]) in ("0", "-1", "1"):
+            index = {"0": "None", "-1": "..., None", "1": ":, None"}[_text(formula, call.args[0])]
+            yield callee.object.end, call.end, f"[{index}]"
+
+
+def selection(formula: DerivativeFormula) -> Iterator[Change]:
+    for call, callee in _methods(formula, 2):
+        if callee.name == "select" and _text(formula, call.args[0]) in ("0", "-1", "1"):
+            before = {"0": "", "-1": "..., ", "1": ":, "}[_text(formula, call.args[0])]
+            yield callee.object.end, call.end, f"[{before}{_text(formula, call.args[1])}]"
+
+
+def dtype(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Name) and node.parts[-1].identifier.startswith("k") and len(node.parts) == 2:
+            names = {"kFloat": "float32", "kDouble": "float64", "kLong": "int64", "kBool": "bool", "kInt": "int32"}
+            name = names.get(node.parts[-1].identifier)
+            if name is not None:
+                yield node.start, node.end, f"torch.{name}"
+
+
+def constant(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Name) and node.simple == "M_PI":
+            yield from ((node.start, node.end, f"{owner}.pi") for owner in ("math", "np", "torch"))
+
+
+def length(formula: DerivativeFormula) -> Iterator[Change]:
+    for call, callee in _methods(formula, 0):
+        if callee.name == "size":
+            yield call.start, call.end, f"len({_text(formula, callee.object)})"
+
+
+def python_slips(natives: NativeFunctions) -> dict[str, PythonSlip]:
+    """The kinds of slips, each with what makes it."""
+    return {
+        "power": power,
+        "square": square,
+        "attribute": attribute,
+        "item of shape": item_of_shape,
+        "word": word,
+        "is None": is_none,
+        "module": module,
+        "conditional": conditional,
+        "brackets": brackets,
+        "single quotes": single_quotes,
+        "matrix product": matrix_product,
+        "comment": comment,
+        "underscore": underscore,
+        "keyword": keyword_arguments(natives),
+        "index None": index_none,
+        "selection": selection,
+        "dtype": dtype,
+        "constant": constant,
+        "length": length,
+    }
