@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 from derivlint.analysis.soundness import Unsound, unsound
 from derivlint.lint.diagnostic import Fix, TextEdit
 from derivlint.model import Entry, Model
 from derivlint.model.model import probe_model
+from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 
 #: So many fixes of an entry are tried; further ones wait until those are made.
 MAX_TRIALS = 24
 #: Fixes in longer entries are not offered.
 MAX_LENGTH = 20_000
+#: How many results are kept: while a file is fixed, or edited, the same entries are tried again and again.
+MAX_RESULTS = 8192
+_RESULTS: WeakKeyDictionary[NativeFunctions, dict[str, Counter[Unsound] | None]] = WeakKeyDictionary()
 
 
 class FixCheck:
@@ -31,7 +36,7 @@ class FixCheck:
         self._range = Span(start, entry.span.end)
         self._text = source[start : entry.span.end]
         self._formulas = [formula.value_span for formula in entry.formulas]
-        self._results: dict[str, Counter[Unsound] | None] = {}
+        self._trials = 0
 
     def is_sound(self, fix: Fix) -> bool:
         """Whether a fix makes no formula of the entry wrong; true of a fix of anything else."""
@@ -39,7 +44,8 @@ class FixCheck:
             return True
         if any(not self._range.start <= edit.span.start <= edit.span.end <= self._range.end for edit in fix.edits):
             return True
-        if len(self._text) > MAX_LENGTH or len(self._results) > MAX_TRIALS:
+        self._trials += 1
+        if len(self._text) > MAX_LENGTH or self._trials > MAX_TRIALS:
             return False
         before, after = self._problems(self._text), self._problems(self._edited(fix.edits))
         if before is None or after is None:
@@ -59,11 +65,14 @@ class FixCheck:
 
     def _problems(self, text: str) -> Counter[Unsound] | None:
         """What is wrong with the formulas of an entry, None where the text is not one entry."""
-        if text not in self._results:
+        results = _RESULTS.setdefault(self._model.natives, {})
+        if text not in results:
+            if len(results) >= MAX_RESULTS:
+                results.clear()
             probe = probe_model(text, self._model)
             is_entry = probe.n_entries == 1 and not probe.document.problems
-            self._results[text] = unsound(probe, probe.entries[0]) if is_entry else None
-        return self._results[text]
+            results[text] = unsound(probe, probe.entries[0]) if is_entry else None
+        return results[text]
 
 
 def _overlap(one: Span, other: Span) -> bool:
