@@ -12,6 +12,8 @@ tangents, what it depends on, what it may alias.
     small_tensors        formulas on small tensors, where dimensions, masks or indices matter
     shapes               formulas on sizes alone
     half_precision       what formulas lose in half precision
+    python               formulas written in Python, and how C++ writes them
+    soundness            what is certainly wrong with an entry, to try fixes
     differentiability    whether a formula can be differentiated again: coverage
     outputs, integral    integral and boolean outputs
     siblings, dispatch   related operators; dispatch keys

@@ -9,6 +9,7 @@ Begin with :mod:`derivlint.lint.rule` (what a rule is) and :mod:`derivlint.lint.
     baseline      known findings, by fingerprint
     changes       findings of changed entries only
     fixing        applying edits
+    fix_check     trying fixes before they are offered
 """
 
 from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, TextEdit

@@ -14,6 +14,7 @@ Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.referen
     reference     what operators and helpers compute, in the language of formulas: ``definitions``, the ``primitives``
                   that they are built from, their ``interpretation`` over numbers or tensors, and what is derived
     shapes        sizes of outputs as functions of sizes of inputs
+    python        how C++ writes what Python writes in another way: ``data/python.txt``
 
 ``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint dev
 release``; ``data/derived.txt`` and ``data/trees.json`` are made by ``derivlint dev docs build``; ``data/by_hand.txt``,
