@@ -114,7 +114,7 @@ def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
 
 
 def _cure(slip: PythonSlip) -> str | None:
-    return f"write {quoted(_shown(slip.text))}" if slip.text is not None else None
+    return f"write {quoted(_shown(slip.text))}" if slip.text is not None else slip.hint
 
 
 def _shown(text: str) -> str:

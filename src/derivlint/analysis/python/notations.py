@@ -25,6 +25,7 @@ class Notation(Struct, frozen=True):
         misread: whether C++ reads it as something else, which compiles.
         is_called: whether it is the name of a function that is called, which has no type of its own.
         is_guess: whether C++ may be meant to write something else.
+        hint: what helps where there is no template.
     """
 
     message: str
@@ -35,6 +36,7 @@ class Notation(Struct, frozen=True):
     misread: bool = False
     is_called: bool = False
     is_guess: bool = False
+    hint: str | None = None
 
 
 class Context(Struct, frozen=True):
@@ -114,7 +116,7 @@ def _contained(part: Part, context: Context) -> Notation:
     value, values = part.given
     message = f'C++ has no "{part.text}"'
     if values.kind not in ("tuple", "list", "parentheses", "braces") or not values.parts:
-        return _at(part, message, (), ())
+        return replace(_at(part, message, (), ()), hint="compare it with each element")
     sign, joint = ("==", "||") if part.text == "in" else ("!=", "&&")
     texts = [f"{{0:i}} {sign} {{{index}:i}}" for index in range(1, len(values.given) + 1)]
     return _at(part, message, _joined(texts, joint, context), (value, *values.given))
@@ -159,7 +161,8 @@ def _member(part: Part, context: Context) -> Notation | None:
         while root.parts:
             root = root.given[0]
         values = _templates("member", name)
-        templates = values or tuple(prefix + name for prefix in prefixes)
+        arguments = context.text[part.token.end : part.end] if part.token is not None else ""
+        templates = values or tuple(f"{prefix}{name}{arguments}" for prefix in prefixes)
         message = f'C++ has no module "{context.text[root.start : owner.end]}"'
         return Notation(message, root.start, part.end if values else owner.end, (), templates, is_called=is_called)
     if is_called:
@@ -222,7 +225,7 @@ def _bracketed(part: Part, context: Context) -> Notation | None:
         message = "C++ writes tuples in braces, or with std::make_tuple"
     else:
         message = "a formula is one value in C++"
-    templates = (f"{{{{{listed}}}}}", f"std::make_tuple({listed})")
+    templates = (f"{{{{{listed}}}}}", f"std::vector<Tensor>({{{{{listed}}}}})")[: 1 + bool(listed)]
     if parent is None or parent.kind in ("if", "conditional"):
         templates = (f"std::make_tuple({listed})", f"std::vector<Tensor>({{{{{listed}}}}})")
     return _at(part, message, templates, part.given, misread=part.kind == "tuple")
@@ -235,7 +238,7 @@ def _string(part: Part, context: Context) -> Notation | None:
     quote = written[-1:]
     prefix, _, inside = written[:-1].partition(quote)
     if part.kind == "string" and "f" in prefix.lower() and "{" in inside:
-        return _at(part, "C++ has no f-strings", (), ())
+        return replace(_at(part, "C++ has no f-strings", (), ()), hint="write a text without values in it")
     devices = _templates("string", inside)
     # only as an argument is it known what a text is for
     inside = inside.replace("{", "{{").replace("}", "}}").replace('"', '\\"') if quote == "'" else inside
@@ -267,7 +270,8 @@ def _lambda(part: Part, context: Context) -> Notation:
 
 
 def _comprehension(part: Part, _: Context) -> Notation:
-    return _at(part, "C++ has no comprehensions", (), ())
+    hint = "write the elements in braces, or call a function of FunctionsManual.h"
+    return replace(_at(part, "C++ has no comprehensions", (), ()), hint=hint)
 
 
 #: Methods that tensors have in C++, too.

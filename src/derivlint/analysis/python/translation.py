@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from derivlint.analysis.python.calls import positional
 from derivlint.analysis.python.notations import Context, Notation, notation_of
 from derivlint.analysis.python.typing import FormulaTyping, is_accepted, typing_of
+from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.value import SCALAR, UNKNOWN
 from derivlint.formula import Binary, Cast, Conditional, Lambda, Parenthesized, Unary, parse_formula, tokens
 from derivlint.formula.python.parts import Part, PythonComment
@@ -36,6 +37,7 @@ class PythonSlip(Struct, frozen=True):
         message: what C++ does not have.
         changed: the range of the formula that C++ writes in another way.
         text: what C++ writes there; None where it is not known.
+        hint: what helps then.
         is_certain: whether the formula with all of that has types and gives what its key asks for.
     """
 
@@ -44,6 +46,7 @@ class PythonSlip(Struct, frozen=True):
     message: str
     changed: tuple[int, int]
     text: str | None
+    hint: str | None
     is_certain: bool
 
 
@@ -198,7 +201,9 @@ class _PythonTranslator:
         for slip in sorted(made, key=lambda slip: (slip.notation.start, slip.start)):
             notation = slip.notation
             text = option.text if slip in self._walruses else made[slip]
-            yield PythonSlip(notation.start, notation.end, notation.message, (slip.start, slip.end), text, is_certain)
+            yield PythonSlip(
+                notation.start, notation.end, notation.message, (slip.start, slip.end), text, notation.hint, is_certain
+            )
         for comment in self._comments:
             text = self._comment(comment)
             yield PythonSlip(
@@ -207,6 +212,7 @@ class _PythonTranslator:
                 '"#" begins no comment in C++',
                 (comment.start, comment.end),
                 text,
+                None,
                 is_certain,
             )
 
@@ -265,7 +271,7 @@ class _PythonTranslator:
             texts = [option.text for option in chosen]
             options.append(_Option(self._spliced(part, parts, texts), _all(chosen)))
             symbolic = {index for index, text in enumerate(texts) if index and text.endswith(SYMBOLIC)}
-            if part.kind == "call" and symbolic and not texts[0].endswith(SYMINT):
+            if part.kind == "call" and symbolic and self._callees(parts[0], f"{texts[0]}{SYMINT}"):
                 # a list of symbolic sizes needs another function
                 text = self._spliced(part, parts, [f"{texts[0]}{SYMINT}", *texts[1:]])
                 ranges = {(parts[index].start, parts[index].end) for index in symbolic}
@@ -359,7 +365,8 @@ class _PythonTranslator:
         for item in arguments:
             if item.kind in ("keyword", "unpacking") and item.token is not None:
                 what = "keyword arguments" if item.kind == "keyword" else '"**" for arguments'
-                notation = Notation(f"C++ has no {what}", item.token.start, item.token.end)
+                hint = "pass it by its position" if item.kind == "keyword" else "pass them one by one, by position"
+                notation = Notation(f"C++ has no {what}", item.token.start, item.token.end, hint=hint)
                 slips[item] = _Slip(notation, item.start, item.end)
         values = [item.given[0] if item.kind in ("keyword", "unpacking") else item for item in arguments]
         options: list[_Option] = []
@@ -404,20 +411,23 @@ class _PythonTranslator:
             for item in arguments
         )
 
+    def _callees(self, callee: Part, named: str) -> tuple[Function, ...]:
+        """The overloads of a function or method, given how C++ writes it."""
+        if self._typing is None:
+            return ()
+        name = named.rpartition("::")[2]
+        receiver: str | None = None
+        if callee.kind == "member" and "." in named:
+            receiver, _, name = named.rpartition(".")
+        found = self._typing.callees(named, receiver, name)
+        return found.functions if found is not None else ()
+
     def _positional(
         self, callee: Part, named: str, plain: list[str], by_name: dict[str, str]
     ) -> Iterator[tuple[list[str], bool]]:
-        if self._typing is None or not by_name:
-            return
-        name = callee.text
-        receiver: str | None = None
-        if callee.kind == "member" and named.endswith(f".{name}"):
-            receiver = named[: -len(name) - 1]
-        elif callee.kind != "member" or "::" in named:
-            name = named.rpartition("::")[2]
-        found = self._typing.callees(named, receiver, name)
-        if found is not None:
-            yield from positional(self._model.natives, found.functions, plain, by_name)
+        functions = self._callees(callee, named)
+        if functions and by_name:
+            yield from positional(self._model.natives, functions, plain, by_name)
 
 
 def _all(options: Sequence[_Option]) -> tuple[tuple[_Slip, str | None], ...]:
