@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fuzz.target import Target
-from fuzz.targets import checking, commands, graphs, large, server, syntax
+from fuzz.targets import checking, commands, graphs, large, server, syntax, typed
 
-TARGETS: dict[str, Target] = {
-    target.name: target for module in (syntax, checking, graphs, commands, server, large) for target in module.TARGETS
-}
+_MODULES = (syntax, checking, graphs, commands, server, large, typed)
+TARGETS: dict[str, Target] = {target.name: target for module in _MODULES for target in module.TARGETS}
 
 
 def targets_named(names: Iterable[str]) -> list[Target]:

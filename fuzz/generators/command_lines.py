@@ -6,7 +6,7 @@ from random import Random
 
 from derivlint.formats.registry import FORMATS
 from fuzz.case import Case
-from fuzz.generators import comments, configuration, derivatives, graphs, headers, natives, stored
+from fuzz.generators import comments, configuration, derivatives, graphs, headers, natives, stored, typed
 from fuzz.generators.text import ODD, chance, encoded, mutated
 from fuzz.seeds import seeds
 
@@ -158,6 +158,26 @@ def _index(rng: Random, files: dict[str, bytes]) -> list[str]:
 def _python(rng: Random, files: dict[str, bytes]) -> list[str]:
     arguments = ["emit", "python", FILE, "--out", "emitted.py"]
     return [*arguments, *(option for option in ("--force", "--register", "--check") if chance(rng, 0.3))]
+
+
+def new_bytes(rng: Random) -> bytes:
+    """``new`` and ``derive`` with schemas and expressions of their types, by the real entries of some operators."""
+    files = {FILE: "".join(entries_of_graphs()).encode()}
+    schema = rng.choice(seeds().schemas)
+    expression = typed.expression_bytes(rng).decode()
+    if chance(rng, 0.4):
+        arguments = ["derive", expression, FILE, "--wrt", rng.choice(("x", "y", "x,y"))]
+    elif chance(rng, 0.5):
+        arguments = ["new", mutated(rng, schema, ODD) if chance(rng, 0.2) else schema, FILE]
+    else:
+        arguments = ["new", rng.choice(("my_op", "sin", "my_op.Tensor")), FILE, "--forward", expression]
+        arguments += [option for option in ("--inline", "--complex", "--same-shape") if chance(rng, 0.3)]
+    if chance(rng, 0.2):
+        arguments += ["--non-differentiable", rng.choice(("x", "self", "0", ""))]
+    # neither a system nor a shell can pass such arguments
+    return Case(
+        tuple(item.replace("\0", "").encode("utf-8", "replace").decode() for item in arguments), files
+    ).encoded()
 
 
 def case_bytes(rng: Random) -> bytes:

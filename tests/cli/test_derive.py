@@ -127,10 +127,8 @@ NO_DERIVATIVE = 'the result does not depend on "a" in a way that has a derivativ
 REFUSED = {
     "std::get<2>(at::max(a, 0)) + a": "there is no item 2 among 2",
     "std::get<99999999999999999999>(at::max(a, 0))": "there is no item 1000000000000000000 among 2",
-    "at::ones({2}, at::kFloat, std::nullopt, std::nullopt, false) * a": (
-        '"at::ones" has no meaning in graphs with these operands'
-    ),
-    "at::sum_to(a) * a": '"at::sum_to" has no meaning in graphs with these operands',
+    "at::ones({2}, at::kFloat, std::nullopt, std::nullopt, false) * a": ('"ones" takes 1 or 2 arguments here, not 5'),
+    "at::sum_to(a) * a": '"sum_to" takes 2 arguments here, not 1',
     "a.unbind()[0]": "a subscript has no meaning here",
     "a.foo()": 'no operator "foo"',
     "a.size(0)": NO_DERIVATIVE,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from inspect import signature
 
 from derivlint.cpp.operator_names import functional, without_symint
 from derivlint.formula import (
@@ -94,6 +97,12 @@ class Lowering:
             raise GraphError("the derivative is not implemented")
         built_in = BUILT_IN.get(name)
         if built_in is not None:
+            required, most = _parameters(built_in)
+            if not required <= len(arguments) <= most:
+                counts = (
+                    required if most == required else f"{required} {'or more' if most == sys.maxsize else f'or {most}'}"
+                )
+                raise GraphError(f'"{name}" takes {counts} arguments here, not {len(arguments)}')
             return built_in(self.builder, *arguments)
         name = without_symint(name)
         if name in _NUMERIC and not any(isinstance(item, GraphValue) for item in arguments):
@@ -221,6 +230,15 @@ class Lowering:
         if isinstance(target, TensorOptions):
             target = builder.dtype(target.of)
         return builder.call("to.dtype", [held, target])
+
+
+@cache
+def _parameters(function: Callable[..., Item]) -> tuple[int, int]:
+    """How many arguments a helper takes after the builder: at least, and at most."""
+    parameters = list(signature(function).parameters.values())[1:]
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        return sum(each.kind is not each.VAR_POSITIONAL for each in parameters), sys.maxsize
+    return sum(each.default is each.empty for each in parameters), len(parameters)
 
 
 def _described(node: Expr) -> str:
