@@ -17,7 +17,7 @@ FILL = "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor"
 
 def found(schema: str, formula: str, natives: NativeFunctions) -> tuple[Diagnostic, ...]:
     source = SourceFile("d.yaml", f"- name: {schema}\n  self: '{formula}'\n")
-    return check_source(source, natives, Settings(), Settings().selected(load_rules()), keeps=False).shown
+    return check_source(source, natives, Settings(), Settings().selected(load_rules())).shown
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ of a type is asked of the canonical one; the spelling is for those who print C++
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -32,7 +32,7 @@ class DeclaredType(Struct, frozen=True, eq=False):
         return self.text
 
 
-@cache
+@lru_cache(maxsize=4096)
 def declared_type(text: str) -> DeclaredType:
     """The type that generated code writes like that."""
     canonical = canonical_type(text)

@@ -20,7 +20,7 @@ from derivlint.cpp.known_names import KnownNames
 from derivlint.cpp.nearby import Neighbours, is_one_slip
 from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.cpp.relations import Relations
-from derivlint.source.lazy import cached_property
+from derivlint.source.lazy import Bounded, cached_property
 
 GENERATED = "torch::autograd::generated"
 HELPERS = f"{GENERATED}::details"
@@ -132,13 +132,13 @@ class Library:
         self.has_headers = headers is not None
         self._operators_in = {f"{GENERATED}::{each}": functions for each, functions in operators.others.items()}
         self.included = {**INCLUDED, **{place: (place.removeprefix(f"{GENERATED}::"),) for place in self._operators_in}}
-        self.entities: dict[tuple[object, str], Any] = {}
-        self._associated: dict[tuple[FoundCallee, str, frozenset[str]], FoundCallee] = {}
-        self._qualified: dict[tuple[str, str], FoundCallee] = {}
-        self._methods: dict[tuple[CppType, str], FoundCallee | None] = {}
-        self._method_names: dict[CppType, tuple[str, ...]] = {}
-        self._visible: dict[tuple[tuple[str, ...], ...], tuple[str, ...]] = {}
-        self._members: dict[CppType, ClassMembers | None] = {}
+        self.entities: dict[tuple[object, str], Any] = Bounded()
+        self._associated: dict[tuple[FoundCallee, str, frozenset[str]], FoundCallee] = Bounded()
+        self._qualified: dict[tuple[str, str], FoundCallee] = Bounded()
+        self._methods: dict[tuple[CppType, str], FoundCallee | None] = Bounded()
+        self._method_names: dict[CppType, tuple[str, ...]] = Bounded()
+        self._visible: dict[tuple[tuple[str, ...], ...], tuple[str, ...]] = Bounded()
+        self._members: dict[CppType, ClassMembers | None] = Bounded()
 
     # ---- functions
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -48,7 +48,7 @@ class Scope(Struct, frozen=True):
     is_complete: bool = True
 
 
-@cache
+@lru_cache(maxsize=2048)
 def associated_namespaces(type: CppType) -> frozenset[str]:
     """The namespaces in which a function is sought for an argument of this type; follows [basic.lookup.argdep]."""
     if type is UNKNOWN:

@@ -5,7 +5,7 @@ Follows torchgen/api/cpp.py (``argumenttype_type``, ``returntype_type``) and tor
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from derivlint.cpp.cpp_type import types
 from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of, vector_of
@@ -64,7 +64,7 @@ def base_type(schema_type: Type, *, symint: bool) -> DeclaredType:
     return declared_type(BASE_TYPES.get(name, name))
 
 
-@cache
+@lru_cache(maxsize=2048)
 def value_type(schema_type: Type, *, symint: bool = True, structured: bool = False) -> DeclaredType:
     """The C++ type of an argument without ``const`` and ``&``: what a saved variable of it is declared as.
 
@@ -85,7 +85,7 @@ def value_type(schema_type: Type, *, symint: bool = True, structured: bool = Fal
     return _LISTS.get(element) or declared_type(f"at::ArrayRef<{element}>")
 
 
-@cache
+@lru_cache(maxsize=2048)
 def argument_type(
     schema_type: Type, *, write: bool, symint: bool = True, structured: bool = False, const_write: bool = False
 ) -> DeclaredType:
@@ -108,7 +108,7 @@ def argument_type(
     return declared_type(f"const {plain} &") if plain.canonical in _BY_REFERENCE else plain
 
 
-@cache
+@lru_cache(maxsize=2048)
 def return_type(schema_type: Type) -> DeclaredType:
     """The C++ type of one return, without a reference: what a saved output of it is declared as.
 

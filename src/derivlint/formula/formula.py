@@ -20,7 +20,10 @@ class Formula:
         text: the source text.
     """
 
-    __slots__ = ("_lambdas", "_names", "_nodes", "_parse", "_problems", "_tokens", "_tree", "_words", "text")
+    __slots__ = (
+        "__weakref__", "_by_text", "_lambdas", "_names", "_nodes", "_parse", "_problems", "_tokens", "_tree", "_words",
+        "text",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -36,6 +39,7 @@ class Formula:
         self._tokens = tokens
         self._lambdas = lambdas
         self._words: tuple[Word, ...] | None = None
+        self._by_text: dict[str, tuple[Word, ...]] | None = None
         self._names: tuple[Name, ...] | None = None
         self._nodes: tuple[Node, ...] | None = None
 
@@ -70,6 +74,16 @@ class Formula:
             # nothing else asks for the tokens, and they are most of what a formula holds
             self._tokens, self._lambdas = [], []
         return self._words
+
+    @property
+    def words_by_text(self) -> dict[str, tuple[Word, ...]]:
+        """The words by their texts."""
+        if self._by_text is None:
+            lists: dict[str, list[Word]] = {}
+            for word in self.words:
+                lists.setdefault(word.text, []).append(word)
+            self._by_text = {text: tuple(words) for text, words in lists.items()}
+        return self._by_text
 
     @property
     def nodes(self) -> tuple[Node, ...]:

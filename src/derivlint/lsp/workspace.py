@@ -173,7 +173,10 @@ class Projects:
         return any(_is_stale(folder, project, stamps) for folder, (project, stamps) in self._made.items())
 
     def forget(self) -> None:
-        """Read configurations again; operators only where their files changed."""
+        """Read configurations again; operators only where their files changed or nothing used them."""
+        projects = [*self._by_folder.values(), *self._by_file.values()]
+        used = {project.operators for project in projects if isinstance(project, Project)}
+        self._loaded = {operators: known for operators, known in self._loaded.items() if operators in used}
         self._by_folder.clear()
         self._by_file.clear()
         self._made.clear()

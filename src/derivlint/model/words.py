@@ -9,7 +9,6 @@ to know both readings; the syntax tree gives both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from itertools import groupby
 
 from msgspec import Struct
@@ -20,22 +19,14 @@ from derivlint.formula import Edit, Formula, Word, apply_edits, parse_formula
 NOT_A_VARIABLE = frozenset({"string", "comment", "member", "qualified", "type", "lambda"})
 
 
-@lru_cache(maxsize=16384)
-def _index(formula: Formula) -> dict[str, tuple[Word, ...]]:
-    index: dict[str, list[Word]] = {}
-    for word in formula.words:
-        index.setdefault(word.text, []).append(word)
-    return {text: tuple(words) for text, words in index.items()}
-
-
 def occurrences(formula: Formula, name: str) -> tuple[Word, ...]:
     """Every word ``name`` of the formula, whatever its role."""
-    return _index(formula).get(name, ())
+    return formula.words_by_text.get(name, ())
 
 
 def mentions(formula: Formula, name: str) -> bool:
     """Whether torchgen finds ``name`` in the formula."""
-    return name in _index(formula)
+    return name in formula.words_by_text
 
 
 def variable_uses(formula: Formula, name: str) -> tuple[Word, ...]:
@@ -71,7 +62,7 @@ def substitute(text: str, replacements: Mapping[str, str]) -> Substitution:
     """
     formula = parse_formula(text)
     edits: list[Edit] = []
-    words = set(_index(formula))
+    words = set(formula.words_by_text)
     new_words: set[str] = set()
     for name, replacement in replacements.items():
         replaced = replaced_occurrences(formula, name)

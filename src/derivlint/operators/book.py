@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -44,7 +44,7 @@ def bundled_releases() -> tuple[Release, ...]:
     return releases_in(_text(GENERATORS)[:2000])
 
 
-@cache
+@lru_cache(maxsize=4096)
 def release_number(version: str | None) -> Release | None:
     """The major and minor number of a version of PyTorch, ``2.13.0+cpu``; None for what is not one."""
     match = _VERSION.match(version or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import lru_cache
 from glob import has_magic
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def _reached(tokens: Sequence[_Token], states: set[int]) -> set[int]:
     return found
 
 
-@cache
+@lru_cache(maxsize=256)
 def _tokens(pattern: str) -> tuple[_Token, ...]:
     tokens: list[_Token] = []
     at = 0

@@ -52,6 +52,17 @@ def asked_once(find: Callable[[S], T]) -> Callable[[S], T]:
     return answer
 
 
+class Bounded(dict[S, T]):
+    """A dictionary of answers that begins anew when there are many: what users write has no end."""
+
+    MOST = 8192
+
+    def __setitem__(self, key: S, value: T) -> None:
+        if len(self) >= self.MOST:
+            self.clear()
+        super().__setitem__(key, value)
+
+
 def loaded_on_demand(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
     """The ``__getattr__`` of a package whose modules are loaded when one of their names is asked for.
 
@@ -71,4 +82,4 @@ def loaded_on_demand(package: str, names: Mapping[str, str]) -> Callable[[str], 
     return load
 
 
-__all__ = ["asked_once", "cached_property", "loaded_on_demand"]
+__all__ = ["Bounded", "asked_once", "cached_property", "loaded_on_demand"]

@@ -8,7 +8,7 @@ operation as well, and lose no more than their arguments have lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -65,7 +65,7 @@ def _is_stepwise(definition: Definition) -> bool:
     )
 
 
-@cache
+@lru_cache(maxsize=4096)
 def rounding_implementation_named(name: str) -> Implementation | None:
     """An operator or helper by its name; None where nothing is known of it."""
     found = implementation_named(name)

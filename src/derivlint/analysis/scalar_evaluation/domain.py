@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 
 from derivlint.analysis.scalar_evaluation.functions import arithmetic as _arithmetic
 from derivlint.analysis.scalar_evaluation.functions import elementary as _elementary
@@ -127,7 +127,7 @@ class Numbers(Domain):
 INTERPRETER = Interpreter(Numbers())
 
 
-@cache
+@lru_cache(maxsize=4096)
 def implementation_named(name: str) -> Implementation | None:
     """An operator or a helper by its name, from the table or by its definition; None where neither has it."""
     found = TABLE.get(name)

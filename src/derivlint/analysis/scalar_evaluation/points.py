@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from functools import cache
+from functools import cache, lru_cache
 
 from derivlint.analysis.scalar_evaluation.signature import signature_of
 from derivlint.analysis.scalar_evaluation.values import COMPLEX, OPAQUE, REAL, Value
@@ -234,7 +234,7 @@ def _text(argument: Argument, point: int) -> Value:
     return argument.default.strip("'\"")
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _number(text: str | None) -> float | None:
     if text is None:
         return None

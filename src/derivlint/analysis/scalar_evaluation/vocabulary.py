@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 
 from derivlint.analysis.scalar_evaluation.functions.structure import zeros_like
 from derivlint.analysis.scalar_evaluation.values import (
@@ -93,7 +93,7 @@ CREATED = {"zeros": 0.0, "ones": 1.0}
 EMPTY = ("Tensor", "optional")
 
 
-@cache
+@lru_cache(maxsize=4096)
 def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
     """The variable that a saved property belongs to, and how it is read."""
     suffix = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from derivlint.analysis.scalar_evaluation import domain as scalar_evaluation
@@ -153,7 +153,7 @@ PRIMITIVES: dict[str, Primitive] = {
 }
 
 
-@cache
+@lru_cache(maxsize=4096)
 def is_lifted(name: str) -> bool:
     """Whether an operator does the same to each element: its result has the sizes of its operands."""
     sizes = written_sizes().get(name)
@@ -166,7 +166,7 @@ def is_lifted(name: str) -> bool:
     return formula in (first, f"make_tuple({first}, {first})") or formula.startswith("broadcast(")
 
 
-@cache
+@lru_cache(maxsize=4096)
 def is_elementwise(name: str) -> bool:
     """Whether an operator or helper does the same to each element, by what it is defined with."""
     if is_lifted(name) or name in PRIMITIVES:
@@ -208,7 +208,7 @@ class SmallTensors(Domain):
         return scalar_evaluation.INTERPRETER.domain.number(text)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def lifted(name: str) -> Implementation | None:
     """An operator on elements, for each element of tensors."""
     found = OF_ELEMENTS.get(name)
@@ -236,7 +236,7 @@ def _operator_named(name: str) -> Implementation | None:
 INTERPRETER = Interpreter(SmallTensors())
 
 
-@cache
+@lru_cache(maxsize=4096)
 def implementation_named(name: str) -> Implementation | None:
     """An operator or a helper by its name; None where nothing is known about it."""
     found = _operator_named(name)

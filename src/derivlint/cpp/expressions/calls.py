@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from derivlint.cpp.canonical import canonical_type
@@ -174,7 +174,7 @@ def _note(
             typer.report(TypeProblemKind.INTEGER_BASE, node.args[0], given=(base.type, exponent.type))
 
 
-@cache
+@lru_cache(maxsize=2048)
 def value_of_type(result: CppType) -> Value:
     """The value of a call that returns this type."""
     if result in (AUTO, TENSOR_BASE):

@@ -6,7 +6,7 @@ What is worked out here is what no finite table holds: braced lists, constants, 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
@@ -62,7 +62,7 @@ NAMED_LISTS = {cpp_type("DimVector"): INT64, cpp_type("SymDimVector"): SYM_INT}
 TEMPLATES = LISTS | {"optional", "array", "tuple", "pair", "OptionalArray"}
 
 
-@cache
+@lru_cache(maxsize=2048)
 def element_of(type: CppType) -> CppType | None:
     """The type of the elements of a list, None where the type is not a list."""
     if type in NAMED_LISTS:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import deque
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from derivlint.formula.formula import Formula
 from derivlint.formula.nodes import MAX_DEPTH, depth
@@ -24,9 +25,42 @@ if TYPE_CHECKING:
 MAX_TOKENS = 5_000
 
 
-@lru_cache(maxsize=65536)
+#: So many characters of formulas are kept although nothing uses them.
+RECENT = 32_768
+
+
+class _Formulas:
+    """The formulas that something uses, and the last ones that were parsed."""
+
+    def __init__(self) -> None:
+        self.used: WeakValueDictionary[str, Formula] = WeakValueDictionary()
+        self._recent: deque[Formula] = deque()
+        self._size = 0
+
+    def add(self, formula: Formula) -> None:
+        self.used[formula.text] = formula
+        self._recent.append(formula)
+        self._size += len(formula.text)
+        while self._size > RECENT:
+            self._size -= len(self._recent.popleft().text)
+
+
+_formulas = _Formulas()
+
+
 def parse_formula(text: str) -> Formula:
-    """The formula written ``text``; never raises, what is wrong with it is in ``problems``."""
+    """Parse a formula; never raises, what is wrong with it is in ``problems``.
+
+    A formula lives with the entries that have it: an editor would keep every text that someone has typed.
+    """
+    formula = _formulas.used.get(text)
+    if formula is None:
+        formula = _parsed(text)
+        _formulas.add(formula)
+    return formula
+
+
+def _parsed(text: str) -> Formula:
     everything = tokens(text)
     significant = [token for token in everything if token.type not in TRIVIA]
     last = len(significant)

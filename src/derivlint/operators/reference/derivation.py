@@ -7,7 +7,7 @@ not there in every case is not sure, and an argument that is read by a function 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from derivlint.formula import (
     Binary,
@@ -73,7 +73,7 @@ def all_derived() -> Iterator[tuple[str, Derived]]:
 _pending: list[str] = []
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _of_name(name: str) -> Derived | None:
     definition = definitions().get(name)
     if definition is None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -165,7 +165,7 @@ def _shipped() -> Mapping[str, list[tuple[str, list[str]]]]:
     return found
 
 
-@cache
+@lru_cache(maxsize=4096)
 def derived(name: str) -> Derived | None:
     """What is derived of a function that formulas call by a base name.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from derivlint.operators.shapes.size_values import Sizes, Value
@@ -67,7 +67,7 @@ def _texts() -> Mapping[str, tuple[str, ...]]:
     return found
 
 
-@cache
+@lru_cache(maxsize=4096)
 def size_cases(name: str, overload: str) -> tuple[Mapping[str, Value], ...]:
     """What an operator takes, by the names of arguments; none where any sizes that broadcast will do."""
     texts = _texts()

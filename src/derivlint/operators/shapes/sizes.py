@@ -17,7 +17,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -115,7 +115,7 @@ def written_sizes() -> Mapping[str, Definition]:
     return found
 
 
-@cache
+@lru_cache(maxsize=4096)
 def is_broadcasting(name: str) -> bool:
     """Whether a result has the sizes to which all tensors among the operands are broadcast, which fit each other."""
     line = written_sizes().get(name)
@@ -438,7 +438,7 @@ _SUFFIXES = tuple(sorted(_PROPERTIES, key=len, reverse=True))
 _SIZE = "_sym_argsize_"
 
 
-@cache
+@lru_cache(maxsize=4096)
 def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
     """The variable that a saved property belongs to, and how it is read."""
     suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), None)
@@ -494,7 +494,7 @@ INTERPRETER = Interpreter(_SizeDomain(PRIMITIVES))
 _LINES = Interpreter(_SizeDomain(_OF_LINES))
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _written(name: str) -> Compiled | None:
     line = written_sizes().get(name)
     return None if line is None else _LINES.compile(line)
@@ -524,7 +524,7 @@ def derived_sizes(name: str) -> SizeFunction | None:
     return SizeFunction(run, compiled.parameters, compiled.required, definition.kind is DefinitionKind.HELPER)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def sizes_named(name: str) -> SizeFunction | None:
     """How the sizes of an operator or helper follow, by its base name; None where nothing is known about it."""
     line = _written(name)
