@@ -14,7 +14,7 @@ from derivlint.analysis.interpretation.callee import CallFacts, call_facts
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.value import UNKNOWN_VALUE, Value
-from derivlint.formula import Call, Expr, Name, Node, parse_formula
+from derivlint.formula import Call, Expr, Formula, Name, Node
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.entry import InFormula
 from derivlint.model.generated.consequences import is_checkable
@@ -28,12 +28,14 @@ class TypedFormula(Struct, eq=False, dict=True):
 
     Attributes:
         evaluation: the expression and its variables.
+        formula: the expression, parsed.
         tree: its syntax tree.
         values: the type of every expression in it; expressions that are not understood are missing.
         callees: the function that each call calls, where it is known.
     """
 
     evaluation: Evaluation
+    formula: Formula
     tree: Expr
     values: dict[Expr, Value]
     callees: dict[Expr, Function]
@@ -66,7 +68,7 @@ class TypedFormula(Struct, eq=False, dict=True):
     @property
     def nodes(self) -> tuple[Node, ...]:
         """Every node of the tree, parents first, in source order."""
-        return parse_formula(self.text).nodes
+        return self.formula.nodes
 
     def type_of(self, node: Expr) -> CppType:
         """The C++ type of an expression, ``UNKNOWN`` where it is not known."""
@@ -105,4 +107,4 @@ def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
             continue
         typed = model.typing.typed(evaluation, evaluation.text)
         if typed is not None:
-            yield TypedFormula(evaluation, typed.tree, typed.typer.found, typed.typer.callees)
+            yield TypedFormula(evaluation, typed.formula, typed.tree, typed.typer.found, typed.typer.callees)

@@ -20,7 +20,7 @@ from derivlint.cpp.library import Library
 from derivlint.cpp.lookup import EntityKind, look_up
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
-from derivlint.formula import Call, Expr, Name, parse_formula, walk
+from derivlint.formula import Call, Expr, Formula, Name, parse_formula, walk
 from derivlint.model.entry import DerivativeFormula, Entry, Role
 from derivlint.model.generated.consequences import is_checkable, is_known_wrong
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
@@ -62,11 +62,13 @@ class Typed(Struct, frozen=True, eq=False):
     """An expression with its types.
 
     Attributes:
+        formula: the expression, whose nodes the types are of: it lives as long as they do.
         tree: its syntax tree.
         typer: the types of everything in it.
         value: the value of the whole.
     """
 
+    formula: Formula
     tree: Expr
     typer: Inference
     value: Value
@@ -148,18 +150,18 @@ class TypeChecker:
         for asked, typed in known:
             if all(declared.get(name) is type for name, type in asked.items()):
                 return typed
-        tree = parse_formula(text).tree
-        if tree is None:
+        formula = parse_formula(text)
+        if formula.tree is None:
             return None
-        typed = self._inferred(evaluation, tree)
+        typed = self._inferred(evaluation, formula, formula.tree)
         if not typed.typer.problems:
             # a problem may mention variables that were not asked for
             known.append(({name: declared.get(name) for name in typed.typer.asked}, typed))
         return typed
 
-    def _inferred(self, evaluation: Evaluation, tree: Expr) -> Typed:
+    def _inferred(self, evaluation: Evaluation, formula: Formula, tree: Expr) -> Typed:
         typer = Inference(scope_of(evaluation, self._is_complete), self.library)
-        return Typed(tree, typer, typer.of(tree))
+        return Typed(formula, tree, typer, typer.of(tree))
 
     def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
         """What is wrong with an expression, what is refused first."""
