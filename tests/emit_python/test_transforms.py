@@ -39,6 +39,28 @@ def test_gradients_of_batches(name: str, arguments: int, functions: Any) -> None
             torch.testing.assert_close(one, all_of_them[index])
 
 
+LISTS = {
+    "cat": lambda function: lambda x, y: function([x, y, x], 1),
+    "stack": lambda function: lambda x, y: function([x, y], 0),
+    "block_diag": lambda function: lambda x, y: function([x, y]),
+    "unbind_int": lambda function: lambda x, y: function(x, 0)[1] * y,
+    "split_Tensor": lambda function: lambda x, y: function(x, 2, 0)[0] * y[:2],
+    "hardsigmoid": lambda function: lambda x, y: function(x) * y,
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_gradients_of_batches_of_lists(name: str, functions: Any) -> None:
+    """Functions from lists and to lists, and those that cannot be differentiated again, have a rule for batches."""
+    torch.manual_seed(0)
+    x, y = (torch.randn(4, 3, 3, dtype=torch.float64) for _ in range(2))
+    called = LISTS[name](getattr(functions, name))
+    gradient = torch.func.grad(lambda *given: called(*given).sin().sum(), argnums=(0, 1))
+    together = torch.func.vmap(gradient)(x, y)
+    for index in range(4):
+        torch.testing.assert_close(tuple(each[index] for each in together), gradient(x[index], y[index]))
+
+
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 def test_forward_over_reverse(functions: Any) -> None:
     """A Hessian by torch.func is that of the operator itself."""

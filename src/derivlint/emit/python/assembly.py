@@ -49,7 +49,7 @@ def function_text(plan: Plan, file: str, line: int, *, fake: Fake | NoFake | Non
     if plan.tangents:
         methods.append(writer.jvp())
     functional = not plan.is_inplace and not plan.function.schema.modifies_arguments
-    if functional and not plan.flattened and not plan.returns_list and not register:
+    if functional and not register:
         methods.insert(0, ["generate_vmap_rule = True"])
     names = {"name": class_name(plan.function), "operator": str(plan.function.name), "place": f"{file}:{line}"}
     public = "\n".join(writer.public())
