@@ -189,6 +189,11 @@ void register_classes(PyObject* module) {
         Py_DECREF(object);
         throw python_error();
       }
+    } else {
+      // torch.autograd.graph.Node knows the classes of PyTorch's own module by itself
+      pybind11::module_::import("torch.autograd.graph")
+          .attr("Node")
+          .attr("register")(pybind11::handle(reinterpret_cast<PyObject*>(object)));
     }
   }
 }
