@@ -60,6 +60,30 @@ def test_errors_in_the_file_keep_it_from_being_emitted(derivatives: Path, tmp_pa
     assert not (tmp_path / "out.py").exists()
 
 
+def test_entries_with_errors_are_left_out_of_a_whole_file(tmp_path: Path) -> None:
+    """The others are written; what --ops names is refused, and so is a file with an error that is no entry's."""
+    file, out = tmp_path / "derivatives.yaml", tmp_path / "out.py"
+    file.write_text(f"{ENTRY}\n- name: sin(Tensor self) -> Tensor\n  self: grad * self.cso()\n", encoding="utf-8")
+    done = run(file, out)
+    assert done.exit_code == 1
+    assert '"Tensor" has no member "cso"' in done.stdout
+    assert "sin is left out: its entry has an error in line 6\n" in done.stderr
+    assert f'1 operator, 1 left out: written to "{out}"\n' in done.stdout
+    out.unlink()
+    assert "nothing is written: 1 error" in run(file, out, "--ops", "sigmoid,sin").stderr
+    assert run(file, out, "--ops", "sigmoid").exit_code == 0
+    out.unlink()
+    file.write_text(f"{file.read_text(encoding='utf-8')}\n- nmae: cos(Tensor self) -> Tensor\n", encoding="utf-8")
+    assert "nothing is written" in run(file, out).stderr
+    assert not out.exists()
+
+
+def test_an_operator_called_all_is_not_all_operators(derivatives: Path, tmp_path: Path) -> None:
+    done = run(derivatives, tmp_path / "out.py", "--ops", "all")
+    assert done.exit_code == 2
+    assert '"all" gets no code: no entry applies to it' in done.stderr
+
+
 def test_what_is_left_out_is_named(tmp_path: Path) -> None:
     """An entry whose formula calls something that has no Python is reported, with the reason."""
     file = tmp_path / "derivatives.yaml"

@@ -66,8 +66,9 @@ def python(
     """Write a Python module: a Function for every entry, and a function with the signature of the operator.
 
     Errors in the file, or with --ops in the entries of those operators, are printed; then nothing is written, and the
-    exit status is 1. Entries that cannot be said in Python, or that torch.library does not take, are left out and named
-    with the reason; the exit status is 1 where --ops names one of them.
+    exit status is 1; without --ops, only PyTorch's operators whose entries have errors are left out. Entries that
+    cannot be said in Python, or that torch.library does not take, are left out and named with the reason; the exit
+    status is 1 where --ops names one of them.
 
     A file is written over only if derivlint wrote it, and no one has changed it since; else the exit status is 2.
 
@@ -87,11 +88,12 @@ def python(
         named = paths or (loaded.source.path,)
         loaded = load_model(named, stdin_filename, no_config, ignore=ignore, **{**given, **release})
     operators = known_operators(loaded.model, ops)
-    if not force:
-        refuse_errors(loaded, operators, color)
+    refused = {} if force else refuse_errors(loaded, operators, color, whole=False)
     if register and not helpers and not asked_for():
         helpers = modules_beside(loaded, helper_modules())
-    module = python_module(loaded.model, operators, register=register, own_helpers=_own_helpers(helpers))
+    module = python_module(
+        loaded.model, operators, register=register, own_helpers=_own_helpers(helpers), refused=refused
+    )
     emitted = [item.operator for item in module.functions]
     require_all(loaded.model, operators, emitted, module.left_out)
     if out is None:
@@ -115,7 +117,7 @@ def python(
     left_out = f", {len(module.left_out):,} left out" if module.left_out else ""
     write(f'{counted(len(module.functions), "operator")}{left_out}: written to "{visible(str(out))}"\n')
     tell_once_differentiable(loaded, emitted)
-    exit_with(FINDINGS if operators is not None and module.left_out else CLEAN)
+    exit_with(FINDINGS if refused or (operators is not None and module.left_out) else CLEAN)
 
 
 def _own_helpers(files: tuple[Path, ...]) -> dict[str, str]:

@@ -18,13 +18,13 @@ from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
 from derivlint.project.operators import LoadedOperators, fitted, load_operators, operators_for, problem_text
 from derivlint.project.settings import Settings, SettingsOfFiles
+from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from derivlint.lint import Diagnostic
     from derivlint.model import Model
 
-ALL = "all"
 #: The rule about gradients that cannot be differentiated again.
 ONCE = "not-twice-differentiable"
 #: More warnings are only counted.
@@ -96,12 +96,12 @@ def with_all_declared(loaded: Loaded) -> Loaded:
 
 
 def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The names of operators, None for all of them.
+    """The names of operators, None for all of them; "all" is an operator.
 
     Raises:
         InputError: there is no operator of a name.
     """
-    if not names or ALL in names:
+    if not names:
         return None
     for name in names:
         known = model.natives.operator(name) if "." in name else model.natives.named(name)
@@ -152,17 +152,42 @@ def require_destination(out: Path | None, ops: tuple[str, ...], needing: Mapping
     for option, is_given in needing.items():
         if is_given:
             raise InputError(f"{option} needs --out")
-    if not ops or ALL in ops:
+    if not ops:
         raise InputError("say with --out where to write the code, or with --ops the operators whose code is printed")
 
 
-def refuse_errors(loaded: Loaded, operators: tuple[str, ...] | None, color: str) -> None:
-    """Where there are errors, print them and end the command: of such a file no code is written."""
+def refuse_errors(
+    loaded: Loaded, operators: tuple[str, ...] | None, color: str, *, whole: bool = True
+) -> dict[str, str]:
+    """Print the errors, and end the command where no code is written of such a file.
+
+    Args:
+        loaded: the file.
+        operators: the operators that were asked for, None for all.
+        color: when the output is colored.
+        whole: whether code is written of all entries or of none; else only the entries of PyTorch's operators that have
+            errors are left out of a whole file.
+
+    Returns:
+        the operators that are left out, by full name, with the reason.
+    """
     errors = _errors(loaded, operators)
-    if errors:
-        print_findings(loaded.model, errors, color)
+    if not errors:
+        return {}
+    print_findings(loaded.model, errors, color)
+    lines = {item.entry: loaded.source.position(item.span.start).line for item in reversed(errors)}
+    reasons = {
+        str(match.function.name): f"its entry has an error in line {lines[entry.operator]}"
+        for entry in loaded.model.entries
+        if entry.operator in lines
+        for match in loaded.model.functions_of(entry)
+        if match.function.namespace == DEFAULT_NAMESPACE
+    }
+    is_refused = whole or operators is not None or len(lines) == len({each.operator for each in loaded.model.entries})
+    if is_refused or None in lines or not lines.keys() <= reasons.keys():
         tell(f"nothing is written: {counted(len(errors), 'error')}; --ignore leaves out rules, --force goes on")
         click.get_current_context().exit(FINDINGS)
+    return reasons
 
 
 def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnostic]:

@@ -64,6 +64,7 @@ def python_module(
     *,
     register: bool = False,
     own_helpers: Mapping[str, str] | None = None,
+    refused: Mapping[str, str] | None = None,
 ) -> PythonModule:
     """The Functions of the entries of a model.
 
@@ -73,15 +74,16 @@ def python_module(
         register: whether only operators outside of ``aten`` count, which are defined in :mod:`torch.library`, with the
             Functions of their entries as autograd kernels.
         own_helpers: functions of the author's own that formulas call, with the names of their modules.
+        refused: operators that are left out anyway, by full name, with the reason.
     """
     helpers = helper_modules(own_helpers)
     file = yaml_name(model.source.path)
     own = frozenset(str(each.name) for each in model.natives.written if each.namespace != ATEN)
-    plans, left_out = _plans(model, operators, helpers, own, register=register)
+    plans, left_out = _plans(model, operators, helpers, own, refused or {}, register=register)
     if register:
         # those that are registered have autograd kernels
         without = own - {str(made.function.name) for made in plans}
-        plans, left_out = _plans(model, operators, helpers, without, register=True)
+        plans, left_out = _plans(model, operators, helpers, without, refused or {}, register=True)
     called = _called(plans, model.natives) if register else []
     fakes = fakes_of(plans, called, model.natives) if register else {}
     functions = [
@@ -106,6 +108,7 @@ def _plans(
     operators: Collection[str] | None,
     helpers: Mapping[str, str],
     unrecorded: frozenset[str],
+    refused: Mapping[str, str],
     *,
     register: bool,
 ) -> tuple[list[Plan], dict[str, str]]:
@@ -124,6 +127,9 @@ def _plans(
                 left_out[name] = reason
                 continue
         elif register:
+            continue
+        if name in refused:
+            left_out[name] = refused[name]
             continue
         made = plan(model, entry, helpers, unrecorded)
         if made is None:
