@@ -109,8 +109,8 @@ def test_writing_in_place_counts() -> None:
 def test_nodes_have_names_and_what_they_save() -> None:
     node = own.scaled(x, 3.5).grad_fn
     assert node.name() == "ScaledBackward0"
-    assert isinstance(node, torch.autograd.graph.Node)
     assert node._saved_by == 3.5
+    assert isinstance(node, torch.autograd.graph.Node)
 
 
 OPCHECKED: tuple[tuple[Any, tuple[Any, ...]], ...] = (

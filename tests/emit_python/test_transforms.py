@@ -39,7 +39,7 @@ def test_gradients_of_batches(name: str, arguments: int, functions: Any) -> None
             torch.testing.assert_close(one, all_of_them[index])
 
 
-LISTS = {
+LISTS: dict[str, Any] = {
     "cat": lambda function: lambda x, y: function([x, y, x], 1),
     "stack": lambda function: lambda x, y: function([x, y], 0),
     "block_diag": lambda function: lambda x, y: function([x, y]),
@@ -87,12 +87,9 @@ def test_a_tangent_that_an_output_does_not_depend_on(name: str, functions: Any) 
     """The tangent of the output is zero, not absent, which PyTorch does not take."""
     x, other = (torch.rand(3, 2, dtype=torch.float64) for _ in range(2))
     function = getattr(functions, name)
+    called, moved = (lambda value: function(x, value)), other
     if name == "native_batch_norm":
-        inner, other = function, other[0]
-
-        def function(first: Any, mean: Any) -> Any:
-            return inner(first, None, None, mean, mean, False, 0.1, 1e-5)[0]
-
-    jvp: Any = torch.func.jvp(lambda value: function(x, value), (other,), (torch.ones_like(other),))
-    out, tangent = jvp
+        called, moved = (lambda value: function(x, None, None, value, value, False, 0.1, 1e-5)[0]), other[0]
+    primal_and_tangent: Any = torch.func.jvp(called, (moved,), (torch.ones_like(moved),))
+    out, tangent = primal_and_tangent
     assert torch.equal(tangent, torch.zeros_like(out))
