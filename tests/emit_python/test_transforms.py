@@ -93,3 +93,13 @@ def test_a_tangent_that_an_output_does_not_depend_on(name: str, functions: Any) 
     primal_and_tangent: Any = torch.func.jvp(called, (moved,), (torch.ones_like(moved),))
     out, tangent = primal_and_tangent
     assert torch.equal(tangent, torch.zeros_like(out))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+def test_a_tangent_of_an_argument_without_a_formula_is_refused(functions: Any) -> None:
+    """Where the forward formula reads it, as if it were constant."""
+    x, target = (torch.rand(3, dtype=torch.float64) for _ in range(2))
+    with pytest.raises(NotImplementedError, match="soft_margin_loss: target"):
+        torch.func.jvp(functions.soft_margin_loss, (x, target), (x, target))
+    primal_and_tangent: Any = torch.func.jvp(lambda value: functions.soft_margin_loss(value, target), (x,), (x,))
+    assert primal_and_tangent[1].item() != 0

@@ -289,7 +289,9 @@ class FunctionWriter:
         plan = self.plan
         tensors, values = self.kept_for_forward()
         used = {name for each in plan.tangents for name in each.value.names}
-        wanted = {name for each in plan.tangents for name in each.needs}
+        refusals = {name: each.value.text for each in plan.gradients if each.raises for name in each.names}
+        refusals = {name: text for name, text in refusals.items() if name in used and name in self.position}
+        wanted = {name for each in plan.tangents for name in each.needs} | refusals.keys()
         lines: list[str] = []
         names = [f"n_{item.name}" for item in self.counted]
         names += [f"{item.name}_t" if item.name in wanted else "_" for item in self.plain]
@@ -315,6 +317,10 @@ class FunctionWriter:
         renamed: set[str] = set()
         for each in plan.tangents:
             body: list[str] = []
+            for name in sorted(refusals.keys() & each.value.names):
+                # the formula reads an argument as if it were constant
+                condition = f"{name}_t is not None and ({self.has_tangent(each)})"
+                lines += [*wrapped("if ", condition, ":", 8), f"    {refusals[name]}"]
             for name in self.primals(each):
                 if name in plan.flattened:
                     continue
