@@ -68,59 +68,55 @@ class IndexEntries(Struct, Generic[K], frozen=True):
     """The entries of a text by an index; those of the next text share most of it.
 
     Attributes:
-        rows: the row of each entry.
-        by_key: the entries under each key, in file order.
+        by_key: under each key the entries, in file order, each with its value.
     """
 
-    rows: Mapping[K, Row]
-    by_key: Mapping[str, tuple[K, ...]]
+    by_key: dict[str, tuple[tuple[K, Any], ...]]
 
     @classmethod
-    def of(cls, rows: Mapping[K, Row]) -> IndexEntries[K]:
-        """Index entries, given their rows in file order."""
-        by_key: dict[str, list[K]] = {}
-        for entry, row in rows.items():
-            for key, _ in row:
-                entries = by_key.setdefault(key, [])
-                if not entries or entries[-1] != entry:
-                    entries.append(entry)
-        return cls(rows, {key: tuple(entries) for key, entries in by_key.items()})
+    def of(cls, rows: Iterable[tuple[K, Row]]) -> IndexEntries[K]:
+        """Index entries, given each with its row, in file order."""
+        by_key: dict[str, list[tuple[K, Any]]] = {}
+        for entry, row in rows:
+            for key, value in row:
+                by_key.setdefault(key, []).append((entry, value))
+        return cls({key: tuple(items) for key, items in by_key.items()})
 
-    def under(self, key: str) -> tuple[Any, ...]:
-        """The entries under a key, in file order."""
+    def under(self, key: str) -> tuple[tuple[K, Any], ...]:
+        """The entries under a key with their values, in file order; one that has the key twice is there twice."""
         return self.by_key.get(key, ())
 
-    def values(self, key: str) -> list[Any]:
-        """The values under a key, in file order."""
-        rows = self.rows
-        return [value for entry in self.under(key) for own, value in rows[entry] if own == key]
-
-    def answer(self, key: str, *, is_whole: bool) -> Plain:
+    def answer(self, key: str, *, whole: bool) -> Plain:
         """What is compared of the entries under a key: their texts, or their values.
 
         Args:
             key: the key.
-            is_whole: whether the texts count, which entries of a split document begin their keys with.
+            whole: whether the texts count, with which the names of entries begin.
         """
-        return tuple([text for text, _ in self.under(key)] if is_whole else self.values(key))
+        items: tuple[tuple[Any, Any], ...] = self.under(key)
+        if whole:
+            return tuple([text for text, _ in dict.fromkeys([entry for entry, _ in items])])
+        return tuple([value for _, value in items])
 
-    def replaced(self, gone: Iterable[K], new: Mapping[K, Row], position: Callable[[K], int]) -> IndexEntries[K]:
+    def replaced(
+        self, gone: Iterable[tuple[K, Row]], new: Iterable[tuple[K, Row]], positions: Mapping[K, int]
+    ) -> IndexEntries[K]:
         """The entries of the next text, in which the others have the same order.
 
         Args:
-            gone: the entries that are not there any more.
-            new: the rows of those that were not there.
-            position: the positions of entries in that text.
+            gone: the entries that are not there any more, with their rows.
+            new: likewise those that were not there.
+            positions: the positions of all entries in that text.
         """
-        rows, by_key = {**self.rows}, {**self.by_key}
-        for entry in gone:
-            for key, _ in rows.pop(entry):
-                by_key[key] = tuple([each for each in by_key[key] if each != entry])
-        for entry, row in new.items():
-            rows[entry] = row
+        by_key = self.by_key.copy()
+        for entry, row in gone:
             for key, _ in row:
-                by_key[key] = tuple(sorted({*by_key.get(key, ()), entry}, key=position))
-        return IndexEntries(rows, by_key)
+                by_key[key] = tuple([item for item in by_key[key] if item[0] != entry])
+        for entry, row in new:
+            for key, value in row:
+                items = (*by_key.get(key, ()), (entry, value))
+                by_key[key] = tuple(sorted(items, key=lambda item: positions[item[0]]))
+        return IndexEntries(by_key)
 
 
 def _by_base(entry: Entry) -> Iterator[tuple[str, Nothing]]:

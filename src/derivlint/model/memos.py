@@ -7,7 +7,7 @@ it holds in any text in which all dependencies have the same answers. Memos shar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct, field
@@ -39,15 +39,23 @@ class Dependency(NamedTuple):
     whole: bool = False
 
 
-#: Dependencies with their answers.
-Trace = tuple[tuple[Dependency, Plain], ...]
-
-
 class Memo(Struct, Generic[V], frozen=True, gc=False):
-    """A result with its trace."""
+    """A result with its trace.
+
+    Attributes:
+        value: the result.
+        reads: what was read for it.
+        answers: the answers of these, in the order in which the set has them.
+    """
 
     value: V
-    trace: Trace
+    reads: frozenset[Dependency]
+    answers: tuple[Plain, ...]
+
+    @property
+    def trace(self) -> Iterable[tuple[Dependency, Plain]]:
+        """The dependencies with their answers."""
+        return zip(self.reads, self.answers, strict=True)
 
 
 class EntryMemos(Struct):
@@ -55,13 +63,17 @@ class EntryMemos(Struct):
 
     Attributes:
         key: the text with its occurrence.
-        verified_at: the newest revision that has the entry.
+        seen_at: the newest revision that has the entry.
+        verified_at: the newest revision in which the first of the results holds.
+        rows: the rows of the entry, by index.
         facts: the facts of the entry, by name.
         results: what rules found, newest first.
     """
 
     key: EntryKey
+    seen_at: int = 0
     verified_at: int = 0
+    rows: dict[str, Row] = field(default_factory=dict)
     facts: dict[str, Memo[Plain]] = field(default_factory=dict)
     results: tuple[Memo[Any], ...] = ()
 
@@ -79,8 +91,10 @@ class Memos:
         entries: by key.
         newest: the keys of the entries of the newest text, in file order.
         indexed: its entries by each index that was asked.
-        answers: what indexes answer in it, as far as that was needed.
-        facts: the facts of the file, each after those that it is made of.
+        answers: the answers of dependencies in it, as far as they were needed.
+        facts: the facts of the file, by dependency.
+        holding: those of the facts that hold in it, each after those that it is made of.
+        uncertain: what was answered in the text before, and may have another answer in it; None where any answer may.
         file: what rules for the file as a whole found; None where that has to be found again.
     """
 
@@ -92,6 +106,8 @@ class Memos:
         self.indexed: dict[str, IndexEntries[EntryKey]] = {}
         self.answers: dict[Dependency, Plain] = {}
         self.facts: dict[Dependency, Memo[Plain]] = {}
+        self.holding: dict[Dependency, None] = {}
+        self.uncertain: set[Dependency] | None = None
         self.file: Memo[Any] | None = None
 
     def begin(self, layout: str | None) -> None:
@@ -102,8 +118,8 @@ class Memos:
         self.revision += 1
 
     def forget_answers(self) -> None:
-        """Find all answers out anew in the next text."""
-        self.newest, self.indexed, self.answers = (), {}, {}
+        """Find all answers out anew."""
+        self.indexed, self.answers, self.holding, self.uncertain = {}, {}, {}, None
 
     def has_text(self, text: str) -> bool:
         """Whether an entry with this text is known."""
@@ -120,49 +136,53 @@ class Memos:
             record = self.entries.get(key)
             if record is None:
                 record = self.entries[key] = EntryMemos(key)
-            record.verified_at = self.revision
+            record.seen_at = self.revision
             records.append(record)
         return records
 
-    def add_fact(self, dependency: Dependency, memo: Memo[Plain]) -> None:
-        """Add a fact, after those that it is made of."""
-        self.facts.pop(dependency, None)
-        self.facts[dependency] = memo
-
-    def advance(self, keys: Sequence[EntryKey], row: Callable[[str, EntryKey], Row]) -> None:
+    def advance(self, records: Sequence[EntryMemos], row: Callable[[str, int], Row]) -> None:
         """Make what is known of the text before that of the newest one, as far as entries are not new or gone.
 
         Args:
-            keys: the entries, in file order.
-            row: finds the row that an index has of an entry.
+            records: the entries, in file order.
+            row: finds the row that an index has of the entry at a position.
         """
-        before, self.newest = self.newest, tuple(keys)
-        position = {key: at for at, key in enumerate(keys)}
+        before, self.newest = self.newest, tuple([record.key for record in records])
+        positions = {key: at for at, key in enumerate(self.newest)}
         then = dict.fromkeys(before)
-        if [key for key in before if key in position] != [key for key in keys if key in then]:
-            # entries have moved past others
-            self.indexed, self.answers = {}, {}
-        gone = [key for key in before if key not in position]
-        new = [key for key in keys if key not in then]
+        gone = [key for key in before if key not in positions]
+        new = [key for key in self.newest if key not in then]
+        is_moved = [key for key in then if key in positions] != [key for key in self.newest if key in then]
+        # entries that move past others have the same rows in another order
+        if is_moved or not self.indexed:
+            self.forget_answers()
+            return
         changed: set[tuple[str, str]] = set()
         for name, indexed in self.indexed.items():
-            rows = {key: row(name, key) for key in new}
-            changed.update((name, key) for each in rows.values() for key, _ in each)
-            changed.update((name, key) for each in gone for key, _ in indexed.rows[each])
-            self.indexed[name] = indexed.replaced(gone, rows, position.__getitem__)
-        self.answers = {each: answer for each, answer in self.answers.items() if each[:2] not in changed}
+            old_rows = [(key, self.entries[key].rows[name]) for key in gone]
+            new_rows = [(key, row(name, positions[key])) for key in new]
+            changed.update((name, key) for _, each in (*old_rows, *new_rows) for key, _ in each)
+            self.indexed[name] = indexed.replaced(old_rows, new_rows, positions)
+        uncertain = self.uncertain = {Dependency(*each, whole) for each in changed for whole in (False, True)}
+        for fact in [*self.holding]:
+            if not uncertain.isdisjoint(self.facts[fact].reads):
+                uncertain.add(fact)
+                del self.holding[fact]
+        for dependency in uncertain:
+            self.answers.pop(dependency, None)
 
-    def end(self, answers: Mapping[Dependency, Plain]) -> None:
-        """End a revision that was checked to its end: drop what was not needed for long.
+    def add_fact(self, dependency: Dependency, memo: Memo[Plain]) -> None:
+        """Add a fact that holds in the newest text, after those that it is made of."""
+        self.facts[dependency] = memo
+        self.holding.pop(dependency, None)
+        self.holding[dependency] = None
 
-        Args:
-            answers: the answers of dependencies in the text.
-        """
-        self.facts = {dependency: memo for dependency, memo in self.facts.items() if dependency in answers}
-        self.answers = {each: answer for each, answer in answers.items() if each not in self.facts}
-        gone = [record for record in self.entries.values() if record.verified_at != self.revision]
-        gone.sort(key=lambda record: -record.verified_at)
+    def end(self) -> None:
+        """End a revision that was checked to its end: drop what was not needed for long."""
+        gone = [record for record in self.entries.values() if record.seen_at != self.revision]
+        gone.sort(key=lambda record: -record.seen_at)
         for record in gone[MAX_GONE:]:
             del self.entries[record.key]
         if self.revision % REFRESHED == 0:
-            self.answers = {}
+            self.facts = {dependency: self.facts[dependency] for dependency in self.holding}
+            self.forget_answers()

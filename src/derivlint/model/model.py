@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Seq
 from itertools import count, islice
 from typing import Any, TypeVar, cast
@@ -31,7 +31,7 @@ from derivlint.model.index import (
 from derivlint.model.info import build_info
 from derivlint.model.layout import PLAIN, Layout, marked_layout, name_of_layout
 from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
-from derivlint.model.memos import Dependency, EntryMemos, Memo, Memos, Trace
+from derivlint.model.memos import Dependency, EntryMemos, Memo, Memos
 from derivlint.model.query import Answers
 from derivlint.model.read import DEFAULT, ListEntries, document_of, items_of, layout_of, read_syntax, versions_of
 from derivlint.operators import book_of
@@ -147,32 +147,35 @@ class Model(Answers):
         self.record(Dependency(index.name, key, True))
         entries = self._entries_in.get((index.name, key))
         if entries is None:
-            under = self.indexed(index).under(key)
-            entries = self._entries_in[index.name, key] = tuple([self.entries[self._positions[each]] for each in under])
+            positions = dict.fromkeys(self._positions[each] for each, _ in self.indexed(index).under(key))
+            entries = self._entries_in[index.name, key] = tuple([self.entries[at] for at in positions])
         return entries
 
     def values_in(self, index: EntryIndex[V], key: str) -> list[V]:
         """The values that an index has under a key, in file order."""
         self.record(Dependency(index.name, key))
-        return self.indexed(index).values(key)
-
-    def rows_of(self, index: EntryIndex[Any]) -> list[Row]:
-        """The row of each entry, in file order; the caller records what it reads of that."""
-        rows = self.indexed(index).rows
-        return [rows[key] for key in self._keys]
+        return [value for _, value in self.indexed(index).under(key)]
 
     def indexed(self, index: EntryIndex[Any]) -> IndexEntries[Any]:
         """The entries by an index; the caller records what it reads of that."""
         indexed = self._indexed.get(index.name)
         if indexed is None:
-            indexed = IndexEntries.of({key: self._row(index.name, key) for key in self._keys})
+            indexed = IndexEntries.of(zip(self._keys, self.rows_of(index), strict=True))
             self._indexed[index.name] = indexed
             if self.memos is not None:
                 self.memos.indexed[index.name] = indexed
         return indexed
 
-    def _row(self, name: str, key: Any) -> Row:
-        return cast("Row", tuple(INDEXES[name].find(self.entries[self._positions[key]])))
+    def rows_of(self, index: EntryIndex[Any]) -> list[Row]:
+        """The row of each entry, in file order; the caller records what it reads of that."""
+        return [self._row(index.name, at) for at in range(len(self.entries))]
+
+    def _row(self, name: str, position: int) -> Row:
+        rows = self.records[position].rows if self.records else {}
+        row = rows.get(name)
+        if row is None:
+            row = rows[name] = cast("Row", tuple(INDEXES[name].find(self.entries[position])))
+        return row
 
     def _carry_over(self, memos: Memos, document: SplitDocument) -> None:
         """Take over the answers of the text before that are about no entry that is new or gone."""
@@ -181,17 +184,11 @@ class Model(Answers):
         self._positions = {key: at for at, key in enumerate(self._keys)}
         try:
             memos.indexed = {name: indexed for name, indexed in memos.indexed.items() if index_named(name) is not None}
-            memos.advance(self._keys, self._row)
+            memos.advance(self.records, self._row)
         except Exception:
             # rules that need it crash as well, and that is reported
             memos.forget_answers()
-            return
-        self._indexed = {**memos.indexed}
-        answers = self._evaluated = {**memos.answers}
-        # facts come after those that they are made of
-        for dependency, memo in memos.facts.items():
-            if all(answers.get(read, _UNKNOWN) == answer for read, answer in memo.trace):
-                answers[dependency] = memo.value
+        self._indexed, self._evaluated = memos.indexed.copy(), memos.answers.copy()
 
     def fact(self, find: Callable[[Model, str], V], key: str = "") -> V:
         """A fact of the file as a whole: plain data, which seldom changes when the file does.
@@ -210,9 +207,9 @@ class Model(Answers):
             finally:
                 if is_outer:
                     self._open.discard(dependency)
-            self._evaluated[dependency] = cast("Plain", value)
+            self._answered(dependency, cast("Plain", value))
             if self.memos is not None:
-                self.memos.add_fact(dependency, Memo(cast("Plain", value), self.trace(dependencies)))
+                self.memos.add_fact(dependency, self.memo(cast("Plain", value), dependencies))
         return cast("V", self._evaluated[dependency])
 
     def _is_verified(self, dependency: Dependency) -> bool:
@@ -222,11 +219,11 @@ class Model(Answers):
             return False
         self._open.add(dependency)
         try:
-            holds = self.holds(memo.trace)
+            holds = self.holds(memo)
         finally:
             self._open.discard(dependency)
         if holds and dependency not in self._evaluated:
-            self._evaluated[dependency] = memo.value
+            self._answered(dependency, memo.value)
             self.memos.add_fact(dependency, memo)
         return dependency in self._evaluated
 
@@ -241,26 +238,26 @@ class Model(Answers):
         known = self._entry_facts.get((name, position))
         if known is None:
             memo = self.records[position].facts.get(name) if self.memos is not None else None
-            if memo is not None and self.holds(memo.trace):
-                known = memo.value, frozenset(dependency for dependency, _ in memo.trace)
+            if memo is not None and self.holds(memo):
+                known = memo.value, memo.reads
             else:
                 value, dependencies = self.recorded(find, self, self.entries[position])
                 known = cast("Plain", value), dependencies
                 if self.memos is not None:
-                    self.records[position].facts[name] = Memo(known[0], self.trace(dependencies))
+                    self.records[position].facts[name] = self.memo(known[0], dependencies)
             self._entry_facts[name, position] = known
         if known[1]:
             self.use(known[1])
         return cast("V", known[0])
 
-    def trace(self, dependencies: Iterable[Dependency]) -> Trace:
-        """Dependencies with their answers in this text."""
-        return tuple([(dependency, cast("Plain", self.answer(dependency))) for dependency in dependencies])
+    def memo(self, value: V, reads: frozenset[Dependency]) -> Memo[V]:
+        """A result with the answers of its dependencies in this text."""
+        return Memo(value, reads, tuple([cast("Plain", self.answer(dependency)) for dependency in reads]))
 
-    def holds(self, trace: Trace) -> bool:
-        """Whether all dependencies have the same answers in this text."""
+    def holds(self, memo: Memo[Any]) -> bool:
+        """Whether all dependencies of a result have the same answers in this text."""
         evaluated = self._evaluated
-        for dependency, answer in trace:
+        for dependency, answer in memo.trace:
             now = evaluated.get(dependency, _UNKNOWN)
             if now is _UNKNOWN:
                 now = self.answer(dependency)
@@ -268,12 +265,17 @@ class Model(Answers):
                 return False
         return True
 
+    def _answered(self, dependency: Dependency, answer: Plain) -> None:
+        self._evaluated[dependency] = answer
+        if self.memos is not None:
+            self.memos.answers[dependency] = answer
+
     def answer(self, dependency: Dependency) -> object:
         """The answer of a dependency in this text; something that is equal to nothing where there is none."""
         if dependency not in self._evaluated:
             outer, self.active = self.active, None
             try:
-                self._evaluated[dependency] = self._answer(dependency)
+                self._answered(dependency, self._answer(dependency))
             except Exception:
                 # a rule that needs it crashes as well, and that is reported
                 return object()
@@ -285,7 +287,7 @@ class Model(Answers):
         source, key, whole = dependency
         index = INDEXES.get(source) or index_named(source)
         if index is not None:
-            return self.indexed(index).answer(key, is_whole=whole)
+            return self.indexed(index).answer(key, whole=whole)
         find = FACTS.get(source)
         if find is None or dependency in self._open:
             raise LookupError(source)
@@ -294,7 +296,7 @@ class Model(Answers):
     def end_revision(self) -> None:
         """Let go of the memos: the text is checked, and what is worked out later is not kept."""
         if self.memos is not None:
-            self.memos.end(self._evaluated)
+            self.memos.end()
         self.memos, self.is_recording = None, False
 
     @property
@@ -346,7 +348,8 @@ class Model(Answers):
         # which of them is this one follows from their texts
         self.record(Dependency(BY_NODE.name, info.prefix, True))
         own = info.source.index or 0
-        return f"{info.prefix}{sum(self._positions[each] < own for each in self.indexed(BY_NODE).under(info.prefix))}"
+        before = {each for each, _ in self.indexed(BY_NODE).under(info.prefix) if self._positions[each] < own}
+        return f"{info.prefix}{len(before)}"
 
     @property
     def used_dispatch_keys(self) -> list[str]:

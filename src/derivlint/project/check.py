@@ -89,51 +89,53 @@ def check_source(
     ordinary = tuple(rule for rule in (*rules, *others) if rule.target != SUPPRESSIONS)
     # a file for several versions has a model for each set of entries that hold together
     models = models or build_models(source, natives, settings.layout, settings.version, memos=memos)
-    _require_version(models[0], settings)
-    texts = [check_text(model, ordinary, stop=stop) for model in models]
-    results = [text.result for text in texts]
-    if extra is not None:
-        results += [Result(in_order(extra(text.model, text.result.diagnostics))) for text in texts]
-    found = together(results)
-    names = {rule.name for rule in rules}
-    model = models[0]
-    # a suppression may be of use for one version only
-    known_names = rule_names(names)
-    finds_stale = finding_filter is not None and finding_filter.baseline is not None and finding_filter.finds_stale
-    judged = judge_suppressions(
-        model,
-        rules,
-        found.diagnostics,
-        names=known_names,
-        crashed=found.crashed,
-        models=models,
-        says_unjudged=finds_stale,
-    )
-    every = together([found, judged])
-    findings = Findings(
-        every.diagnostics,
-        frozenset(suppressions_of(model).matches(every.diagnostics, known_names)),
-        frozenset(names),
-        every.internal_errors,
-        model.n_entries,
-        model.n_formulas,
-        judged.unjudged,
-    )
-    outcome = judge(findings, source, settings, finding_filter, model)
-    for each in models:
-        each.end_revision()
-    return CheckedFile(
-        model,
-        outcome.shown,
-        outcome.hidden,
-        outcome.fails,
-        outcome.crashes,
-        outcome.found,
-        outcome.suppressed,
-        outcome.baselined,
-        outcome.unchanged,
-        findings,
-    )
+    try:
+        _require_version(models[0], settings)
+        texts = [check_text(model, ordinary, stop=stop) for model in models]
+        results = [text.result for text in texts]
+        if extra is not None:
+            results += [Result(in_order(extra(text.model, text.result.diagnostics))) for text in texts]
+        found = together(results)
+        names = {rule.name for rule in rules}
+        model = models[0]
+        # a suppression may be of use for one version only
+        known_names = rule_names(names)
+        finds_stale = finding_filter is not None and finding_filter.baseline is not None and finding_filter.finds_stale
+        judged = judge_suppressions(
+            model,
+            rules,
+            found.diagnostics,
+            names=known_names,
+            crashed=found.crashed,
+            models=models,
+            says_unjudged=finds_stale,
+        )
+        every = together([found, judged])
+        findings = Findings(
+            every.diagnostics,
+            frozenset(suppressions_of(model).matches(every.diagnostics, known_names)),
+            frozenset(names),
+            every.internal_errors,
+            model.n_entries,
+            model.n_formulas,
+            judged.unjudged,
+        )
+        outcome = judge(findings, source, settings, finding_filter, model)
+        return CheckedFile(
+            model,
+            outcome.shown,
+            outcome.hidden,
+            outcome.fails,
+            outcome.crashes,
+            outcome.found,
+            outcome.suppressed,
+            outcome.baselined,
+            outcome.unchanged,
+            findings,
+        )
+    finally:
+        for each in models:
+            each.end_revision()
 
 
 def model_of(source: SourceFile, natives: NativeFunctions, settings: Settings) -> Model:

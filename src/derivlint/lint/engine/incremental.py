@@ -14,7 +14,7 @@ from derivlint.lint.engine.result import Result
 from derivlint.lint.engine.run import Checker, Raw
 from derivlint.lint.rule import Rule
 from derivlint.model import Entry, Model
-from derivlint.model.memos import EntryKey, Memo
+from derivlint.model.memos import EntryKey, EntryMemos, Memo
 from derivlint.source import Span
 from derivlint.yaml_reader.split import SplitDocument
 
@@ -77,6 +77,8 @@ class _Check:
         self.stop = stop
         document = model.document
         self.spans: Sequence[Span] = document.spans if isinstance(document, SplitDocument) else ()
+        memos = model.memos
+        self.revision, self.uncertain = (memos.revision, memos.uncertain) if memos is not None else (0, None)
         self.positions = {record.key: position for position, record in enumerate(model.records)}
 
     def run(self) -> CheckedText:
@@ -109,28 +111,40 @@ class _Check:
         memos = self.model.memos
         has_problems = bool(self.model.document.problems)
         memo = memos.file if memos is not None and not has_problems else None
-        if memo is not None and self.model.holds(memo.trace):
+        if memo is not None and self.model.holds(memo):
             return Raw(memo.value)
         raw = self.checker.file()
         if memos is not None and not has_problems and not raw.crashed:
             is_elsewhere = all(claim.diagnostic.elsewhere for claim in raw.claims)
-            memos.file = Memo(raw.claims, self.model.trace(raw.dependencies)) if is_elsewhere else None
+            memos.file = self.model.memo(raw.claims, raw.dependencies) if is_elsewhere else None
         return raw
 
     def recalled(self, position: int) -> Raw | None:
         """What was found in an entry with the same text and the same answers; None where it has to be checked."""
         record = self.model.records[position]
         for memo in record.results:
-            if self.model.holds(memo.trace):
-                result: EntryResult = memo.value
-                if memo is not record.results[0]:
-                    record.add(memo)
-                if not result.claims:
-                    return _NOTHING
-                claims = tuple(moved_claim(claim, self.move(result, position)) for claim in result.claims)
-                there = tuple(claim for claim in claims if claim is not None)
-                return Raw(there) if len(there) == len(claims) else None
+            if not self.holds(record, memo):
+                continue
+            if memo is not record.results[0]:
+                record.add(memo)
+            record.verified_at = self.revision
+            result: EntryResult = memo.value
+            if not result.claims:
+                return _NOTHING
+            if result.start == self.spans[position].start and not result.anchors:
+                return Raw(result.claims)
+            move = self.move(result, position)
+            there = [moved_claim(claim, move) for claim in result.claims]
+            claims = tuple([claim for claim in there if claim is not None])
+            return Raw(claims) if len(claims) == len(there) else None
         return None
+
+    def holds(self, record: EntryMemos, memo: Memo[EntryResult]) -> bool:
+        """Whether a result holds; one that held in the text before may not if something that it read is uncertain."""
+        is_newest = memo is record.results[0] and record.verified_at == self.revision - 1
+        if is_newest and self.uncertain is not None and self.uncertain.isdisjoint(memo.reads):
+            return True
+        return self.model.holds(memo)
 
     def remember(self, position: int, raw: Raw) -> None:
         """Keep what was found in an entry, with all that was read for it, unless it has places that cannot move."""
@@ -144,7 +158,9 @@ class _Check:
                 return
             anchors[self.model.records[other].key] = self.spans[other]
         result = EntryResult(raw.claims, own.start, tuple(anchors.items()))
-        self.model.records[position].add(Memo(result, self.model.trace(raw.dependencies)))
+        record = self.model.records[position]
+        record.add(self.model.memo(result, raw.dependencies))
+        record.verified_at = self.revision
 
     def move(self, result: EntryResult, position: int) -> Move:
         """Where places of a result are in this text; None for those in an entry that is gone."""

@@ -7,18 +7,21 @@ results have the right types, and their places lie in the entries that they are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from msgspec import DecodeError, Struct, ValidationError, msgpack
 
 from derivlint.lint.engine.incremental import EntryResult
 from derivlint.lint.engine.precedence import Claim
 from derivlint.model.index import IndexEntries, Plain, Row
-from derivlint.model.memos import Dependency, EntryKey, Memo, Memos, Trace
+from derivlint.model.memos import Dependency, EntryKey, Memo, Memos
 from derivlint.project.caching.cache import read_entry, sealed, unsealed
 from derivlint.source import Span, replace_file
 
+V = TypeVar("V")
+_UNKNOWN = object()
 #: The memos of the real file have 500 KB.
 MAX_BYTES = 32 * 1024 * 1024
 
@@ -29,7 +32,7 @@ class _Result(Struct, array_like=True):
     claims: tuple[Claim, ...]
     start: int
     anchors: tuple[tuple[EntryKey, Span], ...]
-    trace: tuple[int, ...]
+    reads: tuple[int, ...]
 
 
 class _Entry(Struct, array_like=True):
@@ -49,7 +52,7 @@ class _Stored(Struct, array_like=True):
         indexes: the names of the indexes that rows belong to.
         dependencies: what was read anywhere.
         entries: the entries, in file order.
-        facts: by the number of the fact, which is a dependency, its value with its own dependencies.
+        facts: the number of each fact, which is a dependency, its value, and its own dependencies, which come before.
         file: the dependencies of the file as a whole, where nothing was found in it.
     """
 
@@ -57,7 +60,7 @@ class _Stored(Struct, array_like=True):
     indexes: tuple[str, ...]
     dependencies: tuple[Dependency, ...]
     entries: tuple[_Entry, ...]
-    facts: dict[int, tuple[Plain, tuple[int, ...]]]
+    facts: tuple[tuple[int, Plain, tuple[int, ...]], ...]
     file: tuple[int, ...] | None
 
 
@@ -95,42 +98,31 @@ def load_memos(file: Path, path: str) -> Memos:
 
 
 def _stored(memos: Memos) -> _Stored:
-    answers = _Answers(memos.indexed, {dependency: memo.value for dependency, memo in memos.facts.items()})
     numbers: dict[Dependency, int] = {}
 
-    def numbered(trace: Trace) -> tuple[int, ...] | None:
-        """The numbers of dependencies whose answers are those of the newest text; None for another trace."""
-        try:
-            if any(answers.of(dependency) != answer for dependency, answer in trace):
-                return None
-        except LookupError:
+    def numbered(memo: Memo[Any]) -> tuple[int, ...] | None:
+        """The numbers of the dependencies of a result that holds in the newest text; None of another one."""
+        if any(memos.answers.get(dependency, _UNKNOWN) != answer for dependency, answer in memo.trace):
             return None
-        return tuple([numbers.setdefault(dependency, len(numbers)) for dependency, _ in trace])
+        return tuple([numbers.setdefault(dependency, len(numbers)) for dependency in memo.reads])
 
     entries = []
     for record in map(memos.entries.__getitem__, memos.newest):
         result = None
-        for memo in record.results[:1]:
-            trace = numbered(memo.trace)
-            if trace is not None:
-                result = _Result(memo.value.claims, memo.value.start, memo.value.anchors, trace)
+        if record.results and (reads := numbered(record.results[0])) is not None:
+            found: EntryResult = record.results[0].value
+            result = _Result(found.claims, found.start, found.anchors, reads)
         facts = {
-            name: (memo.value, trace)
-            for name, memo in record.facts.items()
-            if (trace := numbered(memo.trace)) is not None
+            name: (memo.value, reads) for name, memo in record.facts.items() if (reads := numbered(memo)) is not None
         }
-        entries.append(
-            _Entry(
-                record.key[0], tuple([indexed.rows[record.key] for indexed in memos.indexed.values()]), facts, result
-            )
-        )
-    of_file = numbered(memos.file.trace) if memos.file is not None and not memos.file.value else None
-    of_facts = {
-        numbers.setdefault(dependency, len(numbers)): (memo.value, trace)
-        for dependency, memo in memos.facts.items()
-        if (trace := numbered(memo.trace)) is not None
-    }
-    return _Stored(memos.layout, tuple(memos.indexed), tuple(numbers), tuple(entries), of_facts, of_file)
+        entries.append(_Entry(record.key[0], tuple([record.rows[name] for name in memos.indexed]), facts, result))
+    of_file = numbered(memos.file) if memos.file is not None and not memos.file.value else None
+    of_facts = []
+    for dependency in memos.holding:
+        reads = numbered(memos.facts[dependency])
+        if reads is not None:
+            of_facts.append((numbers.setdefault(dependency, len(numbers)), memos.facts[dependency].value, reads))
+    return _Stored(memos.layout, tuple(memos.indexed), tuple(numbers), tuple(entries), tuple(of_facts), of_file)
 
 
 def _memos(stored: _Stored, path: str) -> Memos:
@@ -144,45 +136,31 @@ def _memos(stored: _Stored, path: str) -> Memos:
     memos.begin(stored.layout)
     records = memos.entries_of(entry.text for entry in stored.entries)
     memos.newest = tuple([record.key for record in records])
-    for at, name in enumerate(stored.indexes):
-        rows = [entry.rows[at] for entry in stored.entries]
-        memos.indexed[name] = IndexEntries.of(dict(zip(memos.newest, rows, strict=True)))
-    answers = _Answers(memos.indexed, {stored.dependencies[at]: value for at, (value, _) in stored.facts.items()})
-    edges = [(dependency, answers.of(dependency)) for dependency in stored.dependencies]
-
-    def trace(numbers: Iterable[int]) -> Trace:
-        return tuple([edges[number] for number in numbers])
-
     for record, entry in zip(records, stored.entries, strict=True):
-        record.facts = {name: Memo(value, trace(numbers)) for name, (value, numbers) in entry.facts.items()}
+        record.rows = dict(zip(stored.indexes, entry.rows, strict=True))
+    for name in stored.indexes:
+        memos.indexed[name] = IndexEntries.of((record.key, record.rows[name]) for record in records)
+    facts = {stored.dependencies[number]: value for number, value, _ in stored.facts}
+    for dependency in stored.dependencies:
+        indexed = memos.indexed.get(dependency.source)
+        memos.answers[dependency] = (
+            indexed.answer(dependency.key, whole=dependency.whole) if indexed is not None else facts[dependency]
+        )
+
+    def memo(value: V, numbers: Iterable[int]) -> Memo[V]:
+        reads = frozenset([stored.dependencies[number] for number in numbers])
+        return Memo(value, reads, tuple([memos.answers[dependency] for dependency in reads]))
+
+    for number, value, reads in stored.facts:
+        memos.add_fact(stored.dependencies[number], memo(value, reads))
+    for record, entry in zip(records, stored.entries, strict=True):
+        record.facts = {name: memo(value, reads) for name, (value, reads) in entry.facts.items()}
         result = entry.result
         if result is not None:
             if any(claim.diagnostic.path != path or claim.diagnostic.elsewhere for claim in result.claims):
                 raise ValueError(path)
             found = EntryResult(result.claims, result.start, result.anchors)
-            record.results = (Memo(found, trace(result.trace)),)
-    for number, (value, numbers) in stored.facts.items():
-        memos.facts[stored.dependencies[number]] = Memo(value, trace(numbers))
+            record.results, record.verified_at = (memo(found, result.reads),), memos.revision
     if stored.file is not None:
-        memos.file = Memo((), trace(stored.file))
-    memos.answers = {dependency: answer for dependency, answer in edges if dependency.source in memos.indexed}
+        memos.file = memo((), stored.file)
     return memos
-
-
-class _Answers:
-    """The answers of dependencies in a text, from the rows of its entries and the values of its facts."""
-
-    def __init__(self, indexed: Mapping[str, IndexEntries[EntryKey]], facts: Mapping[Dependency, Plain]) -> None:
-        self._indexed = indexed
-        self._facts = facts
-
-    def of(self, dependency: Dependency) -> Plain:
-        """The answer of a dependency.
-
-        Raises:
-            LookupError: it is neither an index nor a fact.
-        """
-        indexed = self._indexed.get(dependency.source)
-        if indexed is None:
-            return self._facts[dependency]
-        return indexed.answer(dependency.key, is_whole=dependency.whole)
