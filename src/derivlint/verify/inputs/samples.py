@@ -12,7 +12,7 @@ import types
 import unittest
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -103,12 +103,51 @@ def stem(base: str) -> str:
     return base.strip("_").removesuffix("_copy")
 
 
-def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int], None]) -> dict[str, list[list[Any]]]:
-    """Inputs of operators by name (``add.Tensor``), those of in-place operators under the names of their own.
+class Recording:
+    """Inputs that were recorded so far; an interrupted recording goes on with those that it had.
+
+    Args:
+        inputs: those of an earlier recording.
+        done: how many OpInfos it had run.
+
+    Attributes:
+        inputs: argument lists by the names of operators, ``add.Tensor``, those of in-place operators under their own.
+        done: how many OpInfos have run.
+    """
+
+    def __init__(self, inputs: Mapping[str, list[list[Any]]] | None = None, done: int = 0) -> None:
+        self.inputs: dict[str, list[list[Any]]] = {}
+        self.done = done
+        self._shapes: dict[str, set[Any]] = {}
+        self._kinds: Counter[tuple[str, ...]] = Counter()
+        for name, lists in (inputs or {}).items():
+            for values in lists:
+                self.add(name, values)
+
+    def is_full(self, name: str) -> bool:
+        """Whether no more inputs of an operator are kept."""
+        return len(self._shapes.get(name, ())) >= KEPT + RARE
+
+    def add(self, name: str, values: list[Any]) -> None:
+        """Keep arguments that are small and differ from those that are kept."""
+        if not 0 < elements(values) <= LARGEST:
+            return
+        shapes = self._shapes.setdefault(name, set())
+        shape = tuple(map(shape_of, values))
+        kind = (name, *(repr(value) for value in values if value is None or isinstance(value, (bool, str))))
+        if shape not in shapes and (len(shapes) < KEPT or self._kinds[kind] < FEW):
+            shapes.add(shape)
+            self._kinds[kind] += 1
+            self.inputs.setdefault(name, []).append(values)
+
+
+def record(dtype_name: str, wanted: Iterable[str], recording: Recording, progress: Callable[[int, int], None]) -> None:
+    """Record inputs of operators.
 
     Args:
         dtype_name: the type of the samples, ``float64`` or ``complex128``.
         wanted: the names of operators without overload.
+        recording: what is recorded already, where it goes on; it is added to.
         progress: called with how many OpInfos are done, of how many.
     """
     import torch
@@ -116,9 +155,6 @@ def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int]
 
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    found: dict[str, list[list[Any]]] = {}
-    shapes: dict[str, set[Any]] = {}
-    kinds: Counter[tuple[str, ...]] = Counter()
     names = {stem(name) for name in wanted}
 
     class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch gives it no types
@@ -132,26 +168,20 @@ def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int]
             return function(*args, **kwargs)
 
     def take(name: str, schema: Any, args: Any, kwargs: Any) -> None:
-        known = shapes.setdefault(name, set())
-        if len(known) >= KEPT + RARE:
+        if recording.is_full(name):
             return
         try:
             values = [kept(value) for value in bound(schema, args, kwargs)]
         except ValueError:
             return
-        if not 0 < elements(values) <= LARGEST:
-            return
-        shape = tuple(map(shape_of, values))
-        kind = (name, *(repr(value) for value in values if value is None or isinstance(value, (bool, str))))
-        if shape not in known and (len(known) < KEPT or kinds[kind] < FEW):
-            known.add(shape)
-            kinds[kind] += 1
-            found.setdefault(name, []).append(values)
+        recording.add(name, values)
 
     dtype = getattr(torch, dtype_name)
     infos = database()
     with _without_traces():
-        for number, info in enumerate(infos):
+        for number in range(recording.done, len(infos)):
+            info = infos[number]
+            recording.done = number
             progress(number, len(infos))
             if dtype not in info.dtypes:
                 continue
@@ -166,7 +196,6 @@ def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int]
             except Exception:
                 # a sample that does not run here is none
                 continue
-    return found
 
 
 @contextmanager

@@ -1,13 +1,25 @@
-"""Recording inputs in a process of its own; the arguments are a type and a file, operators come on standard input."""
+"""Recording inputs in a process of its own; the arguments are a type and a file, operators come on standard input.
+
+What is recorded is written down every few seconds, so that an interrupted recording goes on where it was.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
-from derivlint.verify.inputs.samples import record
-from derivlint.verify.inputs.stored import write_inputs
+from derivlint.source import is_own
+from derivlint.verify.inputs.samples import Recording, record
+from derivlint.verify.inputs.stored import DamagedError, StoredInputs, write_inputs
+
+#: Seconds between two checkpoints.
+PERIOD = 5.0
+#: Stands in a checkpoint for an operator; its only input says how many OpInfos have run, and for which operators.
+_STATE = ""
 
 
 def main(lifeline: int) -> None:
@@ -19,13 +31,48 @@ def main(lifeline: int) -> None:
     dtype, target = sys.argv[1], Path(sys.argv[2])
     out = os.dup(1)
     os.dup2(2, 1)
-    wanted = {name.strip().partition(".")[0] for name in sys.stdin}
+    names = sys.stdin.read()
+    wanted = {name.strip().partition(".")[0] for name in names.splitlines()}
+    digest = hashlib.sha256(names.encode()).hexdigest()
+    checkpoint = target.with_suffix(".part")
+    recording = resumed(checkpoint, digest)
+    last = time.monotonic()
 
     def tell(number: int, count: int) -> None:
+        nonlocal last
         os.write(out, f"{number} {count}\n".encode())
+        if time.monotonic() - last >= PERIOD:
+            # without it an interrupted recording begins again
+            with suppress(OSError):
+                keep(checkpoint, recording, digest)
+            last = time.monotonic()
 
-    found = record(dtype, wanted, tell)
-    if not found:
+    record(dtype, wanted, recording, tell)
+    if not recording.inputs:
         sys.exit("none of PyTorch's samples runs")
-    write_inputs(target, found)
+    write_inputs(target, recording.inputs)
+    checkpoint.unlink(missing_ok=True)
     os.write(out, b"done\n")
+
+
+def keep(checkpoint: Path, recording: Recording, digest: str) -> None:
+    """Write a checkpoint.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    write_inputs(checkpoint, {**recording.inputs, _STATE: [[recording.done, digest]]})
+
+
+def resumed(checkpoint: Path, digest: str) -> Recording:
+    """The recording of a checkpoint; an empty one where there is none of these operators, or it is damaged."""
+    try:
+        if is_own(checkpoint):
+            stored = StoredInputs(checkpoint)
+            ((done, operators),) = stored[_STATE]
+            if operators == digest:
+                return Recording({name: stored[name] for name in stored if name != _STATE}, done)
+    except (OSError, DamagedError, KeyError, ValueError):
+        # it begins again
+        pass
+    return Recording()
