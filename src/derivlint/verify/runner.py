@@ -16,6 +16,7 @@ from msgspec.structs import asdict
 from derivlint import __version__
 from derivlint.compiler.children import ended_by_interrupt
 from derivlint.emit.emission import Helpers
+from derivlint.lint.wording import counted
 from derivlint.model import Model
 from derivlint.verify.base import Base, Paired, is_unchanged, paired
 from derivlint.verify.code.engine import CompiledFunctions, EngineError, compiled
@@ -121,6 +122,7 @@ def verify(
     Raises:
         VerifyError: what the run needs is missing.
     """
+    progress("reading formulas")
     collected = collect(model, None if operators is None else set(operators))
     outcome = RunOutcome(collected, tuple(collected.functions), base=None if base is None else {})
     for name in collected.unknown:
@@ -259,6 +261,7 @@ def _work(
     done = journal.operators()
     total = len({each["operator"] for each in task["functions"]})
     left = [each for each in task["functions"] if each["operator"] not in done]
+    progress(f"checking {counted(total, 'operator')}")
     try:
         for message in server.work({**task, "functions": left}) if left else ():
             journal.add(message)

@@ -10,6 +10,8 @@ import errno
 import io
 import os
 import sys
+import threading
+import time
 from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
 from typing import BinaryIO, TextIO, cast
@@ -21,6 +23,8 @@ from derivlint.formats.styles import Line, harmless, plain
 from derivlint.project.errors import InputError
 from derivlint.source import visible, visible_json, visible_line, visible_page
 
+#: Seconds between two lines about progress where standard error is no terminal.
+PROGRESS_PERIOD = 4.0
 #: Begins a line again on a terminal.
 _ERASE = "\r\x1b[K"
 #: Clears a terminal, with what has been scrolled away, and goes to its first line.
@@ -307,6 +311,44 @@ def show_progress(what: str) -> None:
     """Say on a terminal what is being done, in a line that the next one replaces; empty text clears it."""
     if not automated() and sys.stderr is not None and sys.stderr.isatty():
         _err(f"{_ERASE}{visible(what)}")
+
+
+class Progress:
+    """Progress of a long command: a line that changes on a terminal, else, while it is entered, one every few seconds.
+
+    Args:
+        is_quiet: whether nothing is shown.
+    """
+
+    def __init__(self, *, is_quiet: bool = False) -> None:
+        self._is_quiet = is_quiet
+        self._is_shown_at_once = not automated() and sys.stderr is not None and sys.stderr.isatty()
+        self._what = "starting"
+        self._began = time.monotonic()
+        self._is_over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, what: str) -> None:
+        """Say what is being done."""
+        self._what = what
+        if not self._is_quiet:
+            show_progress(what)
+
+    def __enter__(self) -> Progress:
+        if not self._is_quiet and not self._is_shown_at_once:
+            self._thread = threading.Thread(target=self._tell, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over.set()
+        if self._thread is not None:
+            self._thread.join()
+        self("")
+
+    def _tell(self) -> None:
+        while not self._is_over.wait(PROGRESS_PERIOD):
+            tell(f"{self._what} ({time.monotonic() - self._began:.0f} s)")
 
 
 def clear_terminal() -> None:

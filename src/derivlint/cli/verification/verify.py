@@ -14,7 +14,7 @@ from derivlint.cli.shared.exits import INTERRUPTED
 from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import EXISTING, rule_names, source_options
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
-from derivlint.cli.shared.terminal import show_progress
+from derivlint.cli.shared.terminal import Progress
 from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 from derivlint.project.operators import INSTALLED
@@ -220,11 +220,10 @@ def verify(
         resume=not no_resume,
     )
     try:
-        outcome = run(model, operators, options, show_progress, base)
+        with Progress(is_quiet=output.quiet) as progress:
+            outcome = run(model, operators, options, progress, base)
     except VerifyError as error:
         raise InputError(str(error)) from error
-    finally:
-        show_progress("")
     if precision:
         from derivlint.cli.verification.verify_precision import report_precision
 

@@ -43,6 +43,7 @@ def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], No
     wanted = {entry.operator for entry in model.entries if entry.operator is not None}
     lists = {name for name in model.natives.operator_names() if name.startswith(FOREACH)}
     names = "\n".join(sorted(wanted.union(model.natives.derivatives or (), lists)))
+    progress(f"recording inputs of PyTorch's samples, {dtype}")
     try:
         path.unlink(missing_ok=True)
         _record(dtype, path, names, progress)
