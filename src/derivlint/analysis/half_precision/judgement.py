@@ -12,7 +12,7 @@ from derivlint.analysis.dependence.linearity import is_for_tests
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.half_precision.evaluate import compile_in_half
 from derivlint.analysis.half_precision.values import Half, Loss, LossCause, half, is_lost
-from derivlint.analysis.scalar_evaluation.compare import Point, Trial, shown, trials_of, used_outputs
+from derivlint.analysis.scalar_evaluation.compare import Point, Trial, shown, trials_of
 from derivlint.analysis.scalar_evaluation.domain import BACKWARD
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.points import NumberKind, PointArguments
@@ -82,7 +82,7 @@ def _of_body(model: Model, body: DispatchBody) -> Iterator[Lost]:
     plain = PointArguments(function, signature.inputs).at(NumberKind.REAL, 0)
     tensors = tuple(name for name in signature.inputs if type(plain.get(name)) is float)
     trials = trials_of(analyses_of(model).formulas_of(body))
-    used = used_outputs(signature, trials)
+    used = signature.used(trial.formula for trial in trials)
     points = list(_points(truth, signature, plain, tensors))
     for trial in trials:
         in_half = compile_in_half(trial.formula)

@@ -239,7 +239,7 @@ def compared(
     trials = trials_of(formulas)
     if not signature.inputs or not trials:
         return ()
-    used = used_outputs(signature, trials)
+    used = signature.used(trial.formula for trial in trials)
     arguments_of = point_arguments(differentiability)
     most = len(RANGES)
     if function.name.base in PLAIN:
@@ -269,11 +269,6 @@ def compared(
                 if trial.known > known:
                     trial.compared.add(kind)
     return trials
-
-
-def used_outputs(signature: EvaluationSignature, trials: Iterable[Trial]) -> frozenset[str]:
-    """The outputs whose gradients the backward formulas use."""
-    return frozenset().union(*(signature.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
 
 
 def _kinds(analyses: FormulaAnalyses, function: NativeFunction) -> tuple[NumberKind, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from derivlint.analysis.scalar_evaluation.compare import Point, Trial, shown, used_outputs
+from derivlint.analysis.scalar_evaluation.compare import Point, Trial, shown
 from derivlint.analysis.scalar_evaluation.points import NumberKind, point_arguments
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, signature_of
 from derivlint.analysis.scalar_evaluation.truth import Truth
@@ -47,7 +47,7 @@ def poles(differentiability: Differentiability, truth: Truth, trials: Sequence[T
         trials: its formulas, which have the right values at ordinary points.
     """
     signature = signature_of(differentiability)
-    used = used_outputs(signature, trials)
+    used = signature.used(trial.formula for trial in trials)
     active = list(trials)
     schema = differentiability.function.schema
     numbers = [each.name for each in schema.arguments.flat_non_out if not each.type.is_tensor_like]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -57,6 +57,11 @@ class EvaluationSignature(Struct, frozen=True):
             is_whole = len(indices) < sum(written is formula.written for written, _ in gradients.grads)
             used |= {name for at, name in enumerate(self.differentiable) if is_whole or at in indices}
         return frozenset(used)
+
+    def used(self, formulas: Iterable[TypedFormula]) -> frozenset[str]:
+        """The outputs whose gradients the backward formulas among some use; where none uses any, that of ``grad``."""
+        used = [self.gradients(formula) for formula in formulas if formula.is_backward]
+        return frozenset().union(*used) or frozenset(self.differentiable[:1])
 
     def backward(self, arguments: Values, outputs: Values, gradients: Values) -> dict[str, Value]:
         """The variables of a backward formula, by the gradients of the outputs."""

@@ -295,7 +295,7 @@ def _comparisons(
     if not active:
         return
     signature = _signature(differentiability)
-    used = frozenset().union(*(signature.gradients(formula) for formula in formulas if formula.is_backward))
+    used = signature.used(formulas)
     for point in points_of(operator, differentiability.function, signature, used):
         for trial in active:
             compare = _wrong_gradient if trial.formula.is_backward else _wrong_tangent
