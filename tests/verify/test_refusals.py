@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from derivlint.compiler.gxx import Compiler, Toolchain
 from derivlint.model import build_model
+from derivlint.runtime.build import SourceMessages
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from derivlint.verify.code import engine
 from derivlint.verify.code.engine import _refusals
 from derivlint.verify.code.functions import collect
 
@@ -48,3 +53,35 @@ def test_each_formula_has_its_own_message(where: str, bundled_natives: NativeFun
     output, expected = MESSAGES[where]
     model = build_model(SourceFile("derivatives.yaml", ENTRIES), bundled_natives)
     assert _refusals(output, model, collect(model).functions) == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "refused"),
+    [({1}, {1}), ({0, 3}, {0, 3}), (set(), set()), ({-1}, set())],
+    ids=["one", "two", "none", "all"],
+)
+def test_errors_that_name_no_formula_are_found_by_halves(
+    wrong: set[int],
+    refused: set[int],
+    bundled_natives: NativeFunctions,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where nothing compiles even without formulas, it is for none of them."""
+
+    def syntax_errors(folder: Path, *, compiler: str | None = None) -> list[SourceMessages]:
+        text = (folder / "verify_0.cpp").read_text()
+        is_wrong = -1 in wrong or any(f"formula_{number}_boxed(" in text for number in wrong)
+        return [SourceMessages("verify_0.cpp", "somewhere: error: one\n")] if is_wrong else []
+
+    (tmp_path / "include").mkdir()
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libtorch_cpu.so").touch()
+    monkeypatch.setattr(engine, "syntax_errors", syntax_errors)
+    toolchain = Toolchain(Compiler(Path("/usr/bin/g++"), "g++"), (tmp_path / "include",))
+    names = ("exp", "sin", "cos", "tan", "sinh")
+    text = "".join(f"- name: {name}(Tensor self) -> Tensor\n  self: grad * self\n" for name in names)
+    model = build_model(SourceFile("derivatives.yaml", text), bundled_natives)
+    functions = collect(model).functions
+    messages = engine._refused_by_halves(model, functions, tmp_path, toolchain, None)
+    assert messages == dict.fromkeys(refused, "somewhere: error: one")

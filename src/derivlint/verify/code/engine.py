@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from msgspec import Struct
 
 from derivlint import __version__
-from derivlint.compiler.gxx import CompilerError, Toolchain, find_toolchain
+from derivlint.compiler.gxx import CompilerError, Toolchain, find_toolchain, first_error
 from derivlint.emit.emission import MANUAL, EmissionMode, Helpers
 from derivlint.emit.manifest import FORMAT, MANIFEST
 from derivlint.emit.template import load, yaml_name
@@ -136,6 +136,9 @@ def compiled(
                 if not few:
                     messages = _refusals(_all_errors(error, folder, compiler, is_split=len(files) > 1), model, left)
                     if not messages:
+                        progress("looking for the formula that does not compile")
+                        messages = _refused_by_halves(model, left, place, toolchain, helpers)
+                    if not messages:
                         raise EngineError(str(error)) from error
                 fresh = True
                 _keep_refusals(folder, messages or {})
@@ -160,6 +163,35 @@ def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_spli
         return "\n".join(each.output for each in syntax_errors(folder, compiler=compiler))
     except BuildError:
         return ""
+
+
+def _refused_by_halves(
+    model: Model, functions: Sequence[FormulaFunction], place: Path, toolchain: Toolchain, helpers: Helpers | None
+) -> dict[int, str]:
+    """The functions without which all others compile; none where it is not for them that nothing does.
+
+    For errors that name no formula: half of the functions is compiled at a time.
+    """
+
+    def error_of(part: Sequence[FormulaFunction]) -> str:
+        files = {"verify_0.cpp": source_of(model, part), **(_files_of(helpers) if helpers is not None else {})}
+        folder = _folder(place, files, toolchain)
+        _write(folder, files, model)
+        try:
+            return "".join(each.output for each in syntax_errors(folder, compiler=str(toolchain.compiler.path)))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def refused(part: Sequence[FormulaFunction]) -> dict[int, str]:
+        output = error_of(part)
+        if not output or is_exhausted(output):
+            return {}
+        if len(part) == 1:
+            return {part[0].described.number: first_error(output)}
+        middle = len(part) // 2
+        return refused(part[:middle]) | refused(part[middle:])
+
+    return {} if not functions or error_of(()) else refused(functions)
 
 
 def _parts(functions: Sequence[FormulaFunction]) -> list[Sequence[FormulaFunction]]:
