@@ -64,3 +64,11 @@ def test_in_place_operators_change_the_tangent_of_what_they_change(
         f"  self: zeros_like(grad)\n  value: grad.sum()\n  result: {formula}\n"
     )
     assert [write.names for write in overwrites(interpret(yaml, "result", bundled_natives))] == names
+
+
+def test_a_write_is_found_once_in_a_formula_and_what_is_made_of_it(bundled_natives: NativeFunctions) -> None:
+    """The word auto_element_wise repeats the backward formula with a tangent in place of the gradient."""
+    yaml = "- name: tanh(Tensor self) -> Tensor\n  self: tanh_backward(grad.mul_(1), result)\n"
+    yaml += "  result: auto_element_wise\n"
+    assert len(list(overwrites(interpret(yaml, "self", bundled_natives)))) == 1
+    assert not list(overwrites(interpret(yaml, "result", bundled_natives)))

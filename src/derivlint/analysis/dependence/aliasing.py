@@ -77,6 +77,9 @@ class Overwrite(Struct, frozen=True):
 def overwrites(interpretation: Interpretation) -> Iterator[Overwrite]:
     """The calls in a formula that change a variable of it, or in a backward formula a constant."""
     formula = interpretation.formula
+    if formula.written.auto is not None:
+        # it is made of the backward formula, whose writes are found there
+        return
     own = _own_tensors(formula)
     for write in interpretation.writes:
         names = write.fact.aliases - own
