@@ -71,7 +71,7 @@ def _exchanged(model: Model, formula: TypedFormula, first: CallArgument, second:
     typed = model.typing.typed(evaluation, evaluation.text)
     if typed is None or typed.typer.problems:
         return None
-    return TypedFormula(evaluation, typed.tree, typed.typer.found, typed.typer.callees)
+    return TypedFormula(evaluation, typed.formula, typed.tree, typed.typer.found, typed.typer.callees)
 
 
 def _is_right(analyses: FormulaAnalyses, candidate: TypedFormula, differentiability: Differentiability) -> bool:
