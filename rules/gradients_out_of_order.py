@@ -41,14 +41,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import Passed
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import order_finding, wrongly_passed
 from derivlint.lint.shared.typed_edits import swapped
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="arguments")
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="arguments",
+    yields_to=(Yields(("grads-index-out-of-range",), "one of them does not exist", Within.FORMULA),),
+)
 
 VALID = (
     """\
