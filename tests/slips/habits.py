@@ -9,7 +9,7 @@ from pathlib import Path
 
 from derivlint.lint import Diagnostic
 from derivlint.model import Model, build_model
-from derivlint.project.check import check_source
+from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
@@ -43,12 +43,13 @@ class HabitJudge:
 
     Attributes:
         natives: the operators.
+        model: PyTorch's file.
     """
 
     def __init__(self, source: SourceFile, natives: NativeFunctions) -> None:
         self.natives = natives
-        self._model: Model = build_model(source, natives)
-        self._entries = {entry.operator: entry for entry in self._model.entries}
+        self.model: Model = build_model(source, natives)
+        self._entries = {entry.operator: entry for entry in self.model.entries}
         self._rules = Settings().selected(load_rules())
 
     def entry_text(self, habit: Habit, formula: str, style: str = "literal") -> str:
@@ -69,8 +70,11 @@ class HabitJudge:
 
     def check(self, text: str) -> tuple[Diagnostic, ...]:
         """What is found in an entry."""
-        source = SourceFile("derivatives.yaml", text)
-        return check_source(source, self.natives, Settings(), self._rules).shown
+        return self.checked(SourceFile("derivatives.yaml", text)).shown
+
+    def checked(self, source: SourceFile) -> CheckedFile:
+        """The check of a text, for fixes."""
+        return check_source(source, self.natives, Settings(), self._rules)
 
     def formula(self, text: str, key: str) -> str:
         """The formula under a key of the only entry of a text."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 
 from derivlint.cpp.load import library_of
 from derivlint.formula import Binary, BraceList, Call, Conditional, Member, Name, Node, Number, String, Unary, walk
-from derivlint.model import DerivativeFormula
+from derivlint.model import DerivativeFormula, Model
 from derivlint.schema import NativeFunctions
 
 Change = tuple[int, int, str]
@@ -226,3 +227,32 @@ def python_slips(natives: NativeFunctions) -> dict[str, PythonSlip]:
         "constant": constant,
         "length": length,
     }
+
+
+def drawn(
+    model: Model, natives: NativeFunctions, seed: int, count: int
+) -> Iterator[tuple[DerivativeFormula, str, int]]:
+    """Formulas of a file with one to three notations of Python in each, drawn at random, and how many."""
+    dice = random.Random(seed)
+    makers = python_slips(natives)
+    places: dict[str, list[tuple[DerivativeFormula, Change]]] = {}
+    for entry in model.entries:
+        for formula in entry.formulas if len(entry.bodies) == 1 else ():
+            if formula.is_expression:
+                for kind, make in makers.items():
+                    places.setdefault(kind, []).extend((formula, change) for change in make(formula))
+    kinds = [kind for kind, items in places.items() if items]
+    for _ in range(count):
+        formula, change = dice.choice(places[dice.choice(kinds)])
+        changes = [change]
+        for _ in range(dice.choice((0, 0, 1, 2))):
+            others = [
+                other
+                for formula_of, other in places[dice.choice(kinds)]
+                if formula_of is formula and all(other[1] < one[0] or one[1] < other[0] for one in changes)
+            ]
+            changes += [dice.choice(others)] if others else []
+        text = formula.text or ""
+        for start, end, replacement in sorted(changes, reverse=True):
+            text = text[:start] + replacement + text[end:]
+        yield formula, text, len(changes)
