@@ -42,6 +42,7 @@ def work_out(model: Model, entries: Sequence[Entry]) -> None:
 
 
 def _work_out(analyses: Sequence[Callable[[Model, Entry], object]], model: Model, entries: Sequence[Entry]) -> None:
+    entries = [entry for entry in entries if entry.name is not None]
     for analysis in analyses:
         for entry in entries:
             # what crashes here crashes again where a rule asks for it, which is reported

@@ -352,6 +352,11 @@ class Entry:
         self.versions = syntax.versions
         self.bodies = tuple(DispatchBody(self, body) for body in syntax.bodies)
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether it is a mapping with keys; of any other item nothing is to be said but that it is none."""
+        return isinstance(self.node, Mapping) and bool(self.node.pairs)
+
     @cached_property
     def _resolved(self) -> EntryFunction | SchemaProblem | None:
         if self.name is None or self.operators is None:

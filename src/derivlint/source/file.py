@@ -11,6 +11,9 @@ from derivlint.source.lazy import cached_property
 from derivlint.source.reading import read_bytes
 from derivlint.source.span import Position, Span
 
+#: Larger files are refused: the largest real file of the kind has 0.7 MB, and a check takes 140 bytes for each byte.
+MAX_BYTES = 3 * 1024 * 1024
+
 BOM = "\ufeff"
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -52,7 +55,7 @@ class SourceFile:
             SourceError: the file cannot be read, or is larger than ``MAX_BYTES``.
         """
         shown = display if display is not None else str(path)
-        return cls.from_bytes(shown, read_bytes(path, shown))
+        return cls.from_bytes(shown, read_bytes(path, shown, MAX_BYTES))
 
     @cached_property
     def line_starts(self) -> list[int]:

@@ -89,6 +89,7 @@ class Checker:
             by_target.setdefault(rule.target, []).append((rule, *rule.bound(model)))
         self._of_file = by_target.get("model", [])
         self._of_entries = by_target.get("entry", [])
+        self._of_items = [bound for bound in self._of_entries if bound[1].meta.group == "yaml"]
         self._of_bodies = by_target.get("body", [])
         self._of_formulas = by_target.get("formula", [])
         self._of_nodes = by_kind(by_target.get("node", []))
@@ -117,8 +118,11 @@ class Checker:
 
     def _together(self, entries: Sequence[Entry]) -> list[Raw]:
         """What rules find in entries: each rule looks at all of them, then the next one does."""
-        runs = [(_Run(self._model), entry) for entry in entries]
+        every = [(_Run(self._model), entry) for entry in entries]
+        runs = [(run, entry) for run, entry in every if entry.has_keys]
         self._ask(self._of_entries, [(run, (entry,)) for run, entry in runs])
+        if len(runs) < len(every):
+            self._ask(self._of_items, [(run, (entry,)) for run, entry in every if not entry.has_keys])
         bodies = [(run, body) for run, entry in runs for body in entry.bodies]
         self._ask(self._of_bodies, [(run, (body,)) for run, body in bodies])
         formulas = [(run, formula) for run, body in bodies for formula in body.formulas]
@@ -134,7 +138,7 @@ class Checker:
         if self._of_problems:
             for run, entry in runs:
                 self._ask_of_problems(run, entry)
-        return [run.result() for run, _ in runs]
+        return [run.result() for run, _ in every]
 
     def _ask(self, rules: Iterable[_Bound], targets: Sequence[_Target]) -> None:
         """Add what rules find in the file, in entries, bodies or formulas, or in parts of them."""
