@@ -194,7 +194,10 @@ class Deriver:
             GraphError: there is none.
         """
         known = {**inputs, **{each + TANGENT: inputs[each] for each in tensors}}
-        found = self._single(jvp(graph, self.entries, tensors), 1, known)
+        tangents = jvp(graph, self.entries, tensors)
+        if len(tangents.outputs) < 2:
+            raise GraphError("the result does not depend on the arguments in a way that has a derivative")
+        found = self._single(tangents, 1, known)
         (text,) = Printer(found, self.entries.operators, {each: each + PRIMAL for each in tensors}).expressions()
         # a tangent may not be the one of an argument itself, nor a view of it
         return f"{text}.clone()" if _shares_memory(found.outputs[0]) else text
