@@ -89,7 +89,7 @@ class Checker:
             by_target.setdefault(rule.target, []).append((rule, *rule.bound(model)))
         self._of_file = by_target.get("model", [])
         self._of_entries = by_target.get("entry", [])
-        self._of_items = [bound for bound in self._of_entries if bound[1].meta.group == "yaml"]
+        self._of_items = [bound for bound in self._of_entries if bound[0].meta.group == "yaml"]
         self._of_bodies = by_target.get("body", [])
         self._of_formulas = by_target.get("formula", [])
         self._of_nodes = by_kind(by_target.get("node", []))
