@@ -20,8 +20,9 @@ from derivlint.analysis.scalar_evaluation.truth import truth_of
 from derivlint.analysis.small_tensors.compare import compared_formulas, wrong_values
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.analysis.typed import TypedFormula
-from derivlint.formula import Call, Name
+from derivlint.formula import Call, Name, Number, String
 from derivlint.model import Differentiability, Entry, Model
+from derivlint.model.scope import CPP_WORDS
 
 #: How many exchanges of one formula are tried.
 MOST = 60
@@ -59,8 +60,16 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
             continue
         arguments = [item for item in call.arguments if not call.is_method or isinstance(item.node, Name)]
         for first, second in combinations(arguments, 2):
-            if formula.source_of(first.node) != formula.source_of(second.node):
+            # two constants, of which one may be any number, tell nothing
+            if not (_is_literal(first) and _is_literal(second)) and formula.source_of(first.node) != formula.source_of(
+                second.node
+            ):
                 yield call, first, second
+
+
+def _is_literal(argument: CallArgument) -> bool:
+    node = argument.node
+    return isinstance(node, (Number, String)) or (isinstance(node, Name) and node.simple in CPP_WORDS)
 
 
 def _exchanged(model: Model, formula: TypedFormula, first: CallArgument, second: CallArgument) -> TypedFormula | None:
