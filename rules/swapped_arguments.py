@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from derivlint.analysis.calls.argument_order import Passed
 from derivlint.analysis.calls.swaps import swaps_of
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
-from derivlint.lint.engine.precedence import UNCOMPILED_HERE
+from derivlint.lint.engine.precedence import OUTPUT_OF_INTEGERS, UNCOMPILED_HERE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import order_finding, parameter, passed, wrongly_passed
 from derivlint.lint.shared.typed_edits import swapped, with_other_suffix
@@ -55,7 +55,11 @@ from derivlint.model import Entry, Model
 META = RuleMeta(
     severity=Severity.WARNING,
     group="arguments",
-    yields_to=(UNCOMPILED_HERE, Yields(("reordered-key",), "the names of the key are exchanged", Within.FORMULA)),
+    yields_to=(
+        UNCOMPILED_HERE,
+        OUTPUT_OF_INTEGERS,
+        Yields(("dropped-argument", "reordered-key"), "the slip itself is known", Within.FORMULA),
+    ),
 )
 
 VALID = (

@@ -11,7 +11,7 @@ from itertools import combinations, islice
 
 from msgspec.structs import replace
 
-from derivlint.analysis.calls.argument_order import Passed, PassedWrongly
+from derivlint.analysis.calls.argument_order import Passed, PassedWrongly, variable_of
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
 from derivlint.analysis.scalar_evaluation.compare import compared
@@ -61,10 +61,15 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
         arguments = [item for item in call.arguments if not call.is_method or isinstance(item.node, Name)]
         for first, second in combinations(arguments, 2):
             # two constants, of which one may be any number, tell nothing
-            if not (_is_literal(first) and _is_literal(second)) and formula.source_of(first.node) != formula.source_of(
-                second.node
-            ):
+            if (_is_literal(first) and _is_literal(second)) or (_is_in_place(first) and _is_in_place(second)):
+                continue
+            if formula.source_of(first.node) != formula.source_of(second.node):
                 yield call, first, second
+
+
+def _is_in_place(argument: CallArgument) -> bool:
+    """Whether an argument is passed for the parameter of its own name."""
+    return argument.parameter is not None and variable_of(argument.node) == argument.parameter.name
 
 
 def _is_literal(argument: CallArgument) -> bool:
