@@ -58,7 +58,9 @@ META = RuleMeta(
     yields_to=(
         UNCOMPILED_HERE,
         OUTPUT_OF_INTEGERS,
-        Yields(("dropped-argument", "missing-grad-output", "reordered-key"), "the slip itself is known", Within.FORMULA),
+        Yields(
+            ("dropped-argument", "missing-grad-output", "reordered-key"), "the slip itself is known", Within.FORMULA
+        ),
     ),
 )
 
