@@ -20,6 +20,10 @@ rebuilt.
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
       other: maybe_multiply(grad, alpha)
 
+## Fix safety
+
+A "Scalar" is not converted to a number by itself; converting it keeps what is meant.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -89,6 +93,19 @@ INVALID = (
         at="2:14-42",
         message='argument 1 ("mask") of "masked_fill" is of type "vector<SymInt>", expected "Tensor"',
         help='declared as "Tensor masked_fill(Tensor mask, Scalar value)"',
+    ),
+    Invalid(
+        """\
+- name: leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
+  self: leaky_relu_backward(grad, self, negative_slope, false) * std::exp(negative_slope) / std::exp(negative_slope.toDouble())
+""",  # noqa: E501
+        at="2:75-89",
+        message='argument 1 ("x") of "exp" is of type "Scalar", expected "double"',
+        help='write "negative_slope.toDouble()"',
+        fixed="""\
+- name: leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
+  self: leaky_relu_backward(grad, self, negative_slope, false) * std::exp(negative_slope.toDouble()) / std::exp(negative_slope.toDouble())
+""",  # noqa: E501
     ),
 )
 

@@ -20,6 +20,10 @@ rebuilt.
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: grad * other
 
+## Fix safety
+
+A "Scalar" has no arithmetic in C++; converting it keeps what is meant.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
