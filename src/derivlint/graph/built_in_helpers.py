@@ -222,7 +222,8 @@ def _offsets(builder: Builder, sizes: Sequence[Item]) -> list[Item]:
 
 def cat_tensors_backward(builder: Builder, grad: Item, sizes: Item, _types: Item, dim: Item) -> Item:
     """The parts of a gradient that belong to the tensors that were joined."""
-    assert isinstance(sizes, list)
+    if not isinstance(sizes, list):
+        raise GraphError("the sizes of the tensors that were joined are not known")
     lengths = [builder.size(each, dim) for each in sizes]
     return [
         builder.call("narrow", [grad, dim, offset, length])

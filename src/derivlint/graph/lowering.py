@@ -352,7 +352,8 @@ _FALSE = words("is_sparse is_sparse_csr is_mkldnn is_cuda is_meta is_nested is_q
 
 
 def _square_root(value: Item) -> float:
-    assert isinstance(value, (int, float))
+    if not isinstance(value, (int, float)) or value < 0:
+        raise GraphError("the square root is not one of a number")
     return math.sqrt(value)
 
 
