@@ -188,3 +188,10 @@ def test_only_what_is_judged_can_be_gone(verdicts: Any, before: str, after: str)
     found = verdicts(f"{SIN}{before}\n{other}", f"{SIN}{after}\n{other}")
     assert "gone" not in found
     assert "new" not in found
+
+
+def test_a_right_formula_is_not_said_to_contradict_a_wrong_one(verdicts: Any) -> None:
+    """Also at inputs at which the wrong one alone cannot be judged, as at a kink."""
+    relu = "- name: relu(Tensor self) -> Tensor\n  self: {}\n  result: self_t * (self_p > 0)\n"
+    found = verdicts(relu.format("grad * (self > 0)"), relu.format("zeros_like(self)"))
+    assert found["new"] == [("relu", "self", "wrong-vjp")]

@@ -19,6 +19,8 @@ OTHER_CONVENTION = "different-convention"
 
 #: An error that says more is cut.
 LONGEST = 160
+#: What is wrong with a derivative itself.
+FIRST_ORDER = (WRONG_VJP, WRONG_JVP, WRONG_SHAPE)
 #: Findings that compare something of formulas with something else of them.
 _OWN = (INCONSISTENT, WRONG_SECOND, WRONG_UNDEFINED, MASK_IGNORED)
 

@@ -15,15 +15,7 @@ from typing import Any
 from derivlint.verify.base import corresponds
 from derivlint.verify.code.functions import Described
 from derivlint.verify.comparison.checks import OperatorChecker
-from derivlint.verify.comparison.failures import (
-    INCONSISTENT,
-    OTHER_CONVENTION,
-    WRONG_JVP,
-    WRONG_SECOND,
-    WRONG_SHAPE,
-    WRONG_VJP,
-    Failure,
-)
+from derivlint.verify.comparison.failures import FIRST_ORDER, INCONSISTENT, OTHER_CONVENTION, WRONG_SECOND, Failure
 from derivlint.verify.inputs.points import UNSTEADY, SamplePoint, scaled
 
 #: Rounding makes differences of a small part of a number, or numbers as large as what is divided by nearly nothing.
@@ -31,8 +23,6 @@ _SMALL = 0.01
 _LARGE = 1e6
 #: What is compared with something else than differences of the operator, wherever it has a number.
 _BY_NUMBER = (OTHER_CONVENTION, INCONSISTENT, WRONG_SECOND)
-#: What is wrong with a derivative itself.
-_FIRST = (WRONG_VJP, WRONG_JVP, WRONG_SHAPE)
 
 
 class FindingVerdict(Enum):
@@ -174,7 +164,7 @@ def _leading(judged: list[tuple[Failure, FindingVerdict]]) -> Iterator[tuple[Fai
     """Failures without those that follow from others: where a derivative is wrong, so is all that is made of it."""
     wrong: dict[tuple[int, FindingVerdict], str] = {}
     for each, verdict in judged:
-        if each.rule in _FIRST:
+        if each.rule in FIRST_ORDER:
             wrong.setdefault((each.function, verdict), each.rule)
     verdicts = {verdict for _, verdict in wrong}
     for each, verdict in judged:

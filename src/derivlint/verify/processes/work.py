@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from derivlint.verify.base import is_unchanged
 from derivlint.verify.code.functions import Described
 from derivlint.verify.comparison.checks import OperatorChecker
-from derivlint.verify.comparison.failures import OTHER_CONVENTION, Failure
+from derivlint.verify.comparison.failures import FIRST_ORDER, INCONSISTENT, OTHER_CONVENTION, Failure
 from derivlint.verify.comparison.precision import measured
 from derivlint.verify.comparison.verdicts import FindingVerdict, Referee
 from derivlint.verify.inputs.inputs import points_for
@@ -236,6 +236,7 @@ def _messages(functions: Sequence[Described], found: _Findings, points: int) -> 
     for number, rule, verdict in found:
         verdicts.setdefault((number, rule), set()).add(verdict)
     wrong = {(number, verdict) for number, rule, verdict in found if rule != OTHER_CONVENTION}
+    are_wrong = {verdict for _, rule, verdict in found if rule in FIRST_ORDER}
     unjudged = {(number, rule) for number, rule, verdict in found if verdict is FindingVerdict.UNJUDGED}
     for (number, rule, verdict), each in found.items():
         if verdict is FindingVerdict.UNJUDGED or (verdict is FindingVerdict.GONE and (number, rule) in unjudged):
@@ -243,6 +244,9 @@ def _messages(functions: Sequence[Described], found: _Findings, points: int) -> 
             continue
         if rule == OTHER_CONVENTION and (number, verdict) in wrong:
             # of what is wrong elsewhere this tells nothing more
+            continue
+        if rule == INCONSISTENT and verdict in are_wrong:
+            # it is the wrong formula that contradicts the other one, also where it alone cannot be judged
             continue
         if verdict is FindingVerdict.UNCHANGED and FindingVerdict.NEW in verdicts[number, rule]:
             # said with what is new
