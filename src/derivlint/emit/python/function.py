@@ -317,8 +317,8 @@ class FunctionWriter:
         renamed: set[str] = set()
         for each in plan.tangents:
             body: list[str] = []
-            for name in sorted(refusals.keys() & each.value.names):
-                # the formula reads an argument as if it were constant
+            for name in sorted(refusals.keys() & each.value.names) if each.value.operators else ():
+                # an operator reads an argument as if it were constant; helpers see to that themselves
                 condition = f"{name}_t is not None and ({self.has_tangent(each)})"
                 lines += [*wrapped("if ", condition, ":", 8), f"    {refusals[name]}"]
             for name in self.primals(each):
