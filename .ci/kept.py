@@ -139,3 +139,6 @@ _.format_options
 _.manual_kernel_registration
 _.category_override
 _.device_guard
+
+# torch.func asks a Function whether its rule for vmap is generated
+_.generate_vmap_rule

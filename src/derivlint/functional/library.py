@@ -279,11 +279,11 @@ class _NotDifferentiable(torch.autograd.Function):
         ctx.operator = inputs[0]
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: Any, *_: Any) -> Any:
         return not_implemented(ctx.operator.name())
 
     @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
+    def jvp(ctx: Any, *_: Any) -> Any:
         return not_implemented(ctx.operator.name())
 
 

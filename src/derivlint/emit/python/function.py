@@ -290,7 +290,9 @@ class FunctionWriter:
         tensors, values = self.kept_for_forward()
         used = {name for each in plan.tangents for name in each.value.names}
         refusals = {name: each.value.text for each in plan.gradients if each.raises for name in each.names}
-        refusals = {name: text for name, text in refusals.items() if name in used and name in self.position}
+        # an operator reads an argument as if it were constant; helpers see to that themselves
+        read = {name for each in plan.tangents if each.value.operators for name in each.value.names}
+        refusals = {name: text for name, text in refusals.items() if name in read and name in self.position}
         wanted = {name for each in plan.tangents for name in each.needs} | refusals.keys()
         lines: list[str] = []
         names = [f"n_{item.name}" for item in self.counted]
@@ -317,8 +319,7 @@ class FunctionWriter:
         renamed: set[str] = set()
         for each in plan.tangents:
             body: list[str] = []
-            for name in sorted(refusals.keys() & each.value.names) if each.value.operators else ():
-                # an operator reads an argument as if it were constant; helpers see to that themselves
+            for name in sorted(refusals.keys() & each.value.names):
                 condition = f"{name}_t is not None and ({self.has_tangent(each)})"
                 lines += [*wrapped("if ", condition, ":", 8), f"    {refusals[name]}"]
             for name in self.primals(each):
