@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import not_linear
 from derivlint.analysis.interpretation.facts import Cause
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import NONLINEAR
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import degree_finding
@@ -65,6 +65,7 @@ META = RuleMeta(
             joins=True,
         ),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

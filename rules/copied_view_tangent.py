@@ -40,14 +40,14 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.aliasing import is_copied_view
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import AUTO_LINEAR, Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="views", yields_to=(WRONG_VALUE,))
+META = RuleMeta(severity=Severity.WARNING, group="views", yields_to=(WRONG_VALUE,), reads=Reading.SEMANTICS)
 
 VALID = (
     """\

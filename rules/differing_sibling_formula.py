@@ -40,13 +40,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.siblings import odd_tokens
-from derivlint.lint import Confidence, Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Confidence, Finding, Invalid, Reading, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING, group="arguments", confidence=Confidence.LOW, status="preview", compares=True
+    severity=Severity.WARNING,
+    group="arguments",
+    confidence=Confidence.LOW,
+    status="preview",
+    compares=True,
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

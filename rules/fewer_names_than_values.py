@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.arguments import dropped_values
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted_list
@@ -47,6 +47,7 @@ META = RuleMeta(
     severity=Severity.WARNING,
     group="keys",
     yields_to=(UNCOMPILED,),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.calls.fixed_types import fixed_types
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
@@ -53,6 +53,7 @@ META = RuleMeta(
         UNCOMPILED,
         Yields(("wrong-gradient", "wrong-tangent"), "complex numbers show it", Within.FORMULA),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

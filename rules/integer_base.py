@@ -37,14 +37,16 @@ from collections.abc import Iterator
 
 from derivlint.analysis.integral import has_integral_exponent
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import as_double
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.WARNING, group="precision", checks=("X2",), yields_to=(UNCOMPILED,))
+META = RuleMeta(
+    severity=Severity.WARNING, group="precision", checks=("X2",), yields_to=(UNCOMPILED,), reads=Reading.SEMANTICS
+)
 
 VALID = (
     # what has a gradient is of floating point, and so is a difference from it

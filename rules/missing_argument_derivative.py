@@ -57,7 +57,19 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.arguments import MissingDerivative, missing_derivatives
-from derivlint.lint import Confidence, Finding, Invalid, Option, Options, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import (
+    Confidence,
+    Finding,
+    Invalid,
+    Option,
+    Options,
+    Reading,
+    Related,
+    RuleMeta,
+    Severity,
+    Within,
+    Yields,
+)
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
@@ -78,6 +90,7 @@ META = RuleMeta(
             Within.ENTRY,
         ),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

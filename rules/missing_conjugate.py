@@ -49,7 +49,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.conjugation import Mistake, mistakes
-from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_SHAPE, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
@@ -68,6 +68,7 @@ META = RuleMeta(
         Yields(("undefined-namespace-member",), "another function is called", Within.FORMULA),
         Yields(("misspelt-keyword",), "it is not known which arguments are differentiable", Within.ENTRY),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.missing import missing_factors
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import CONFLICT, FOREIGN_KEY
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted
@@ -51,6 +51,7 @@ META = RuleMeta(
         FOREIGN_KEY,
         Yields(("primal-in-backward-formula",), "formulas are exchanged", Within.FORMULA),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

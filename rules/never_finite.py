@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.value_wording import values
@@ -42,7 +42,10 @@ from derivlint.lint.wording import quoted_list
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.ERROR, group="gradients", yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE)
+    severity=Severity.ERROR,
+    group="gradients",
+    yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
+    reads=Reading.VALUES,
 )
 
 VALID = (

@@ -49,11 +49,17 @@ from derivlint.analysis.differentiability.coverage import coverage_of
 from derivlint.analysis.differentiability.flow import Again
 from derivlint.analysis.differentiability.operators import Answer, Reason
 from derivlint.analysis.typed import TypedFormula
-from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="higher-order", confidence=Confidence.MEDIUM, compares=True)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="higher-order",
+    confidence=Confidence.MEDIUM,
+    compares=True,
+    reads=Reading.SEMANTICS,
+)
 
 VALID = (
     # only the branch without grad mode is fused

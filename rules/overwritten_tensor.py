@@ -39,13 +39,13 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.aliasing import overwrites
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR, group="views")
+META = RuleMeta(severity=Severity.ERROR, group="views", reads=Reading.SEMANTICS)
 
 VALID = (
     """\

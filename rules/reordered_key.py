@@ -42,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.key_order import reordered_key
-from derivlint.lint import Confidence, Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint import Confidence, Finding, Fix, Invalid, Reading, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
@@ -55,6 +55,7 @@ META = RuleMeta(
         UNREAD,
         Yields(("argument-in-two-keys", "repeated-name-in-key"), "the key has a name too many", Within.FORMULA),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

@@ -37,14 +37,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import Passed
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import order_finding, parameter, wrongly_passed
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,))
+META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,), reads=Reading.SEMANTICS)
 
 VALID = (
     """\

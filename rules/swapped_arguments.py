@@ -44,7 +44,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import Passed
 from derivlint.analysis.calls.swaps import swaps_of
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import OUTPUT_OF_INTEGERS, UNCOMPILED_HERE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import order_finding, parameter, passed, wrongly_passed
@@ -62,6 +62,7 @@ META = RuleMeta(
             ("dropped-argument", "missing-grad-output", "reordered-key"), "the slip itself is known", Within.FORMULA
         ),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.conjugation import Mistake, mistakes
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
@@ -50,7 +50,9 @@ from derivlint.lint.shared.typed_edits import conjugate_call
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="complex", yields_to=(UNCOMPILED_HERE, WRONG_VALUE))
+META = RuleMeta(
+    severity=Severity.WARNING, group="complex", yields_to=(UNCOMPILED_HERE, WRONG_VALUE), reads=Reading.SEMANTICS
+)
 
 VALID = (
     """\

@@ -43,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.dependence.definedness import unguarded_reads
-from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Option, Options, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.unguarded import unguarded_findings
@@ -64,6 +64,7 @@ META = RuleMeta(
             Within.FORMULA,
         ),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import without_seed
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
@@ -59,6 +59,7 @@ META = RuleMeta(
         Yields(("gradient-in-forward-formula",), "formulas are exchanged", Within.ENTRY),
         CONFLICT,
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.missing import unused_output_gradients
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
@@ -50,6 +50,7 @@ META = RuleMeta(
         UNKNOWN_OUTPUTS,
         Yields(("differentiable-integral-output",), "the output is not meant to be differentiable", Within.ENTRY),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

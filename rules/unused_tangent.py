@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import without_seed
 from derivlint.analysis.interpretation.seeds import seed_names
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.model import Entry, Model
@@ -52,6 +52,7 @@ META = RuleMeta(
         CONFLICT,
         Yields(("forward-without-tangent",), "there is no tangent at all", Within.FORMULA),
     ),
+    reads=Reading.SEMANTICS,
 )
 
 VALID = (

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import type_finding
@@ -46,6 +46,7 @@ META = RuleMeta(
         OTHER_VARIABLE,
         Yields(("grad-input-mask-of-single-argument",), "the mask itself is superfluous", Within.FORMULA),
     ),
+    reads=Reading.TYPES,
 )
 
 VALID = (

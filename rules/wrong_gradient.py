@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from derivlint.analysis.scalar_evaluation.compare import Disagreement, differ
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import (
     OUTPUT_OF_INTEGERS,
     SLIP,
@@ -64,6 +64,7 @@ META = RuleMeta(
         UNCOMPILED_BESIDE,
         Yields(("duplicate-entry",), "another operator is meant", Within.ENTRY),
     ),
+    reads=Reading.VALUES,
 )
 
 VALID = (

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.ties import WrongShares
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.value_wording import number
@@ -56,6 +56,7 @@ META = RuleMeta(
         Yields(("wrong-tangent", "wrong-gradient"), "the formula is wrong itself", Within.FORMULA),
         SLIP,
     ),
+    reads=Reading.VALUES,
 )
 
 VALID = (

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import replaced, written
@@ -45,6 +45,7 @@ META = RuleMeta(
     group="types",
     checks=("X2",),
     yields_to=(UNREAD, Yields(("non-symint-size",), "the symbolic size is saved in another way", Within.FORMULA)),
+    reads=Reading.TYPES,
 )
 
 VALID = (

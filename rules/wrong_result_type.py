@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import UNNAMED, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import type_finding
@@ -41,6 +41,7 @@ META = RuleMeta(
     group="types",
     checks=("X2",),
     yields_to=(UNREAD, Yields(UNNAMED, "what is not declared has no type", Within.FORMULA)),
+    reads=Reading.TYPES,
 )
 
 VALID = (

@@ -14,6 +14,7 @@ Begin with :mod:`derivlint.lint.rule` (what a rule is) and :mod:`derivlint.lint.
 
 from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, TextEdit
 from derivlint.lint.engine.precedence import Within, Yields
+from derivlint.lint.engine.reading import Reading
 from derivlint.lint.engine.result import Result
 from derivlint.lint.engine.run import INTERNAL_ERROR, run_rules
 from derivlint.lint.option import Option, Options, OptionValue
@@ -30,6 +31,7 @@ __all__ = [
     "Option",
     "OptionValue",
     "Options",
+    "Reading",
     "Related",
     "Result",
     "Rule",

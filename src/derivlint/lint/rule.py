@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.engine.precedence import Yields
-from derivlint.lint.engine.reading import Reading, reading_of
+from derivlint.lint.engine.reading import Reading
 from derivlint.lint.groups import Group
 from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.severity import Confidence, Severity
-from derivlint.source.lazy import cached_property
 
 if TYPE_CHECKING:
     # names of rules are asked for without any model
@@ -53,6 +52,7 @@ class RuleMeta(Struct, frozen=True):
         checks: the ids of torchgen's checks, or of its gaps, that it covers.
         status: ``stable``, or ``preview`` for a rule that is off unless asked for.
         options: what a configuration may say to it; its ``check`` takes their values as its last argument.
+        reads: how deep it looks into formulas; where they cannot be read as far as that, it has judged nothing.
         compares: whether what it finds in an entry may depend on what other entries say.
         yields_to: the rules whose findings explain its own, see :mod:`derivlint.lint.engine.precedence`.
     """
@@ -64,6 +64,7 @@ class RuleMeta(Struct, frozen=True):
     checks: tuple[str, ...] = ()
     status: str = "stable"
     options: tuple[Option, ...] = ()
+    reads: Reading = Reading.FORM
     compares: bool = False
     yields_to: tuple[Yields, ...] = ()
 
@@ -128,10 +129,10 @@ class Rule(Struct, frozen=True, dict=True):
         """Whether some finding of the rule comes with a fix."""
         return any(case.fixed is not None for case in self.invalid)
 
-    @cached_property
+    @property
     def reads(self) -> Reading:
         """How deep it looks into formulas."""
-        return reading_of(self.check.__globals__)
+        return self.meta.reads
 
     def bound(self, model: object) -> tuple[Callable[..., Iterable[Finding]], tuple[object, ...]]:
         """The function that finds things, and what it takes next to its target: the model, the values of options."""

@@ -6,9 +6,7 @@ is not the same as finding nothing wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import IntEnum
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,35 +27,6 @@ class Reading(IntEnum):
     SEMANTICS = 3
     #: the values of formulas and of the operator
     VALUES = 4
-
-
-#: What a rule's module imports says what it reads.
-_PACKAGES = (
-    ("derivlint.analysis.scalar_evaluation", Reading.VALUES),
-    ("derivlint.analysis", Reading.SEMANTICS),
-    ("derivlint.lint.shared.degree_wording", Reading.SEMANTICS),
-    ("derivlint.lint.shared.argument_order", Reading.SEMANTICS),
-    ("derivlint.lint.shared.value_wording", Reading.VALUES),
-    ("derivlint.lint.shared.type_wording", Reading.TYPES),
-    ("derivlint.model.generated.typing", Reading.TYPES),
-    ("derivlint.cpp", Reading.TYPES),
-)
-
-
-def reading_of(names: Mapping[str, object]) -> Reading:
-    """What the functions of a module read.
-
-    Args:
-        names: what the module holds: what it defines and what it imports.
-    """
-    found = Reading.FORM
-    for value in names.values():
-        module = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        for package, reading in _PACKAGES:
-            if isinstance(module, str) and (module == package or module.startswith(f"{package}.")):
-                found = max(found, reading)
-                break
-    return found
 
 
 def reading_at(model: Model, index: int) -> Reading:
