@@ -8,6 +8,13 @@ from typing import NoReturn
 
 from derivlint import version_text
 
+#: The status of a run that was interrupted.
+INTERRUPTED = 130
+#: Seconds that a run has to clear up when a signal ends it.
+PATIENCE = 1.0
+#: The signals that ended the run.
+_signals: list[int] = []
+
 
 def _leave_current_folder(*, started_as_module: bool) -> None:
     """Have nothing imported from the current folder, which holds what is checked.
@@ -40,6 +47,7 @@ def main() -> None:
     import gc
 
     gc.disable()
+    _watch_signals()
     try:
         from derivlint.cli.main import run
         from derivlint.cli.shared.terminal import watch_streams
@@ -47,10 +55,37 @@ def main() -> None:
         watch_streams()
         status = run(sys.argv[1:])
     except KeyboardInterrupt:
-        status = 130
+        status = INTERRUPTED
+    if _signals:
+        # what threads still do, no one waits for
+        os._exit(128 + _signals[0])
     # else the interpreter looks for garbage once more when it ends, switched off or not: a fifth of the time
     gc.freeze()
     _leave(status)
+
+
+def _watch_signals() -> None:
+    """Have SIGTERM handled as SIGINT is: what was started is ended, and what was begun is cleared up."""
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # in background jobs an interrupt is ignored, and stays so
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    _signals.append(number)
+    import threading
+
+    # who waits for a thread, or is interrupted where exceptions are ignored, does not end by the exception
+    leaving = threading.Timer(PATIENCE, os._exit, [128 + number])
+    leaving.daemon = True
+    leaving.start()
+    children = sys.modules.get("derivlint.compiler.children")
+    if children is not None:
+        children.end_all()
+    raise KeyboardInterrupt
 
 
 def _leave(status: int) -> NoReturn:

@@ -194,6 +194,12 @@ def ended_by_interrupt() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: object) -> None:
+    end_all()
+    raise KeyboardInterrupt
+
+
+def end_all() -> None:
+    """End all processes that were started, also those that other threads wait for; no more are started."""
     global _interrupted
     _interrupted = True
     # without the lock, which the interrupted code may hold
@@ -201,7 +207,6 @@ def _interrupt(number: int, frame: object) -> None:
         with contextlib.suppress(ValueError):
             _ends.remove(end)
             end()
-    raise KeyboardInterrupt
 
 
 def quoted(data: bytes) -> str:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Timer
 
 from derivlint.project.errors import InputError
+from derivlint.source.forking import end_with_parent
 from derivlint.source.lazy import cached_property
 from derivlint.source.reading import MAX_BYTES
 
@@ -111,7 +113,14 @@ class Revision:
         command = [git_program(), "--no-pager", *settings, "-C", str(self._folder), *arguments]
         try:
             with subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment()
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment(),
+                # one that waits for a pipe in the place of a file would stay when this process is killed
+                preexec_fn=partial(end_with_parent, os.getpid()) if os.name == "posix" else None,
+                start_new_session=True,
             ) as process:
                 assert process.stdout is not None
                 limit = Timer(TIMEOUT, process.kill)

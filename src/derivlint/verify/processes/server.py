@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -172,7 +172,7 @@ def run(functions: dict[str, list[Described]], work: Work, lifeline: int) -> Non
     while waiting or children:
         while waiting and len(children) < work.task["jobs"]:
             chunk = [waiting.popleft() for _ in range(min(CHUNK, len(waiting)))]
-            children.append(start([functions[each] for each in chunk], work, lifeline))
+            children.append(start([functions[each] for each in chunk], work, lifeline, children))
         ready, _, _ = select.select([pipe for each in children for pipe in each.pipes], [], [], BEAT)
         for child in list(children):
             if child.errors in ready:
@@ -243,8 +243,8 @@ def receive(child: Child, data: bytes) -> None:
         say(message)
 
 
-def start(chunk: list[list[Described]], work: Work, lifeline: int) -> Child:
-    """Fork a child that checks some operators."""
+def start(chunk: list[list[Described]], work: Work, lifeline: int, siblings: Sequence[Child] = ()) -> Child:
+    """Fork a child that checks some operators; it holds no end of the pipes of its siblings."""
     reading, writing = os.pipe()
     hearing, complaining = os.pipe()
     parent = os.getpid()
@@ -258,8 +258,8 @@ def start(chunk: list[list[Described]], work: Work, lifeline: int) -> Child:
     status = 1
     try:
         end_with_parent(lifeline, parent)
-        os.close(reading)
-        os.close(hearing)
+        for inherited in (reading, hearing, *(end for child in siblings for end in (child.pipe, child.errors))):
+            os.close(inherited)
         os.dup2(complaining, 1)
         os.dup2(complaining, 2)
         for functions in chunk:
