@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -198,3 +199,21 @@ def test_without_a_repository_there_is_no_revision(run: Run, here: Path) -> None
     outcome = run("review")
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err == f'derivlint: "{here}" is not in a git repository: there is no revision to compare with\n'
+
+
+@pytest.mark.parametrize("content", ["[core\n", "[core]\n\trepositoryformatversion = 99\n"])
+def test_a_repository_that_git_cannot_read_is_called_so(run: Run, here: Path, content: str) -> None:
+    (here / "derivatives.yaml").write_text(SIN)
+    git("init", "-q")
+    (here / ".git/config").write_text(content)
+    outcome = run("review")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == f'derivlint: git cannot read the repository "{here}"; "git status" says there why\n'
+
+
+@pytest.mark.parametrize("slip", ["@maintainers", "x@pytorch/core-team", "`@a` <b> #1"])
+def test_a_page_notifies_no_one(run: Run, here: Path, slip: str) -> None:
+    wrong = SIN.replace("grad *", f'not_there("{slip}", {slip.split("@")[0] or "y"}) * grad *')
+    outcome = run("review", *files(here, SIN, f"{wrong}  '{slip}': grad\n"), "--output-format", "markdown")
+    text = "".join(part for at, part in enumerate(outcome.out.split("```")) if at % 2 == 0)
+    assert not re.search(r"@\w", text)

@@ -45,20 +45,25 @@ def test_copies_end_with_the_first_process(number: signal.Signals, monkeypatch: 
     process.stdout.close()
 
 
+def wait() -> bytes:
+    time.sleep(60)
+    return b""
+
+
 def test_a_copy_answers_or_does_not() -> None:
     def fail() -> bytes:
         raise ValueError("here")
 
     copies = [Copy(lambda: b"x" * 1_000_000), Copy(fail), Copy(lambda: b"y")]
     assert [copy.answer() for copy in copies] == [b"x" * 1_000_000, None, b"y"]
-    waiting = Copy(lambda: time.sleep(60) or b"")
+    waiting = Copy(wait)
     waiting.end()
     with pytest.raises(ProcessLookupError):
         os.kill(waiting.pid, 0)
 
 
 def test_a_copy_holds_no_pipe_of_another() -> None:
-    first = Copy(lambda: time.sleep(60) or b"")
+    first = Copy(wait)
     listed = Copy(
         lambda: "\\n".join(
             os.readlink(f"/proc/self/fd/{n}")

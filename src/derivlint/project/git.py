@@ -63,7 +63,9 @@ class Revision:
         self._folder = folder
         top = self._git("rev-parse", "--show-toplevel")
         if top is None:
-            raise InputError(f'"{folder}" is not in a git repository: there is no revision to compare with')
+            if (around := next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)) is None:
+                raise InputError(f'"{folder}" is not in a git repository: there is no revision to compare with')
+            raise InputError(f'git cannot read the repository "{around}"; "git status" says there why')
         self.root = Path(os.path.realpath(os.fsdecode(top.removesuffix(b"\n"))))
         base = name.removesuffix(MERGE_BASE)
         commit = None

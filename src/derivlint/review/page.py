@@ -53,7 +53,8 @@ def review_markdown(review: Review) -> str:
     """A review as Markdown, such as a comment on a pull request."""
     lines = [f"## {_text(review.before.label)} → {_text(review.after.label)}", "", _text(summary(review))]
     for entry in review.entries:
-        lines += ["", f"### {entry.status.value}: `{visible(entry.name)}` ({_text(_place(review, entry))})", ""]
+        name = visible(entry.name).replace("`", "'")
+        lines += ["", f"### {entry.status.value}: `{name}` ({_text(_place(review, entry))})", ""]
         changes = [line for value in entry.values for line in (f"  {_key(value)}", *_sides(value))]
         lines += _fenced("diff", changes) if changes else []
         lines += ["", *(f"- {_text(fact)}" for fact in _facts(entry))]
@@ -180,9 +181,13 @@ def _diagnostics(found: Sequence[Diagnostic], version: Version) -> list[Any]:
     return items
 
 
+#: What Markdown would take for itself; an at sign before a name would notify someone, escaped or not.
+_MARKS = {**{char: f"\\{char}" for char in "\\`*_<>[]|#"}, "@": "@<!-- -->"}
+
+
 def _text(text: str) -> str:
     """A text that Markdown shows as it is."""
-    return "".join(f"\\{char}" if char in "\\`*_<>[]|#" else char for char in visible(text))
+    return "".join(_MARKS.get(char, char) for char in visible(text))
 
 
 def _fenced(language: str, lines: Sequence[str]) -> list[str]:

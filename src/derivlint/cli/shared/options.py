@@ -23,8 +23,8 @@ class InputPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check the path and let it be read."""
-        path = super().convert(value, param, ctx)
-        accept_special(value)
+        path: Any = super().convert(value, param, ctx)
+        accept_special(path)
         return path
 
 
