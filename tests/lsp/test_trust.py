@@ -294,3 +294,19 @@ def test_names_that_no_file_has_are_opened_without_an_error(uri: str) -> None:
             assert editor.logged == []
 
     run(test())
+
+
+def test_a_large_text_is_refused_by_name_and_others_do_not_wait(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with Editor() as editor:
+            uri = editor.open(tmp_path / "derivatives.yaml", TEXT)
+            await editor.diagnostics(uri, 0)
+            large = editor.open(tmp_path / "large" / "derivatives.yaml", TEXT * 250_000)
+            started = time.monotonic()
+            position = types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(0, 9))
+            assert await editor.answer(editor.client.text_document_hover_async(position)) is not None
+            assert time.monotonic() - started < FIRST
+            [found] = await editor.diagnostics(large, 0)
+            assert (found.code, "it has more than 4 MiB" in found.message) == ("cannot-check", True)
+
+    run(test())

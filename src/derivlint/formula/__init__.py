@@ -3,8 +3,8 @@
 :func:`parse_formula` turns a text into a :class:`Formula`: a syntax tree with exact offsets, or a syntax problem. The
 nodes are in ``nodes``; ``parsing`` follows the table made from ``grammar/formula.lark`` and explains syntax errors;
 ``words`` classifies each identifier; ``python`` reads texts that mix Python and C++.
-:class:`derivlint.formula.analysis.Analysis` is the base of all bottom-up walks over trees; ``budget`` limits the cost of
-following code.
+:class:`derivlint.formula.analysis.Analysis` is the base of all bottom-up walks over trees; ``budget`` limits the cost
+of following code.
 """
 
 from derivlint.formula.edits import Edit, apply_edits, render

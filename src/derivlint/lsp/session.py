@@ -17,6 +17,7 @@ from derivlint.lsp.workspace import Project, Projects
 from derivlint.model.memos import Memos
 from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
+from derivlint.source.file import MAX_BYTES
 
 #: The collector of cycles, with the thresholds of Python, looks through all operators again and again, which makes a
 #: check take half as long again. It looks through all after so many checks only, and leaves alone what is alive then.
@@ -161,6 +162,8 @@ class Session:
 
     def _outcome_of(self, source: SourceFile, file: OpenFile, stop: Event) -> Outcome | None:
         """Check a text, on the thread for it; None where that was cancelled."""
+        if len(source.text) > MAX_BYTES:
+            return f'cannot check "{source.path}": it has more than {MAX_BYTES // 2**20} MiB'
         try:
             project: Project = self.projects.of(file.document.path, source)
             if file.memos is None or file.memos[0] is not project:
