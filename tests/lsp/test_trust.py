@@ -46,7 +46,7 @@ def linked(target: str) -> Trap:
 
 
 def special(make: Callable[[Path], object]) -> Trap:
-    """A configuration that is no file."""
+    """A configuration that is not a file."""
 
     def trap(folder: Path) -> str:
         make(folder / "derivlint.toml")

@@ -129,7 +129,7 @@ def framed(message: bytes) -> bytes:
 
 
 def killed(bench: Bench, name: str, number: signal.Signals, delay: float) -> list[str]:
-    """What is wrong after a command was killed so many seconds after its start."""
+    """Problems after a command was killed so many seconds after its start."""
     command = bench.commands[name]
     mark = uuid.uuid4().hex
     environment = {**os.environ, MARK: mark, "DERIVLINT_CACHE_DIR": str(bench.folder / f"cache-{name}")}
