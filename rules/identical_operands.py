@@ -105,7 +105,7 @@ C, HxW, group, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
 """,
         at="2:57-69",
         message='both sides of "!=" are "self"',
-        help='write what is meant on one of them; what is no number is found by "self.isnan()"',
+        help='write what is meant on one of them; to find NaN, use "self.isnan()"',
     ),
     Invalid(
         """\
@@ -160,7 +160,7 @@ def _repeated(formula: DerivativeFormula, node: Binary) -> Iterator[Finding]:
 def _cure(formula: DerivativeFormula, node: Binary, written: str) -> str:
     if node.op in EQUALITIES and isinstance(node.left, Name) and not _is_argument_without_elements(formula, written):
         method = ".isnan()" if node.op == "!=" else ".isnan().logical_not()"
-        return f'write what is meant on one of them; what is no number is found by "{written}{method}"'
+        return f'write what is meant on one of them; to find NaN, use "{written}{method}"'
     return "write what is meant on one of them"
 
 

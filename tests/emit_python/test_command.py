@@ -61,7 +61,7 @@ def test_errors_in_the_file_keep_it_from_being_emitted(derivatives: Path, tmp_pa
 
 
 def test_entries_with_errors_are_left_out_of_a_whole_file(tmp_path: Path) -> None:
-    """The others are written; what --ops names is refused, and so is a file with an error that is no entry's."""
+    """The others are written; what --ops names is refused, and so is a file with an error outside of entries."""
     file, out = tmp_path / "derivatives.yaml", tmp_path / "out.py"
     file.write_text(f"{ENTRY}\n- name: sin(Tensor self) -> Tensor\n  self: grad * self.cso()\n", encoding="utf-8")
     done = run(file, out)

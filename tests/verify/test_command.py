@@ -156,7 +156,7 @@ def test_where_nothing_is_compared_nothing_is_checked(command: Command, tmp_path
 
 
 def test_a_gate_may_require_that_all_is_checked(command: Command, tmp_path: Path) -> None:
-    """What no run can check is no error of a run, unless it is wanted that all is checked."""
+    """What no run can check is not an error of a run, unless it is wanted that all is checked."""
     path = tmp_path / "derivatives.yaml"
     path.write_text(
         "- name: exp(Tensor self) -> Tensor\n  self: grad * result.conj()\n"

@@ -52,7 +52,7 @@ class FixCheck:
             # the entry cannot be taken out of its file; where a fix breaks the YAML, nothing is written
             return True
         uncompiled = {item.key for item in before if item.what != "value"} if fix.safe else set()
-        # a formula that did not compile may have been wrong, which is no fault of a fix that keeps what was meant
+        # a formula that did not compile may have been wrong, and a fix that keeps what was meant may leave it so
         new = (item for item in after - before if item.what != "name")
         return all(item.what == "value" and item.key in uncompiled for item in new)
 

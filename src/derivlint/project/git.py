@@ -8,6 +8,7 @@ off, and nothing is fetched.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -15,7 +16,6 @@ from pathlib import Path
 from threading import Timer
 
 from derivlint.project.errors import InputError
-from derivlint.source.forking import end_with_parent
 from derivlint.source.lazy import cached_property
 from derivlint.source.reading import MAX_BYTES
 
@@ -23,6 +23,8 @@ from derivlint.source.reading import MAX_BYTES
 MERGE_BASE = "..."
 #: Seconds after which git is given up.
 TIMEOUT = 60.0
+#: The option of ``prctl`` that has a signal sent when the parent ends.
+_PR_SET_PDEATHSIG = 1
 #: What the configuration of the repository cannot say otherwise: programs that are started, and places that are asked.
 _SETTINGS = (
     "core.fsmonitor=false",
@@ -121,7 +123,7 @@ class Revision:
                 stderr=subprocess.DEVNULL,
                 env=environment(),
                 # one that waits for a pipe in the place of a file would stay when this process is killed
-                preexec_fn=partial(end_with_parent, os.getpid()) if os.name == "posix" else None,
+                preexec_fn=partial(_end_with_parent, os.getpid()) if os.name == "posix" else None,
                 start_new_session=True,
             ) as process:
                 assert process.stdout is not None
@@ -172,3 +174,18 @@ def environment() -> dict[str, str]:
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_TERMINAL_PROMPT": "0",
     }
+
+
+def _end_with_parent(parent: int) -> None:
+    """Have this process ended at once when its parent ends, where the system can do that.
+
+    Args:
+        parent: the process that started this one.
+    """
+    if sys.platform == "linux":
+        # also while a library holds the interpreter
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)

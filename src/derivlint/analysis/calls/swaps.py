@@ -60,7 +60,7 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
             continue
         arguments = [item for item in call.arguments if not call.is_method or isinstance(item.node, Name)]
         for first, second in combinations(arguments, 2):
-            # two constants, of which one may be any number, tell nothing
+            # two constants tell nothing: one of them may be any number
             if (_is_literal(first) and _is_literal(second)) or (_is_in_place(first) and _is_in_place(second)):
                 continue
             if formula.source_of(first.node) != formula.source_of(second.node):

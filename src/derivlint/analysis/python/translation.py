@@ -289,7 +289,7 @@ class _PythonTranslator:
         return islice(product(*(self._of(part, parents) for part in parts)), MAX_COMBINED)
 
     def _best(self, options: list[_Option]) -> list[_Option]:
-        """The options with the fewest problems, as far as that can be told without what is around them."""
+        """The options with the fewest problems, as far as that is known without what is around them."""
         unique = list({option.text: option for option in reversed(options)}.values())[::-1]
         if len(unique) == 1 or self._typing is None:
             return unique[:MAX_KEPT]

@@ -23,7 +23,7 @@ from derivlint.formats.styles import Line, harmless, plain
 from derivlint.project.errors import InputError
 from derivlint.source import visible, visible_json, visible_line, visible_page
 
-#: Seconds between two lines about progress where standard error is no terminal.
+#: Seconds between two lines about progress where standard error is not a terminal.
 PROGRESS_PERIOD = 4.0
 #: Begins a line again on a terminal.
 _ERASE = "\r\x1b[K"
