@@ -124,6 +124,7 @@ def test_rules_that_share_a_fact_which_crashes_are_reported_together(
         return any(
             (isinstance(item, Entry) and item.operator == "exp")
             or (isinstance(item, DispatchBody) and item.entry.operator == "exp")
+            or (isinstance(item, tuple) and any(formula.written.entry.operator == "exp" for formula in item))
             for item in args
         )
 

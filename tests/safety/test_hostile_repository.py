@@ -40,7 +40,8 @@ def audit(event, arguments):
     elif event in CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITES):
         if not isinstance(arguments[0], int):
             print("write", os.path.abspath(os.fsdecode(arguments[0])).encode("unicode_escape").decode(), file=record)
-    elif event in ("pickle.find_class", "ctypes.dlopen"):
+    # the library of no name is the process itself
+    elif event == "pickle.find_class" or (event == "ctypes.dlopen" and arguments[0] is not None):
         print("load", event, file=record)
 sys.addaudithook(audit)
 from derivlint.__main__ import main
@@ -220,7 +221,7 @@ def test_no_configuration_hides_a_finding(bench: Bench, name: str) -> None:
     done = bench.run("check", "derivatives.yaml", "--untrusted", "--force-exclude", "--output-format", "concise")
     assert done.status == 1
     assert "derivatives.yaml:2:16: error: " in done.out
-    assert "does not count" in done.err
+    assert "is ignored under --untrusted" in done.err
     own.unlink()
 
 

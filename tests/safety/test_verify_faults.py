@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 
+from derivlint.verify.inputs.samples import Recording
 from derivlint.verify.inputs.stored import DamagedError, StoredInputs
 from derivlint.verify.processes import process, record, recordings
 from tests.safety.verify_faults import KINDS, Faults, Forked
@@ -41,7 +42,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(process, "IDLE", 5.0)
     monkeypatch.setattr(process, "LOOK", 0.5)
     tensor = torch.rand(3, dtype=torch.float64) + 0.5
-    monkeypatch.setattr(record, "record", lambda *rest: {name: [[tensor]] for name in ("exp", "sin", "cos")})
+
+    def recorded(dtype: str, wanted: object, recording: Recording, progress: object) -> None:
+        for name in ("exp", "sin", "cos"):
+            recording.add(name, [tensor])
+
+    monkeypatch.setattr(record, "record", recorded)
     # in the forks it is imported once for all
     torch.set_num_threads(1)
     return place_in(tmp_path)
