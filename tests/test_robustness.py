@@ -322,7 +322,7 @@ def test_odd_files_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "folder/derivatives.yaml": 'no file called "*derivatives*.yaml" in "folder/derivatives.yaml"',
         "loop.yaml": 'cannot read "loop.yaml": Too many levels of symbolic links',
         "dangling.yaml": 'cannot read "dangling.yaml": No such file or directory',
-        "large.yaml": 'cannot read "large.yaml": it is larger than 64 MiB',
+        "large.yaml": 'cannot read "large.yaml": it is larger than 3 MiB',
         "a" * 5000: f'cannot read "{"a" * 5000}": File name too long',
     }
     for path, message in expected.items():

@@ -173,7 +173,7 @@ def test_operators_of_pytorch_are_not_registered(here: Path) -> None:
 
 
 def test_a_registered_operator_is_differentiable_or_says_so(here: Path) -> None:
-    """An omitted argument has no gradient; without forward formula a tangent is refused."""
+    """An omitted argument has no gradient, one without a formula raises; a tangent without forward formula is refused."""
     status, reported = run("emit", "python", "--register", "--out", "made.py", *custom(here, FUNCTION))
     assert (status, reported) == (0, "")
     program = """
@@ -186,8 +186,13 @@ x = torch.ones(2, requires_grad=True)
 for call in (made.function_of_it, torch.ops.refused.function_of_it):
     call(x).sum().backward()
     call(x, None).sum().backward()
-    call(x, x).sum().backward()
+    call(x, x.detach()).sum().backward()
 print(x.grad.tolist())
+for call in (made.function_of_it, torch.ops.refused.function_of_it):
+    try:
+        call(x, x).sum().backward()
+    except NotImplementedError as error:
+        print(error)
 with forward.dual_level():
     dual = forward.make_dual(torch.ones(2), torch.ones(2))
     for call in (made.function_of_it, torch.ops.refused.function_of_it):
@@ -197,8 +202,10 @@ with forward.dual_level():
             except NotImplementedError:
                 print("refused")
 """
-    gradient, *refused = child(program).splitlines()
+    gradient, *missing, _, _, _, _ = lines = child(program).splitlines()
+    refused = lines[-4:]
     assert gradient == "[6.0, 6.0]"
+    assert missing == ["the derivative for 'function_of_it: bias' is not implemented."] * 2
     assert refused == ["refused"] * 4
 
 

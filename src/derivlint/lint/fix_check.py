@@ -18,11 +18,11 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 
 #: So many fixes of an entry are tried; further ones wait until those are made.
-MAX_TRIALS = 24
+MAX_TRIALS = 6
 #: Fixes in longer entries are not offered.
 MAX_LENGTH = 20_000
 #: How many results are kept: while a file is fixed, or edited, the same entries are tried again and again.
-MAX_RESULTS = 8192
+MAX_RESULTS = 512
 _RESULTS: WeakKeyDictionary[NativeFunctions, dict[str, Counter[Unsound] | None]] = WeakKeyDictionary()
 
 

@@ -24,8 +24,10 @@ from derivlint.formula import Call, Name, Number, String
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.scope import CPP_WORDS
 
-#: How many exchanges of one formula are tried.
-MOST = 60
+#: Exchanges are tried until so many nodes of formulas have been evaluated: the longer a formula, the fewer.
+MOST_NODES = 900
+#: The pairs of longer argument lists are too many.
+LONGEST = 24
 
 
 def swaps_of(model: Model, entry: Entry) -> tuple[PassedWrongly, ...]:
@@ -45,7 +47,7 @@ def _cause(analyses: FormulaAnalyses, formula: TypedFormula) -> PassedWrongly | 
     differentiability = analyses.model.canonical_differentiability(formula.written.body)
     if differentiability is None:
         return None
-    for call, first, second in islice(_pairs(formula), MOST):
+    for call, first, second in islice(_pairs(formula), MOST_NODES // len(formula.nodes)):
         candidate = _exchanged(analyses.model, formula, first, second)
         if candidate is not None and _is_right(analyses, candidate, differentiability):
             names = (formula.source_of(first.node), formula.source_of(second.node))
@@ -59,7 +61,7 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
         if call is None:
             continue
         arguments = [item for item in call.arguments if not call.is_method or isinstance(item.node, Name)]
-        for first, second in combinations(arguments, 2):
+        for first, second in combinations(arguments, 2) if len(arguments) <= LONGEST else ():
             # two constants tell nothing: one of them may be any number
             if (_is_literal(first) and _is_literal(second)) or (_is_in_place(first) and _is_in_place(second)):
                 continue

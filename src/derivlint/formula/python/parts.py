@@ -72,6 +72,17 @@ class Part(Struct, eq=False):
             stack.extend(reversed(part.given))
 
     @property
+    def depth(self) -> int:
+        """The number of its levels; of a chain of calls two for each."""
+        deepest = 0
+        stack = [(self, 1)]
+        while stack:
+            part, level = stack.pop()
+            deepest = max(deepest, level)
+            stack.extend((child, level + 1) for child in part.given)
+        return deepest
+
+    @property
     def dotted(self) -> str:
         """``torch.nn.functional`` of such a name with members, empty for anything else."""
         names: list[str] = []

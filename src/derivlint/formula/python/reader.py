@@ -14,8 +14,9 @@ from derivlint.formula.python.words import (
 )
 from derivlint.formula.vocabulary import Token
 
-#: Deeper texts are not read.
+#: Texts with deeper brackets are not read, nor those whose parts have more levels.
 MAX_NESTING = 40
+MAX_DEPTH = 60
 _LEVELS = {
     text: level
     for level, operators in enumerate(
@@ -51,9 +52,11 @@ def read_python(text: str) -> tuple[Part | None, list[PythonComment]]:
     tokens, comments = python_tokens(text)
     reader = _PythonReader(tokens)
     try:
-        return reader.whole(), comments
+        whole = reader.whole()
     except _NotUnderstoodError:
         return None, comments
+    # chains of calls are read in a loop, and are translated level by level
+    return (whole if whole.depth <= MAX_DEPTH else None), comments
 
 
 class _PythonReader:
