@@ -173,7 +173,7 @@ def test_operators_of_pytorch_are_not_registered(here: Path) -> None:
 
 
 def test_a_registered_operator_is_differentiable_or_says_so(here: Path) -> None:
-    """An omitted argument has no gradient, one without a formula raises; a tangent without forward formula is refused."""
+    """An omitted argument has no gradient, one without a formula raises; a tangent without one is refused."""
     status, reported = run("emit", "python", "--register", "--out", "made.py", *custom(here, FUNCTION))
     assert (status, reported) == (0, "")
     program = """
