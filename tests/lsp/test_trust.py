@@ -307,6 +307,6 @@ def test_a_large_text_is_refused_by_name_and_others_do_not_wait(tmp_path: Path) 
             assert await editor.answer(editor.client.text_document_hover_async(position)) is not None
             assert time.monotonic() - started < FIRST
             [found] = await editor.diagnostics(large, 0)
-            assert (found.code, "it has more than 4 MiB" in found.message) == ("cannot-check", True)
+            assert (found.code, "it has more than 3 MiB" in found.message) == ("cannot-check", True)
 
     run(test())
