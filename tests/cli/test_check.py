@@ -350,8 +350,14 @@ def test_an_index_that_is_not_bundled_is_2(run: Run, here: Path) -> None:
     assert outcome.err.startswith('derivlint: no bundled operator index of version "0.1"; there is "2.')
 
 
-@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "\n\n", "---\n", "\ufeff"])
-@pytest.mark.parametrize("argument", ["my_derivatives.yaml", "."])
+@pytest.mark.parametrize(
+    ("argument", "text"),
+    [
+        *((argument, text) for argument in ("my_derivatives.yaml", ".") for text in ("", "\n\n", "---\n", "\ufeff")),
+        # of a back end's further files some hold nothing but comments
+        (".", "# nothing but a comment\n"),
+    ],
+)
 def test_an_empty_file_does_not_pass_whatever_its_name(run: Run, here: Path, text: str, argument: str) -> None:
     name = "my_derivatives.yaml" if argument != "." else "derivatives.yaml"
     (here / name).write_text(text, encoding="utf-8")

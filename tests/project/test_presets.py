@@ -291,7 +291,7 @@ def test_operators_of_a_projects_own_groups_are_in_its_namespace(run: Run, backe
             "--key",
             "AutogradPrivateUse1",
             "--ops",
-            "all",
+            "*",
             "--out",
             "cpp",
             "--force",

@@ -54,7 +54,7 @@ def test_the_folder_is_made_for_the_user_alone(cache: Path) -> None:
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
     for path in cache.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert sorted(path.name.partition("-")[0] for path in cache.iterdir()) == ["findings", "header", "kept", "names"]
+    assert sorted(path.name.partition("-")[0] for path in cache.iterdir()) == ["findings", "header", "memos", "names"]
 
 
 def refused(cache: Path, reason: str) -> None:
