@@ -290,8 +290,6 @@ def test_operators_of_a_projects_own_groups_are_in_its_namespace(run: Run, backe
             *release,
             "--key",
             "AutogradPrivateUse1",
-            "--ops",
-            "*",
             "--out",
             "cpp",
             "--force",
