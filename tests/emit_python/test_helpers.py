@@ -25,6 +25,7 @@ SERVICES = {
     "fake",
     "geometry",
     "namespace",
+    "not_differentiable",
     "not_implemented",
     "strides",
     "tangent",
