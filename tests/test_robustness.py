@@ -329,8 +329,8 @@ def test_odd_files_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         found = derivlint(path)
         assert (found.returncode, found.stdout, found.stderr) == (2, "", f"derivlint: {message}\n")
     empty = derivlint("/dev/null")
-    assert (empty.returncode, empty.stderr) == (0, "")
-    assert empty.stdout == "no findings in 1 file (0 entries, 0 formulas)\n"
+    assert (empty.returncode, empty.stderr) == (1, "")
+    assert empty.stdout.startswith("/dev/null:1:1: error: the file has no entries [not-a-list-of-entries]\n")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1", "cp037"])
