@@ -1,11 +1,11 @@
 """Whole-process time and peak memory of ``derivlint check`` against torchgen's ``load_derivatives``.
 
 Both run on the files of the installed torch, in turn, each in a fresh process; what counts are the ratios of one run of
-this program, since machines differ and drift. A cold run has no cache, in one process, and should take 0.75 of torchgen's time at
-most; one after a change of one formula 0.15, and one of an unchanged file, which is in the cache, 0.05. Wall time is what
-people wait for. What type-checking the formulas adds is distinguished. Then
-``derivlint check`` runs on files that hold every operator and entry 4 and 16 times under other names: the time for each
-entry should stay the same.
+this program, since machines differ and drift. A cold run has no cache, in one process, and should take 0.75 of
+torchgen's time at most; one after a change of one formula 0.15, and one of an unchanged file, which is in the cache,
+0.05. Wall time is what people wait for. What type-checking the formulas adds is distinguished. Then ``derivlint check``
+runs on files that hold every operator and entry 4 and 16 times under other names: the time for each entry should stay
+the same.
 
     python benchmarks/check_speed.py [--runs 7] [--factors 1,4,16]
 
