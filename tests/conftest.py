@@ -40,10 +40,13 @@ TORCH = ("numpy", "torch", "torchgen")
 PREFERENCES = ("DERIVLINT_DEBUG", "DERIVLINT_OUTPUT_FORMAT", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Children of tests start as on a machine where no one has set anything."""
     for name in PREFERENCES:
         os.environ.pop(name, None)
+    # modules read it when they are imported, here and in the workers
+    if config.getoption("campaign"):
+        os.environ["DERIVLINT_CAMPAIGN"] = "1"
     # models hold cycles and live long: looking for those that are gone would take a sixth of the time
     gc.set_threshold(200_000, 50, 100)
 
@@ -52,6 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--light", action="store_true", help="leave out what needs PyTorch, ruff or pre-commit, or takes long"
     )
+    parser.addoption("--campaign", action="store_true", help="run all of what is sampled by default; this takes hours")
 
 
 @pytest.hookimpl(wrapper=True)
