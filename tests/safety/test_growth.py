@@ -151,7 +151,9 @@ HEADERS: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_reading_a_header_grows_with_it(name: str) -> None:
-    assert_linear(lambda size: calls_of(lambda: read_declarations(HEADERS[name](size))), (200, 800, 3200))
+    # 200 nested brackets are refused by a limit that costs a constant
+    sizes = (400, 1600, 6400) if name.startswith("nested") else (200, 800, 3200)
+    assert_linear(lambda size: calls_of(lambda: read_declarations(HEADERS[name](size))), sizes)
 
 
 def test_checking_with_a_header_grows_with_both(rules: tuple[Rule, ...]) -> None:
