@@ -11,21 +11,25 @@ from msgspec import Struct
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.cpp.problem import ACCEPTED
-from derivlint.model import Entry, Model
+from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.scope import undeclared_names
+
+What = Literal["syntax", "name", "type", "value"]
 
 
 class Unsound(Struct, frozen=True):
     """Something that is wrong.
 
     Attributes:
+        dispatch: the dispatch key of the formula.
         key: the key of the formula.
         what: what is wrong.
         facts: what tells it from others.
     """
 
+    dispatch: str
     key: str
-    what: Literal["syntax", "name", "type", "value"]
+    what: What
     facts: tuple[str, ...] = ()
 
 
@@ -40,14 +44,13 @@ def unsound(model: Model, entry: Entry) -> Counter[Unsound]:
 def _read(model: Model, entry: Entry) -> Iterator[Unsound]:
     for formula in entry.formulas:
         if formula.parsed.problems and formula.is_expression:
-            yield Unsound(formula.key_text, "syntax")
+            yield _problem(formula, "syntax")
         for name in undeclared_names(formula):
-            yield Unsound(formula.key_text, "name", (name.word.text,))
+            yield _problem(formula, "name", name.word.text)
     for item in model.type_problems(entry):
         problem = item.problem
         if problem.kind not in ACCEPTED:
-            facts = (problem.kind.value, problem.name, *map(str, problem.given))
-            yield Unsound(item.written.key_text, "type", facts)
+            yield _problem(item.written, "type", problem.kind.value, problem.name, *map(str, problem.given))
 
 
 def _refuted(model: Model, entry: Entry) -> Iterator[Unsound]:
@@ -55,6 +58,10 @@ def _refuted(model: Model, entry: Entry) -> Iterator[Unsound]:
         return
     judgement = judgement_of(model, entry)
     for item in (*judgement.wrong, *judgement.contradictions):
-        yield Unsound(item.formula.written.key_text, "value")
+        yield _problem(item.formula.written, "value")
     for several in small_tensors_of(model, entry):
-        yield Unsound(several.formula.written.key_text, "value")
+        yield _problem(several.formula.written, "value")
+
+
+def _problem(formula: DerivativeFormula, what: What, *facts: str) -> Unsound:
+    return Unsound(formula.body.key, formula.key_text, what, facts)

@@ -1,13 +1,13 @@
 """Whether fixes do what they promise: each is tried before it is offered.
 
 A fix that leaves a formula which does not parse, has wrong types or is refuted by numbers, which was not so before, is
-not offered. Only entries with fixes pay for it.
+not offered. Only entries with fixes pay for it, and pay once for the fixes of all their formulas.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from weakref import WeakKeyDictionary
 
 from derivlint.analysis.soundness import Unsound, unsound
@@ -17,17 +17,20 @@ from derivlint.model.model import probe_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 
-#: So many fixes of an entry are tried; further ones wait until those are made.
+#: So many texts of an entry are tried; further fixes of a formula wait until the first ones are made.
 MAX_TRIALS = 6
 #: Fixes in longer entries are not offered.
 MAX_LENGTH = 20_000
-#: How many results are kept: while a file is fixed, or edited, the same entries are tried again and again.
+#: So many results are kept: while a file is fixed, or edited, the same entries are tried again and again.
 MAX_RESULTS = 512
 _RESULTS: WeakKeyDictionary[NativeFunctions, dict[str, Counter[Unsound] | None]] = WeakKeyDictionary()
 
+#: The dispatch key and the key of a formula.
+_Place = tuple[str, str]
+
 
 class FixCheck:
-    """Tries the fixes of one entry."""
+    """Tries the fixes of one entry, in one text those of all its formulas, but of each formula only one."""
 
     def __init__(self, model: Model, entry: Entry) -> None:
         self._model = model
@@ -35,36 +38,61 @@ class FixCheck:
         start = source.rfind("\n", 0, entry.span.start) + 1
         self._range = Span(start, entry.span.end)
         self._text = source[start : entry.span.end]
-        self._formulas = [formula.value_span for formula in entry.formulas]
-        self._trials = 0
+        self._formulas = [(formula.value_span, (formula.body.key, formula.key_text)) for formula in entry.formulas]
 
-    def is_sound(self, fix: Fix) -> bool:
-        """Whether a fix makes no formula of the entry wrong; true of a fix of anything else."""
-        if not any(_overlap(edit.span, formula) for edit in fix.edits for formula in self._formulas):
-            return True
-        if any(not self._range.start <= edit.span.start <= edit.span.end <= self._range.end for edit in fix.edits):
-            return True
-        self._trials += 1
-        if len(self._text) > MAX_LENGTH or self._trials > MAX_TRIALS:
-            return False
-        before, after = self._problems(self._text), self._problems(self._edited(fix.edits))
+    def unsound(self, fixes: Iterable[Fix]) -> set[Fix]:
+        """Return those of an entry's fixes that make a formula wrong, or that could not be tried.
+
+        A fix of something else than formulas is sound.
+        """
+        batches: list[dict[_Place, Fix]] = []
+        unsound: set[Fix] = set()
+        for fix in dict.fromkeys(fixes):
+            places = self._places(fix)
+            if not places or not self._is_inside(fix):
+                continue
+            batch = next((batch for batch in batches if batch.keys().isdisjoint(places)), None)
+            if batch is not None:
+                batch.update(dict.fromkeys(places, fix))
+            elif len(batches) < MAX_TRIALS and len(self._text) <= MAX_LENGTH:
+                batches.append(dict.fromkeys(places, fix))
+            else:
+                unsound.add(fix)
+        return unsound.union(*map(self._unsound_together, batches))
+
+    def _unsound_together(self, batch: Mapping[_Place, Fix]) -> set[Fix]:
+        """Return the unsound ones of fixes that touch different formulas."""
+        before = self._problems(self._text)
+        after = self._problems(self._edited(edit for fix in set(batch.values()) for edit in fix.edits))
         if before is None or after is None:
             # the entry cannot be taken out of its file; where a fix breaks the YAML, nothing is written
-            return True
-        uncompiled = {item.key for item in before if item.what != "value"} if fix.safe else set()
-        # a formula that did not compile may have been wrong, and a fix that keeps what was meant may leave it so
-        new = (item for item in after - before if item.what != "name")
-        return all(item.what == "value" and item.key in uncompiled for item in new)
+            return set()
+        uncompiled = {(item.dispatch, item.key) for item in before if item.what != "value"}
+        unsound: set[Fix] = set()
+        for item in after - before:
+            fix = batch.get((item.dispatch, item.key))
+            # a formula that did not compile may have been wrong, and a fix that keeps what was meant may leave it so
+            is_older = fix is not None and fix.safe and item.what == "value" and (item.dispatch, item.key) in uncompiled
+            if item.what != "name" and not is_older:
+                unsound |= {fix} if fix is not None else set(batch.values())
+        return unsound
 
-    def _edited(self, edits: Sequence[TextEdit]) -> str:
-        text = self._text
+    def _places(self, fix: Fix) -> list[_Place]:
+        return [place for span, place in self._formulas if any(_overlap(edit.span, span) for edit in fix.edits)]
+
+    def _is_inside(self, fix: Fix) -> bool:
+        return all(self._range.start <= edit.span.start <= edit.span.end <= self._range.end for edit in fix.edits)
+
+    def _edited(self, edits: Iterable[TextEdit]) -> str:
+        parts: list[str] = []
+        end = len(self._text)
         for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
-            start, end = edit.span.start - self._range.start, edit.span.end - self._range.start
-            text = text[:start] + edit.text + text[end:]
-        return text
+            parts += (self._text[edit.span.end - self._range.start : end], edit.text)
+            end = edit.span.start - self._range.start
+        return self._text[:end] + "".join(reversed(parts))
 
     def _problems(self, text: str) -> Counter[Unsound] | None:
-        """What is wrong with the formulas of an entry, None where the text is not one entry."""
+        """Return the problems of the formulas of an entry, None where the text is not one entry."""
         results = _RESULTS.setdefault(self._model.natives, {})
         if text not in results:
             if len(results) >= MAX_RESULTS:

@@ -103,7 +103,8 @@ def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
     probe = _with_formula(model, formula, text)
     if probe is None or len(probe.entries) != 1:
         return False
-    return all(item.key != formula.key_text for item in unsound(probe, probe.entries[0]))
+    place = (formula.body.key, formula.key_text)
+    return all((item.dispatch, item.key) != place for item in unsound(probe, probe.entries[0]))
 
 
 def _with_formula(model: Model, formula: DerivativeFormula, text: str) -> Model | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.lint.diagnostic import Diagnostic, Finding, Fix
+from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
 from derivlint.lint.engine.precedence import SHADOWED, Claim, Premises, Yields, unexplained
 from derivlint.lint.engine.result import Result, Unjudged
@@ -23,7 +23,6 @@ from derivlint.source import Span
 
 if TYPE_CHECKING:
     from derivlint.cpp.problem import TypeProblemKind
-    from derivlint.lint.fix_check import FixCheck
     from derivlint.lint.suppressions.suppression import PlacedSuppression, RuleNames
     from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
     from derivlint.model import Entry, Model
@@ -278,12 +277,14 @@ class _Run:
         self._claims: dict[Diagnostic, Claim] = {}
         self._dependencies: set[frozenset[Dependency]] = set()
         self.crashes: list[Crash] = []
-        self._fixes: dict[Entry, FixCheck] = {}
+        #: The findings with fixes, by the entries that the fixes are in.
+        self._fixable: dict[Entry, dict[Diagnostic, Rule]] = {}
         # what was read before belongs to no rule
         model.dependencies()
 
     def result(self) -> Raw:
         """What was found and read, with the crashes."""
+        self._drop_unsound_fixes()
         claims = tuple(self._claims.values())
         dependencies: frozenset[Dependency] = frozenset().union(*self._dependencies)
         if not self.crashes:
@@ -297,22 +298,33 @@ class _Run:
 
     def add(self, rule: Rule, target: object, finding: Finding) -> None:
         """A rule has found something in the file, an entry, a body or a formula."""
-        if finding.fix is not None and not self._is_sound(finding.fix, finding.at or target):
-            finding = replace(finding, fix=None)
         diagnostic = _diagnostic(self._model, rule, target, finding)
         self._claims[diagnostic] = Claim(diagnostic, finding.about, finding.rests_on)
+        entry = entry_of(finding.at or target) if finding.fix is not None else None
+        if entry is not None:
+            self._fixable.setdefault(entry, {})[diagnostic] = rule
 
-    def _is_sound(self, fix: Fix, target: object) -> bool:
-        """Whether a fix makes no formula wrong."""
-        entry = entry_of(target)
-        if entry is None:
-            return True
-        if entry not in self._fixes:
+    def _drop_unsound_fixes(self) -> None:
+        """Replace findings by such without a fix where their fixes would make a formula wrong."""
+        for entry, rules in self._fixable.items():
             # what is read from the cache has no fixes to try
             from derivlint.lint.fix_check import FixCheck
 
-            self._fixes[entry] = FixCheck(self._model, entry)
-        return self._fixes[entry].is_sound(fix)
+            fixes = {diagnostic: diagnostic.fix for diagnostic in rules if diagnostic.fix is not None}
+            try:
+                unsound = FixCheck(self._model, entry).unsound(fixes.values())
+            except Exception as error:
+                unsound = set(fixes.values())
+                for rule in dict.fromkeys(rules.values()):
+                    self.crash(rule, entry, error)
+            if unsound:
+                dropped = {diagnostic for diagnostic, fix in fixes.items() if fix in unsound}
+                claims = [
+                    replace(claim, diagnostic=replace(claim.diagnostic, fix=None)) if key in dropped else claim
+                    for key, claim in self._claims.items()
+                ]
+                self._claims = {claim.diagnostic: claim for claim in claims}
+            self.use(self._model.dependencies())
 
     def crash(self, rule: Rule, target: object, error: Exception) -> None:
         """A rule has crashed on the file, an entry, a body or a formula."""
