@@ -137,6 +137,10 @@ def test_a_file_of_another_release_is_judged_without_the_helpers_of_this_one(bun
     text = "- name: neg(Tensor self) -> Tensor\n  self: maybe_multiply(grad, 1, 2, 3)\n"
     assert reported(text, bundled_natives) == [("argument-count", "maybe_multiply(grad, 1, 2, 3)", YAML, BACKWARD)]
     assert reported(unknown + text, bundled_natives) == []
+    accepted = "- name: cos(Tensor self) -> Tensor\n  self: maybe_multiply(grad, 2).sinn()\n"
+    assert reported(accepted, bundled_natives) == [("no-such-member", "sinn", YAML, BACKWARD)]
+    # who returns what is not known then
+    assert reported(unknown + accepted, bundled_natives) == []
     # the C++ is not put together again with each edit
     made = library_of.cache_info().misses
     assert reported(unknown + text + "\n", bundled_natives) == []

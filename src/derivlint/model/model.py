@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Seq
+from functools import partial
 from itertools import count, islice
 from typing import Any, TypeVar, cast
 
@@ -534,11 +535,21 @@ def _type_checker(model: Model) -> TypeChecker:
     natives = model.natives
     is_own = natives.in_checkout or model.is_pytorchs_own
     complete = natives.declarations_complete or (is_own and not model.layout.declares)
-    has_headers = natives.declarations_complete or natives.in_checkout or not model.is_of_another_release
-    library = library_of(natives, has_headers)
+    library = library_of(natives)
     # what a bracket hides is declared nevertheless
-    complete = complete and not any(problem.hides for problem in natives.header_problems)
-    return TypeChecker(library, is_complete=complete and library.has_headers)
+    complete = complete and library.has_headers and not any(problem.hides for problem in natives.header_problems)
+    if natives.declarations_complete or natives.in_checkout:
+        return TypeChecker(library, is_complete=complete)
+    return TypeChecker(library, is_complete=complete, fallback=partial(_without_headers, model))
+
+
+def _without_headers(model: Model) -> TypeChecker | None:
+    """The checker of what the headers refuse in a file of another release: helpers change from one to the next."""
+    return model.ask(_headerless_checker, model.natives) if model.is_of_another_release else None
+
+
+def _headerless_checker(natives: NativeFunctions) -> TypeChecker:
+    return TypeChecker(library_of(natives, has_headers=False), is_complete=False)
 
 
 def _type_problems(model: Model, entry: Entry) -> tuple[FormulaProblem, ...]:

@@ -7,7 +7,7 @@ for other functions is reported only if the formula itself is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -75,11 +75,26 @@ class Typed(Struct, frozen=True, eq=False):
 
 
 class TypeChecker:
-    """Checks the formulas of one model; an expression that occurs several times is looked at once."""
+    """Checks the formulas of one model; an expression that occurs several times is looked at once.
 
-    def __init__(self, library: Library, *, is_complete: bool) -> None:
+    Attributes:
+        library: the declarations, those of the operators' own headers among them.
+    """
+
+    def __init__(
+        self, library: Library, *, is_complete: bool, fallback: Callable[[], TypeChecker | None] = lambda: None
+    ) -> None:
+        """Check with a library.
+
+        Args:
+            library: the declarations.
+            is_complete: whether a function that nothing declares does not exist.
+            fallback: returns the checker without headers that judges what this one refuses, or None. It is called for
+                such formulas only: what it reads is no dependency of the others.
+        """
         self.library = library
         self._is_complete = is_complete
+        self._fallback = fallback
         #: With the types of the names that were asked for, by text and by what evaluates it.
         self._typed: dict[tuple[str, Mode], list[tuple[dict[str, DeclaredType | None], Typed]]] = {}
 
@@ -119,7 +134,7 @@ class TypeChecker:
         Args:
             entries: the entries.
         """
-        if self._is_complete:
+        if (self._fallback() or self)._is_complete:
             return frozenset()
         return frozenset(
             node.callee.simple
@@ -157,6 +172,8 @@ class TypeChecker:
         if not typed.typer.problems:
             # a problem may mention variables that were not asked for
             known.append(({name: declared.get(name) for name in typed.typer.asked}, typed))
+        elif (fallback := self._fallback()) is not None:
+            return fallback.typed(evaluation, text)
         return typed
 
     def _inferred(self, evaluation: Evaluation, formula: Formula, tree: Expr) -> Typed:
@@ -180,7 +197,9 @@ class TypeChecker:
             problems = tuple(typer.problems)
             # what takes the value is not a fact of the expression
             typer.problems.clear()
-        return (*problems, *typer.notes)
+        problems = (*problems, *typer.notes)
+        fallback = self._fallback() if problems else None
+        return problems if fallback is None else fallback._check(evaluation)
 
 
 def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:
