@@ -19,6 +19,7 @@ from derivlint.formula.python.reader import read_python
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.generated.consequences import has_sound_key
 from derivlint.model.scope import undeclared_names, visible_names
+from derivlint.source.lazy import cached_property
 
 #: How many combinations of alternatives are looked at, and how many are kept for what is around them.
 MAX_COMBINED, MAX_KEPT = 16, 4
@@ -131,9 +132,9 @@ def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, 
     whole, comments = read_python(text)
     if whole is None:
         return ()
-    typing = typing_of(model, formula) if has_sound_key(formula) else None
-    slips = tuple(_PythonTranslator(model, formula, typing, comments).slips(whole))
-    if typing is None and not formula.parsed.problems:
+    translator = _PythonTranslator(model, formula, comments)
+    slips = tuple(translator.slips(whole))
+    if slips and translator.typing is None and not formula.parsed.problems:
         # of what parses only names that nothing declares are certainly Python
         undeclared = {name.word.start for name in undeclared_names(formula)}
         return tuple(slip for slip in slips if slip.start in undeclared)
@@ -171,13 +172,10 @@ def _may_be_python(text: str, compiles: bool) -> bool:
 
 
 class _PythonTranslator:
-    def __init__(
-        self, model: Model, formula: DerivativeFormula, typing: FormulaTyping | None, comments: list[PythonComment]
-    ) -> None:
+    def __init__(self, model: Model, formula: DerivativeFormula, comments: list[PythonComment]) -> None:
         self._model = model
         self._formula = formula
         self._text = formula.parsed.text
-        self._typing = typing
         self._comments = comments
         self._variables = frozenset(visible_names(formula))
         self._n_values = len(formula.names)
@@ -185,15 +183,21 @@ class _PythonTranslator:
         self._walruses: set[_Slip] = set()
         self._known: dict[Part, list[_Option]] = {}
 
+    @cached_property
+    def typing(self) -> FormulaTyping | None:
+        """The types of expressions in the place of the formula; most formulas have nothing that needs them."""
+        return typing_of(self._model, self._formula) if has_sound_key(self._formula) else None
+
     def slips(self, whole: Part) -> Iterator[PythonSlip]:
         """What is Python in the text."""
         options = self._of(whole, ())
-        if self._typing is not None and len(options) > 1:
-            typing = self._typing
+        if len(options) > 1 and (typing := self.typing) is not None:
             options = sorted(options, key=lambda option: typing.problems(option.text, whole=True))
         option = options[0]
+        if not option.written and not self._comments:
+            return
         is_certain = (
-            self._typing is not None
+            self.typing is not None
             and all(text is not None and not slip.notation.is_guess for slip, text in option.written)
             and is_accepted(self._model, self._formula, option.text)
         )
@@ -238,9 +242,9 @@ class _PythonTranslator:
         if notation is None:
             return self._as_it_is(part, inside)
         before = 0
-        if self._typing is not None and not notation.misread and not notation.is_called:
+        if self.typing is not None and not notation.misread and not notation.is_called:
             unchanged = self._as_it_is(part, inside)
-            before = self._typing.problems(unchanged[0].text)
+            before = self.typing.problems(unchanged[0].text)
             if not before:
                 return unchanged
         slip = _Slip(notation, part.start, part.end)
@@ -250,7 +254,7 @@ class _PythonTranslator:
         options = []
         for template in notation.templates:
             for chosen in self._chosen(notation.parts, inside):
-                text = _filled(template, chosen, self._typing)
+                text = _filled(template, chosen, self.typing)
                 if text is not None:
                     options.append(_Option(text, ((slip, text), *_all(chosen))))
         if not options:
@@ -258,7 +262,7 @@ class _PythonTranslator:
         if notation.is_called:
             return options[:MAX_KEPT]
         best = self._best(options[: 4 * MAX_COMBINED])
-        if before and self._typing is not None and self._typing.problems(best[0].text) >= before:
+        if before and self.typing is not None and self.typing.problems(best[0].text) >= before:
             # it is something else that is wrong
             return self._as_it_is(part, inside)
         return best
@@ -291,9 +295,9 @@ class _PythonTranslator:
     def _best(self, options: list[_Option]) -> list[_Option]:
         """The options with the fewest problems, as far as that is known without what is around them."""
         unique = list({option.text: option for option in reversed(options)}.values())[::-1]
-        if len(unique) == 1 or self._typing is None:
+        if len(unique) == 1 or self.typing is None:
             return unique[:MAX_KEPT]
-        counts = [self._typing.problems(option.text) for option in unique]
+        counts = [self.typing.problems(option.text) for option in unique]
         least = min(counts)
         return [option for option, count in zip(unique, counts, strict=True) if count == least][:MAX_KEPT]
 
@@ -413,13 +417,13 @@ class _PythonTranslator:
 
     def _callees(self, callee: Part, named: str) -> tuple[Function, ...]:
         """The overloads of a function or method, given how C++ writes it."""
-        if self._typing is None:
+        if self.typing is None:
             return ()
         name = named.rpartition("::")[2]
         receiver: str | None = None
         if callee.kind == "member" and "." in named:
             receiver, _, name = named.rpartition(".")
-        found = self._typing.callees(named, receiver, name)
+        found = self.typing.callees(named, receiver, name)
         return found.functions if found is not None else ()
 
     def _positional(
