@@ -33,6 +33,7 @@ NAMES: tuple[str, ...] = (
     "deprecated-function",
     "derivative-from-rounded-result",
     "derivative-of-composite",
+    "detached-value",
     "differentiable-integral-output",
     "differentiable-non-tensor-output",
     "differing-sibling-formula",

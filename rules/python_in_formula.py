@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.python.translation import PythonSlip, python_slips
 from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
-from derivlint.lint.edits import formula_fix
+from derivlint.lint.edits import formula_fix, quoted_formula_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Model
@@ -109,7 +109,9 @@ def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
     for slip in python_slips(model, formula):
         fix = None
         if slip.is_certain and slip.text is not None:
-            fix = formula_fix(formula, f"write {quoted(_shown(slip.text))}", [(*slip.changed, slip.text)], safe=True)
+            title, change = f"write {quoted(_shown(slip.text))}", (*slip.changed, slip.text)
+            fix = formula_fix(formula, title, [change], safe=True)
+            fix = fix or quoted_formula_fix(formula, title, change, safe=True)
         yield Finding(formula.range(slip.start, slip.end), slip.message, help=_cure(slip), fix=fix)
 
 

@@ -96,6 +96,17 @@ def formula_fix(formula: DerivativeFormula, title: str, changes: Iterable[Change
     return formulas_fix(title, [(formula, change) for change in changes], safe=safe)
 
 
+def quoted_formula_fix(formula: DerivativeFormula, title: str, change: Change, *, safe: bool = False) -> Fix | None:
+    """The fix that also puts a formula in quotes: a plain scalar cannot hold the ": " of "a ? b : c"."""
+    node, (start, end, written) = formula.value, change
+    if not isinstance(node, Scalar) or not node.exact or formula.text != node.value:
+        return None
+    text = node.value[:start] + written + node.value[end:]
+    if quote_scalar(formula.entry, node, title) is None or not text.isprintable():
+        return None
+    return Fix(title, (TextEdit(formula.entry.place(node), quote_text(text)),), safe=safe)
+
+
 def formulas_fix(title: str, changes: Iterable[tuple[DerivativeFormula, Change]], *, safe: bool = False) -> Fix | None:
     """The fix that makes changes in several formulas, all or none; None where one of them cannot be written.
 

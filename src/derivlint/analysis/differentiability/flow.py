@@ -7,7 +7,7 @@ differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -63,8 +63,10 @@ class Again(Choice):
 
 #: Helpers that cannot be differentiated again although they are made of ATen, in records written by hand.
 ENDING = "scales-computed-gradient"
-#: Methods that no gradient flows through.
-STOPPING = Book.by_hand("detaches") | {"item"}
+#: Operators that no gradient flows through.
+STOPPING = Book.by_hand("detaches") | Book.by_hand("zero") | {"item"}
+#: Those of them that return the value itself.
+CUTTING = frozenset({"data", "detach", "item", "variable_data"})
 #: Types of expressions in which no gradient flows.
 WITHOUT_GRADIENT = types("""
     bool int int64_t double float size_t SymInt SymBool SymFloat ScalarType TypeMeta Layout Device MemoryFormat
@@ -97,6 +99,16 @@ class FormulaFlow:
             if answer in answers:
                 return Verdict(answer, reasons)
         return Verdict(Answer.YES)
+
+    def cuts(self, formula: TypedFormula) -> Iterator[CallFacts]:
+        """The calls of ``detach`` and ``item`` that take a part of a formula's value off the graph."""
+        for node in formula.nodes:
+            call = formula.call(node) if isinstance(node, Call) and callee_name(node) in CUTTING else None
+            if call is None or not call.arguments:
+                continue
+            operand, whole = (_FlowRun(self, formula, Again.REVERSE) for _ in range(2))
+            if operand.carries(call.arguments[0].node) and whole.is_reached(call.node):
+                yield call
 
     def called(self, call: CallFacts) -> tuple[OperatorDerivatives, ...]:
         """The operators that a call may call; none where it calls a helper."""
@@ -153,9 +165,17 @@ class _FlowRun:
         self.reasons: list[Reason] = []
         self._active = active_names(formula, flow.model)
         self._guarded = False
+        self._source: Expr | None = None
+
+    def is_reached(self, source: Expr) -> bool:
+        """Whether a gradient that begins at one expression flows through the formula."""
+        self._active, self._source = frozenset(), source
+        return self.carries(self.formula.tree)
 
     def carries(self, node: Expr) -> bool:
         """Whether a gradient flows through an expression; notes what it cannot flow through on the way."""
+        if node is self._source:
+            return True
         carried = self._carries(node)
         return carried and self.formula.type_of(node) not in WITHOUT_GRADIENT
 
@@ -215,7 +235,7 @@ class _FlowRun:
         if call.name in RAISING or call.name.startswith(RAISING_PREFIX):
             self._note(Reason(f'"{call.spelling}" raises'), node)
             return False
-        if not carrying or (call.is_method and call.spelling in STOPPING):
+        if not carrying or call.spelling in STOPPING:
             return False
         if not call.is_method and call.name in Book.by_hand(ENDING) and self.again is Again.REVERSE:
             self._note(Reason(f'"{call.name}" scales a gradient that was computed in the forward call'), node)

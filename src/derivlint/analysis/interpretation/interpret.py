@@ -163,7 +163,7 @@ class _InterpretationRun(Analysis[Fact]):
             return Fact(Degree.CONSTANT, frozenset(), {owner: Dependence.METADATA})
         type = self.formula.type_of(node)
         if name in ("nullptr", "false", "nullopt"):
-            return CONSTANT
+            return ZERO if name == "false" else CONSTANT
         return Fact(
             Degree.CONSTANT, frozenset(), {name: Dependence.VALUE}, frozenset({name} if type.has_tensors else ())
         )

@@ -45,12 +45,14 @@ class Context(Struct, frozen=True):
     Attributes:
         text: the formula.
         variables: the names of variables.
+        flags: those that are true, false or nothing, and are tested as a whole.
         n_values: how many values the formula gives.
         parents: what the part is in, outermost first.
     """
 
     text: str
     variables: Collection[str]
+    flags: Collection[str] = ()
     n_values: int = 1
     parents: tuple[Part, ...] = ()
 
@@ -79,20 +81,26 @@ def _at(
 
 
 def _operator(part: Part, _: Context) -> Notation | None:
-    templates = _templates(part.kind, part.text)
+    kind, operands = part.kind, part.given
+    if part.kind == "is":
+        word = operands[1].text if operands[1].kind == "name" else ""
+        kind = f"is/{word if word in ('None', 'True', 'False') else ''}"
+        operands = operands[:1] if kind != "is/" else operands
+    templates = _templates(kind, part.text)
     if not templates:
         return None
-    operands = part.given[:1] if part.kind == "is" else part.given
     message = f'C++ has no "{part.text}"'
     if part.text == "//":
         message = '"//" begins a comment in C++'
     elif part.text in ("==", "!="):
         message = 'C++ has no "None"'
-    elif part.text == "not":
-        message = '"not" is not defined for tensors'
+    elif part.text in ("not", "and", "or"):
+        message = f'"{part.text}" is a condition of one value in C++'
     elif part.text == "if":
         message = 'C++ has no "a if condition else b"'
-    return _at(part, message, templates, operands)
+    elif part.text == "^":
+        message = '"^" works on bits in C++, and is no power'
+    return _at(part, message, templates, operands, misread=part.text == "^")
 
 
 def _chain(part: Part, context: Context) -> Notation:
@@ -123,10 +131,13 @@ def _contained(part: Part, context: Context) -> Notation:
 
 
 def _name(part: Part, context: Context) -> Notation | None:
-    if part.text in context.variables:
-        return None
-    templates = _templates("name", part.text)
     parent = context.parent
+    if part.text in context.variables:
+        if part.text not in context.flags or not _is_condition_of(part, context.parents):
+            return None
+        message = f'C++ tests whether "{part.text}" has a value, not whether it is true'
+        return Notation(message, part.start, part.end, (), (f"{part.text}.value_or(false)",), misread=True)
+    templates = _templates("name", part.text)
     if not templates and parent is not None and parent.kind in ("call", "keyword") and parent.parts[0] is not part:
         templates = _templates("type", part.text)
         return _at(part, f'"{part.text}" is a type of C++, not a dtype', templates, ()) if templates else None
@@ -135,6 +146,19 @@ def _name(part: Part, context: Context) -> Notation | None:
     if part.text == "None" and parent is not None and parent.kind in ("if", "conditional"):
         templates = templates[::-1]
     return _at(part, f'C++ has no "{part.text}"', templates, ()) if templates else None
+
+
+def _is_condition_of(part: Part, parents: Sequence[Part]) -> bool:
+    """Whether a part is a condition, or a part of one."""
+    for parent in reversed(parents):
+        if parent.text in ("not", "!", "and", "or", "&&", "||"):
+            return True
+        if parent.kind in ("if", "conditional"):
+            return parent.given[parent.kind == "if"] is part
+        if parent.kind != "parentheses":
+            return False
+        part = parent
+    return False
 
 
 def _module(part: Part, context: Context) -> tuple[Part, tuple[str, ...], str] | None:
@@ -184,6 +208,8 @@ def _call(part: Part, context: Context) -> Notation | None:
                 message = f'C++ has no "{callee.text}" with {count or "no"} argument{"s" if count != 1 else ""} here'
             return _at(callee, message, templates, (*callee.given, *arguments))
     elif callee.kind == "name" and callee.text not in context.variables:
+        if callee.text == "isinstance" and count == 2:
+            return _isinstance(callee, *arguments)
         if callee.text == "float" and count == 1 and arguments[0].kind in ("string", "other"):
             written = context.text[arguments[0].start : arguments[0].end].strip("'\"").lower()
             templates = _templates("infinite", written)
@@ -210,6 +236,14 @@ def _call(part: Part, context: Context) -> Notation | None:
     return None
 
 
+def _isinstance(callee: Part, value: Part, type: Part) -> Notation:
+    name = type.dotted or type.text
+    is_tensor = name in ("Tensor", "torch.Tensor")
+    templates = _templates("builtin/2", callee.text) if is_tensor else _templates("isinstance", name)
+    notation = _at(callee, f'C++ has no function "{callee.text}"', templates, (value,))
+    return replace(notation, hint="the schema declares the type")
+
+
 def _bracketed(part: Part, context: Context) -> Notation | None:
     parent = context.parent
     is_argument = parent is not None and parent.kind in ("call", "index", "keyword", "in")
@@ -227,6 +261,9 @@ def _bracketed(part: Part, context: Context) -> Notation | None:
         message = "a formula is one value in C++"
     templates = (f"{{{{{listed}}}}}", f"std::vector<Tensor>({{{{{listed}}}}})")[: 1 + bool(listed)]
     if parent is None or parent.kind in ("if", "conditional"):
+        if part.parts and all(each.kind == "name" and each.text == "None" for each in part.given):
+            types = ", ".join("Tensor" for _ in part.parts)
+            return _at(part, message, (f"std::tuple<{types}>()",), (), misread=True)
         templates = (f"std::make_tuple({listed})", f"std::vector<Tensor>({{{{{listed}}}}})")
     return _at(part, message, templates, part.given, misread=part.kind == "tuple")
 
@@ -305,6 +342,8 @@ def _index(part: Part, context: Context) -> Notation | None:
     if plain and (_is_condition(items[0]) or items[0].text == "mask"):
         message = "C++ selects no elements with a mask in brackets"
         return _at(part, message, ("{0:p}.masked_select({1})", "{0:p}.index({{{1}}})"), (base, items[0]), misread=True)
+    if plain and items[0].kind == "number":
+        return _at(part, "C++ takes elements of tuples with std::get", (f"std::get<{items[0].text}>({{0}})",), (base,))
     if plain and not (items[0].kind == "name" and items[0].text == "None"):
         return None
     return _subscripts(part, base, items)

@@ -12,13 +12,25 @@ from derivlint.analysis.python.calls import positional
 from derivlint.analysis.python.notations import Context, Notation, notation_of
 from derivlint.analysis.python.typing import FormulaTyping, is_accepted, typing_of
 from derivlint.cpp.declarations.declaration import Function
-from derivlint.cpp.expressions.value import SCALAR, UNKNOWN
-from derivlint.formula import Binary, Cast, Conditional, Lambda, Parenthesized, Unary, parse_formula, tokens
+from derivlint.cpp.expressions.value import SCALAR, TENSOR, UNKNOWN
+from derivlint.formula import (
+    Binary,
+    Cast,
+    Conditional,
+    Lambda,
+    Member,
+    Name,
+    Parenthesized,
+    Unary,
+    parse_formula,
+    tokens,
+)
 from derivlint.formula.python.parts import Part, PythonComment
 from derivlint.formula.python.reader import read_python
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.generated.consequences import has_sound_key
 from derivlint.model.scope import undeclared_names, visible_names
+from derivlint.operators.python import notations
 from derivlint.source.lazy import cached_property
 
 #: How many combinations of alternatives are looked at, and how many are kept for what is around them.
@@ -82,6 +94,8 @@ class _Written:
             type = self.number
             return f"{self:p}.toDouble()" if type == SCALAR.text else self._text
         tree = parse_formula(self._text).tree if spec else None
+        if spec == "a":
+            return self._text[1:-1] if isinstance(tree, Parenthesized) else self._text
         return f"({self._text})" if isinstance(tree, _BINDING.get(spec, ())) else self._text
 
     @property
@@ -127,7 +141,7 @@ def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, 
     if text is None or not formula.is_expression or len(text) > MAX_LENGTH or not model.layout.cpp:
         return ()
     certain = not formula.parsed.problems and not undeclared_names(formula) and not _is_refused(model, formula)
-    if not _may_be_python(text, certain):
+    if not _may_be_python(text, certain and not _flags(formula)):
         return ()
     whole, comments = read_python(text)
     if whole is None:
@@ -141,6 +155,19 @@ def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, 
     return slips
 
 
+def _flags(formula: DerivativeFormula) -> frozenset[str]:
+    """The arguments of type ``bool?`` whose values a formula does not read."""
+    function = formula.entry.function
+    if function is None:
+        return frozenset()
+    arguments = function.canonical.schema.arguments.flat_non_out
+    flags = {argument.name for argument in arguments if str(argument.type) == "bool?"}
+    nodes = formula.parsed.nodes if flags else ()
+    read = {node.operand for node in nodes if isinstance(node, Unary) and node.op == "*"}
+    read |= {node.object for node in nodes if isinstance(node, Member) and node.name.startswith("value")}
+    return frozenset(flags - {node.simple for node in read if isinstance(node, Name)})
+
+
 def _is_refused(model: Model, formula: DerivativeFormula) -> bool:
     return any(item.written is formula for item in model.type_problems(formula.entry))
 
@@ -151,13 +178,16 @@ def _may_be_python(text: str, compiles: bool) -> bool:
         return True
     before = ""
     relations = 0
+    builtins = {name for count in (1, 2) for name in notations()[f"builtin/{count}"]}
     for token in tokens(text):
         if token.type in ("CHAR", "WS"):
             if token.type == "CHAR":
                 return True
             continue
         written = token.text
-        if written == "=" or (before == "[" and token.type in ("BOTH", "PREFIX")):
+        if written in ("=", "^") or (before == "[" and token.type in ("BOTH", "PREFIX")):
+            return True
+        if written == "(" and before in builtins:
             return True
         if written in ("(", ",", ")"):
             relations = 0
@@ -178,6 +208,7 @@ class _PythonTranslator:
         self._text = formula.parsed.text
         self._comments = comments
         self._variables = frozenset(visible_names(formula))
+        self._flags = _flags(formula)
         self._n_values = len(formula.names)
         self._bound: dict[str, _Option] = {}
         self._walruses: set[_Slip] = set()
@@ -237,9 +268,9 @@ class _PythonTranslator:
             return self._keywords(part, parents)
         if part.kind == "call" and part.given[0].kind == "parentheses" and part.given[0].given[0].kind == "lambda":
             return self._called_lambda(part, parents)
-        notation = notation_of(part, Context(self._text, self._variables, self._n_values, parents))
+        notation = notation_of(part, Context(self._text, self._variables, self._flags, self._n_values, parents))
         inside = (*parents, part)
-        if notation is None:
+        if notation is None or (part.text == "^" and not self._is_power(part)):
             return self._as_it_is(part, inside)
         before = 0
         if self.typing is not None and not notation.misread and not notation.is_called:
@@ -266,6 +297,13 @@ class _PythonTranslator:
             # it is something else that is wrong
             return self._as_it_is(part, inside)
         return best
+
+    def _is_power(self, part: Part) -> bool:
+        """Whether ``x ^ 2`` is meant as a power: no one takes the bits of a tensor and a number."""
+        if self.typing is None:
+            return False
+        base, exponent = (self.typing.type_of(self._text[item.start : item.end]) for item in part.given)
+        return base is TENSOR and exponent.text in _NUMBERS
 
     def _as_it_is(self, part: Part, inside: tuple[Part, ...]) -> list[_Option]:
         """The ways to write a part that C++ has as well."""

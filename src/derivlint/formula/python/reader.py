@@ -181,13 +181,14 @@ class _PythonReader:
                     operand = self._binary(operand, _COMPARISON)
             return Part("unary", token.start, operand.end, (operand,), token, token.text)
         operand = self._postfix(self._primary())
-        if self._kind != POWER:
+        # C++ has "^" for bits, with a lower precedence; who writes a power means the highest one
+        if self._kind != POWER and self._text != "^":
             return operand
         token = self._next()
         self._nesting += 1
         exponent = self._unary()
         self._nesting -= 1
-        return Part("binary", operand.start, exponent.end, (operand, exponent), token, "**")
+        return Part("binary", operand.start, exponent.end, (operand, exponent), token, token.text)
 
     def _postfix(self, part: Part) -> Part:
         while True:
