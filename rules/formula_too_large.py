@@ -2,8 +2,8 @@
 
 ## What it detects
 
-Formulas of more than 5,000 tokens, and those that nest more than 120 levels deep. Each call, bracket, operator and
-access to a member is a level: a chain of 100 calls, `self.sin().sin()...`, has 200.
+Formulas of more than 5,000 tokens or 50,000 characters, and those that nest more than 120 levels deep. Each call,
+bracket, operator and access to a member is a level: a chain of 100 calls, `self.sin().sin()...`, has 200.
 
 ## Why it is bad
 
@@ -73,6 +73,15 @@ INVALID = (
 """,
         at="2:9-15636",
         message="the formula has 5,212 tokens, more than 5,000",
+        help="it is not analyzed; move the computation to a C++ function, and call that",
+    ),
+    Invalid(
+        f"""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * {"1" * 50_000}
+""",
+        at="2:9-50016",
+        message="the formula has 50,007 characters, more than 50,000",
         help="it is not analyzed; move the computation to a C++ function, and call that",
     ),
 )

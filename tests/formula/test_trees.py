@@ -300,3 +300,13 @@ def test_what_is_too_long_is_a_problem_and_has_no_tree() -> None:
         ("too-large", "the formula has 5,002 tokens, more than 5,000")
     ]
     assert len(formula.words) == 2501
+
+
+@pytest.mark.parametrize("text", ["grad * 1{}", 'f("{}")', "grad /* {} */", "grad * {}", "grad {}"])
+def test_what_has_too_many_characters_is_not_cut_into_tokens(text: str) -> None:
+    formula = parse_formula(text.format("1" * 50_000))
+    assert formula.tree is None
+    assert formula.words == ()
+    assert [(problem.kind.value, problem.message) for problem in formula.problems] == [
+        ("too-large", f"the formula has {len(formula.text):,} characters, more than 50,000")
+    ]

@@ -29,7 +29,7 @@ class Formula:
         self,
         text: str,
         parse: Callable[[], tuple[Expr | None, tuple[SyntaxProblem, ...]]],
-        tokens: list[Token],
+        tokens: list[Token] | None,
         lambdas: list[LambdaInfo],
     ) -> None:
         self.text = text
@@ -67,10 +67,11 @@ class Formula:
     def words(self) -> tuple[Word, ...]:
         """Every run of word characters outside numbers, from left to right, with what it is to C++.
 
-        Also known where there is no tree; the roles are then what the neighbouring tokens suggest.
+        Also known where there is no tree; the roles are then what the neighbouring tokens suggest. A formula that
+        is too long to be cut into tokens has none.
         """
         if self._words is None:
-            self._words = find_words(self.text, self._tokens, self._lambdas)
+            self._words = () if self._tokens is None else find_words(self.text, self._tokens, self._lambdas)
             # nothing else asks for the tokens, and they are most of what a formula holds
             self._tokens, self._lambdas = [], []
         return self._words

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 #: Longer formulas are refused, so that what is done with one takes a bounded time. PyTorch's longest has about 300.
 MAX_TOKENS = 5_000
-
+#: Longer texts are not even cut into tokens, which take a hundred times the memory of their characters.
+MAX_CHARACTERS = 50_000
 
 #: So many characters of formulas are kept although nothing uses them.
 RECENT = 32_768
@@ -61,20 +62,20 @@ def parse_formula(text: str) -> Formula:
 
 
 def _parsed(text: str) -> Formula:
+    if len(text) > MAX_CHARACTERS:
+        return _refused(text, f"the formula has {len(text):,} characters, more than {MAX_CHARACTERS:,}", None)
     everything = tokens(text)
     significant = [token for token in everything if token.type not in TRIVIA]
+    if len(significant) > MAX_TOKENS:
+        return _refused(text, f"the formula has {len(significant):,} tokens, more than {MAX_TOKENS:,}", significant)
     last = len(significant)
     while last and significant[last - 1].type == SEMICOLON:
         last -= 1
     expression = significant[:last] if last < len(significant) else significant
-    too_large = len(significant) > MAX_TOKENS
-    marked = expression if too_large else mark_casts(mark_angles(expression))
-    fed, lambdas = (marked, []) if too_large else mark_lambdas(marked)
+    marked = mark_casts(mark_angles(expression))
+    fed, lambdas = mark_lambdas(marked)
 
     def parse() -> tuple[Expr | None, tuple[SyntaxProblem, ...]]:
-        if too_large:
-            message = f"the formula has {len(significant):,} tokens, more than {MAX_TOKENS:,}"
-            return None, (SyntaxProblem(SyntaxProblemKind.TOO_LARGE, message, 0, len(text)),)
         problem = lexical_problem(text, everything, significant)
         if not marked or (problem is not None and problem.kind not in _KEEPS_TREE):
             return None, () if problem is None else (problem,)
@@ -82,6 +83,12 @@ def _parsed(text: str) -> Formula:
         return tree, () if problem is None else (problem,)
 
     return Formula(text, parse, marked, lambdas)
+
+
+def _refused(text: str, message: str, significant: list[Token] | None) -> Formula:
+    """A formula without a tree, with its words if it was cut into tokens."""
+    problem = SyntaxProblem(SyntaxProblemKind.TOO_LARGE, message, 0, len(text))
+    return Formula(text, lambda: (None, (problem,)), significant, [])
 
 
 def _tree_and_problem(
