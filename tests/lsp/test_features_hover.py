@@ -48,52 +48,87 @@ def test_an_entry_shows_its_schema_what_is_differentiable_and_whom_it_serves() -
     assert others == ["- tags: `core`, `pointwise`", "- called as function and method"]
 
 
-def test_an_argument_of_the_schema_shows_its_gradient_and_how_it_is_saved() -> None:
-    markdown, span = reported(MUL, "Tensor oth§er)")
-    assert span == "other"
-    assert markdown == (
+NEG = "- name: neg(Tensor self) -> Tensor\n  self: at::neg(grad)\n  result: auto_linear\n"
+DISPATCH = "- name: neg(Tensor self) -> Tensor\n  dispatch:\n    Default:\n      self: -grad\n"
+#: What is shown for a place, and the text that it is about.
+SHOWN = {
+    "an argument of the schema: its gradient, and how it is saved": (
+        MUL, "Tensor oth§er)",
         "```text\nTensor other\n```\n\nC++ type `at::Tensor`\n\n"
         "gradient: `mul_tensor_backward(grad, self, other.scalar_type())`\n\n"
         "saved as:\n- `at::Tensor other`, for `self`\n"
-        "- `at::ScalarType other_scalar_type` = `other.scalar_type()`, for `other`"
-    )
-
-
-def test_a_return_shows_its_name_and_its_forward_formula() -> None:
-    markdown, _ = reported(SORT, "Tensor val§ues,")
-    assert markdown == (
-        "```text\nTensor values\n```\n\noutput 0, `values` in formulas\n\n"
-        "tangent: `gather_with_keepdimed_indices(self_t, dim, indices, true)`"
-    )
-
-
-def test_a_variable_shows_its_type_what_it_is_and_how_it_is_saved() -> None:
-    assert reported(MUL, "(grad, oth§er, self.scalar") == (
-        "```cpp\nTensor& other\n```\n\nargument `Tensor other`\n\nsaved as:\n- `at::Tensor other`",
+        "- `at::ScalarType other_scalar_type` = `other.scalar_type()`, for `other`",
         "other",
-    )
-    assert reported(MUL, "(gr§ad, other") == (
-        "```cpp\nconst Tensor& grad\n```\n\ngradient of the output `result`",
-        "grad",
-    )
-    assert reported(MUL, "result: oth§er_t") == (
-        "```cpp\nat::Tensor other_t\n```\n\ntangent of `Tensor other`",
-        "other_t",
-    )
-    assert reported(SORT, "dim, ind§ices, self") == (
-        "```cpp\nTensor& indices\n```\n\noutput 1, `Tensor indices`\n\nsaved as:\n- `at::Tensor indices`",
-        "indices",
-    )
-
-
-def test_a_helper_shows_its_declaration_and_the_call_its_type_and_degree() -> None:
-    assert reported(SUM, "self: sum_§backward") == (
+    ),
+    "a return: its name and its forward formula": (
+        SORT, "Tensor val§ues,",
+        "```text\nTensor values\n```\n\noutput 0, `values` in formulas\n\n"
+        "tangent: `gather_with_keepdimed_indices(self_t, dim, indices, true)`",
+        "values",
+    ),
+    "a variable: its type, what it is, and how it is saved": (
+        MUL, "(grad, oth§er, self.scalar",
+        "```cpp\nTensor& other\n```\n\nargument `Tensor other`\n\nsaved as:\n- `at::Tensor other`", "other",
+    ),
+    "a gradient": (
+        MUL, "(gr§ad, other", "```cpp\nconst Tensor& grad\n```\n\ngradient of the output `result`", "grad",
+    ),
+    "a tangent": (
+        MUL, "result: oth§er_t", "```cpp\nat::Tensor other_t\n```\n\ntangent of `Tensor other`", "other_t",
+    ),
+    "an output": (
+        SORT, "dim, ind§ices, self",
+        "```cpp\nTensor& indices\n```\n\noutput 1, `Tensor indices`\n\nsaved as:\n- `at::Tensor indices`", "indices",
+    ),
+    "a helper: its declarations, and the type and degree of the call": (
+        SUM, "self: sum_§backward",
         "```cpp\n"
         "Tensor sum_backward(Tensor grad, ArrayRef<SymInt> sizes, OptionalArrayRef<int64_t> opt_dims, bool keepdim)\n"
         "Tensor sum_backward(Tensor grad, ArrayRef<SymInt> sizes, ArrayRef<int64_t> dims, bool keepdim)\n```\n\n"
         "`sum_backward(…)` is a `Tensor`, linear in the gradients",
         "sum_backward",
-    )
+    ),
+    "an operator: its signatures, schemas and own derivatives": (
+        NEG, "at::n§eg",
+        "```cpp\nTensor neg(Tensor self)\n```\n\n```text\nneg(Tensor self) -> Tensor\n```\n\n"
+        "derivatives:\n- `neg` (line 1): `self`, `result`\n\n"
+        "`neg(…)` is a `Tensor`, linear in the gradients",
+        "neg",
+    ),
+    "a method: its declaration": (
+        MUL, "self.scal§ar_type()",
+        "```cpp\nScalarType scalar_type()\n```\n\n`scalar_type(…)` is a `ScalarType`, without gradients", "scalar_type",
+    ),
+    "an operator of C++: type, degree, and what the formula needs": (
+        MUL, "other_t §* self_p",
+        "`other_t * self_p` is a `Tensor`, linear in the tangents\n\n"
+        "forward formula (JVP): tangent of `result`\n\n"
+        "needs `self_t`, `other_t`, `self_p`, `other_p`",
+        "other_t * self_p",
+    ),
+    "an automatic formula: what it stands for": (
+        SUM, "auto_§linear",
+        "forward formula (JVP): tangent of `result`\n\n`auto_linear` stands for\n\n"
+        "```cpp\nat::sum(self_t, dim, keepdim, dtype)\n```\n\nneeds `self_t`",
+        "auto_linear",
+    ),
+    "a key: what it declares, and what the formula saves": (
+        MUL, "\n  sel§f: mul",
+        "`self`: argument `Tensor self`\n\nbackward formula (VJP): gradient of `self`\n\n"
+        "saves:\n- `at::ScalarType self_scalar_type` = `self.scalar_type()`\n- `at::Tensor other`",
+        "self",
+    ),
+    "a dispatch key: its formulas and its node": (
+        DISPATCH, "Def§ault",
+        "dispatch key `Default` with formulas for `self`\n\nautograd node: `NegBackward0`", "Default",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_place_shows(name: str) -> None:
+    text, place, markdown, span = SHOWN[name]
+    assert reported(text, place) == (markdown, span)
 
 
 def test_a_helper_whose_body_is_known_shows_where_and_what_it_is_linear_in() -> None:
@@ -105,62 +140,10 @@ def test_a_helper_whose_body_is_known_shows_where_and_what_it_is_linear_in() -> 
     assert found.markdown.split("\n\n")[1] == "defined in:\n- Mine.cpp, line 1: linear in `grad`"
 
 
-def test_an_operator_shows_its_signatures_schemas_and_own_derivatives() -> None:
-    text = "- name: neg(Tensor self) -> Tensor\n  self: at::neg(grad)\n  result: auto_linear\n"
-    assert reported(text, "at::n§eg") == (
-        "```cpp\nTensor neg(Tensor self)\n```\n\n```text\nneg(Tensor self) -> Tensor\n```\n\n"
-        "derivatives:\n- `neg` (line 1): `self`, `result`\n\n"
-        "`neg(…)` is a `Tensor`, linear in the gradients",
-        "neg",
-    )
-
-
-def test_a_method_shows_its_declaration() -> None:
-    markdown, span = reported(MUL, "self.scal§ar_type()")
-    assert span == "scalar_type"
-    assert markdown == (
-        "```cpp\nScalarType scalar_type()\n```\n\n`scalar_type(…)` is a `ScalarType`, without gradients"
-    )
-
-
-def test_an_operator_of_c_shows_type_degree_and_what_the_formula_needs() -> None:
-    assert reported(MUL, "other_t §* self_p") == (
-        "`other_t * self_p` is a `Tensor`, linear in the tangents\n\n"
-        "forward formula (JVP): tangent of `result`\n\n"
-        "needs `self_t`, `other_t`, `self_p`, `other_p`",
-        "other_t * self_p",
-    )
-
-
-def test_an_automatic_formula_is_shown_as_the_formula_that_it_stands_for() -> None:
-    markdown, span = reported(SUM, "auto_§linear")
-    assert span == "auto_linear"
-    assert markdown == (
-        "forward formula (JVP): tangent of `result`\n\n`auto_linear` stands for\n\n"
-        "```cpp\nat::sum(self_t, dim, keepdim, dtype)\n```\n\nneeds `self_t`"
-    )
-
-
-def test_a_key_shows_what_it_declares_and_what_the_formula_saves() -> None:
-    assert reported(MUL, "\n  sel§f: mul") == (
-        "`self`: argument `Tensor self`\n\nbackward formula (VJP): gradient of `self`\n\n"
-        "saves:\n- `at::ScalarType self_scalar_type` = `self.scalar_type()`\n- `at::Tensor other`",
-        "self",
-    )
-
-
 def test_the_keys_of_an_entry_are_explained() -> None:
     markdown, span = reported(SORT, "output_differ§entiability")
     assert span == "output_differentiability"
     assert markdown.endswith("- `values`: differentiable\n- `indices`: not differentiable")
-
-
-def test_a_dispatch_key_shows_its_formulas_and_its_node() -> None:
-    text = "- name: neg(Tensor self) -> Tensor\n  dispatch:\n    Default:\n      self: -grad\n"
-    assert reported(text, "Def§ault") == (
-        "dispatch key `Default` with formulas for `self`\n\nautograd node: `NegBackward0`",
-        "Default",
-    )
 
 
 def test_a_rule_in_a_suppression_shows_its_page() -> None:
