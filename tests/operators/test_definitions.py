@@ -53,6 +53,7 @@ from derivlint.operators.shapes.sizes import derived_sizes, written_sizes
 from derivlint.schema import load_index
 from tests.operators.definition_inputs import arguments as made
 from tests.operators.definition_inputs import declared
+from tests.sampling import sample
 
 pytestmark = pytest.mark.filterwarnings(r"ignore:index_reduce\(\) is in beta")
 
@@ -94,6 +95,8 @@ SHAPES = ((2, 3), (3,), (2, 2, 3), (2, 2))
 HELPER_NAMES = sorted(
     name for name, each in definitions().items() if each.kind is DefinitionKind.HELPER and declared(name)
 )
+#: Helpers that run otherwise than others are always among them.
+SAMPLED = sample(HELPER_NAMES, 60, always=WITHOUT_NUMBERS | WITHOUT_GRAPHS | RUN_ON_MORE)
 
 
 def arguments(name: str, shapes: Sequence[tuple[int, ...]], *, is_complex: bool) -> list[list[Any]]:
@@ -149,7 +152,7 @@ def is_same_tensor(one: Any, other: Any) -> bool:
     return one.shape == other.shape and torch.allclose(one, other.to(one.dtype), equal_nan=True)
 
 
-@pytest.mark.parametrize("name", HELPER_NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_numbers_agree_with_tensors_of_one_element(name: str) -> None:
     tensors = TENSORS.function(name)
     assert tensors is not None
@@ -200,7 +203,7 @@ def in_graph(definition: Definition, values: Sequence[Any]) -> Any:
     return found if isinstance(made, list) else found[0]
 
 
-@pytest.mark.parametrize("name", HELPER_NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_graphs_agree_with_tensors(name: str) -> None:
     tensors, definition = TENSORS.function(name), helper_named(name)
     assert tensors is not None
@@ -235,7 +238,7 @@ def is_same_size(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
-@pytest.mark.parametrize("name", HELPER_NAMES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_sizes_agree_with_tensors(name: str) -> None:
     tensors, sizes = TENSORS.function(name), derived_sizes(name)
     assert tensors is not None

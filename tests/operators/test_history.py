@@ -19,6 +19,7 @@ from derivlint.operators.history import build_history, bundled_versions, load_re
 from derivlint.operators.topics import DECOMPOSED, TOPICS
 from derivlint.schema import IndexFormatError, NativeFunctions, load_index
 from derivlint.schema.index import FORMAT, index_content
+from tests.sampling import sample
 
 DATA = Path(history.__file__).parent / "data"
 INDEX = Path(index_content.__code__.co_filename).parent / "data" / "index-2.13.0.json"
@@ -97,7 +98,7 @@ def test_the_history_has_the_index_of_the_default_release() -> None:
         assert found[name] == expected[name], name
 
 
-@pytest.mark.parametrize("version", bundled_versions())
+@pytest.mark.parametrize("version", sample(bundled_versions(), 4))
 def test_a_release_is_loaded(version: str) -> None:
     natives = load_release(version)
     assert natives.version == version
@@ -148,7 +149,7 @@ def schemas_of(natives: NativeFunctions) -> list[str]:
     return [str(function.schema) for function in functions if function is not None]
 
 
-@pytest.mark.parametrize("version", bundled_versions())
+@pytest.mark.parametrize("version", sample(bundled_versions(), 4))
 def test_a_whole_file_is_of_its_release(version: str) -> None:
     found = detected_release(schemas_of(load_release(version)))
     assert found is not None

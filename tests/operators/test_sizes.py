@@ -27,11 +27,17 @@ from derivlint.operators.shapes.sizes import (
     written_sizes,
 )
 from derivlint.schema import Argument, NativeFunction, NativeFunctions
+from tests.sampling import CAMPAIGN, sample
 
 pytestmark = pytest.mark.long
 
 #: So many samples of each operator are run.
 SAMPLES = 4
+#: Operators that show what lines of sizes say and definitions do not.
+TELLING = (
+    *("linalg.lstsq", "linalg.inv", "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"),
+    *("nn.functional.rrelu", "nn.functional.multi_margin_loss", "nn.functional.binary_cross_entropy"),
+)
 
 
 class Recorded(NamedTuple):
@@ -85,18 +91,17 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 def run_samples() -> Iterator[Recorded]:
     """What is called for PyTorch's own samples of its operators, and for their gradients."""
     operators: list[Any] = op_db
-    for info in operators:
+    for info in sample(operators, 120, always=[each for each in operators if each.name in TELLING]):
         try:
             samples = list(itertools.islice(info.sample_inputs("cpu", torch.float64, requires_grad=True), 20))
         except (RuntimeError, ValueError, NotImplementedError, AssertionError, TypeError):
             # it does not take such numbers
             continue
-        for sample in samples[:: max(1, len(samples) // SAMPLES)]:
+        for each in samples[:: max(1, len(samples) // SAMPLES)]:
             recorder = Recorder()
             try:
                 with recorder:
-                    found = info(sample.input, *sample.args, **sample.kwargs)
-                    differentiate(found, sample.input)
+                    differentiate(info(each.input, *each.args, **each.kwargs), each.input)
             except (RuntimeError, ValueError, NotImplementedError, TypeError, AssertionError):
                 # refused halfway; what was called before counts
                 pass
@@ -169,7 +174,7 @@ def test_sizes_are_those_of_pytorch(recorded: list[Recorded]) -> None:
         elif agree(computed(sizes, call), call.outputs):
             known.add(call.base)
     assert problems == {}
-    assert len(known) >= 420
+    assert len(known) >= (420 if CAMPAIGN else 150)
 
 
 def tensors(item: Value, argument: Argument) -> Any:
