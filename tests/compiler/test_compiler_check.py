@@ -36,6 +36,7 @@ WRONG: dict[str, str | None] = {
     'not_implemented("\N{LATIN SMALL LETTER E WITH ACUTE}") * self.foo': "foo",
     "grad * C10_LIKELY(grad.nothing())": "nothing",
     "1.5": None,
+    "own_backward(grad, self)": "self",
     "grad * at::abs": "*",
     # a template that cannot be instantiated is reported where it is used first
     "std::get<7>(std::tuple<Tensor, Tensor>())": "(",
@@ -182,19 +183,26 @@ def test_header_that_cpp_cannot_name(name: str) -> None:
         source_of([], backward=True, includes=[name])
 
 
+#: A helper of the user, who may leave it to others to include what it needs.
+OWN = "at::Tensor own_backward(const at::Tensor& grad, double x);"
+
+
 @pytest.fixture(scope="module")
-def refused(toolchain: Toolchain) -> dict[str, CompilerRefusal]:
+def refused(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dict[str, CompilerRefusal]:
     """What the compiler refuses of wrong and right formulas in turn, by the formula."""
-    turns = [text for wrong in WRONG for text in (wrong, RIGHT)]
-    asked = backward_formulas(turns[: len(OPERATORS)])
+    own = tmp_path_factory.mktemp("headers") / "own.h"
+    own.write_text(f"namespace torch::autograd::generated::details {{\n{OWN}\n}}\n")
+    right = [RIGHT, "own_backward(grad, 2)"]
+    turns = [text for number, wrong in enumerate(WRONG) for text in (wrong, right[number % 2])]
+    asked = backward_formulas(turns)
     said: list[str] = []
-    found = refusals(toolchain, asked, progress=said.append)
+    found = refusals(toolchain, asked, includes=[own], progress=said.append)
     assert [re.sub(r"with .*", "", text) for text in said] == [f"compiling {len(asked)} expressions "]
     return {item.evaluation.written.text or "": item for item in found}
 
 
 def test_wrong_formulas_are_refused_and_no_others(refused: dict[str, CompilerRefusal]) -> None:
-    """Also where the compiler loses its way in a formula before."""
+    """Also where the compiler loses its way in a formula before; helpers of the user are known."""
     assert list(refused) == list(WRONG)
 
 
@@ -213,16 +221,6 @@ def test_refusals_have_the_first_message_of_the_compiler(refused: dict[str, Comp
     assert refused["1.5"].message == "operands to '?:' have different types 'double' and 'at::Tensor'"
     message = refused["std::get<7>(std::tuple<Tensor, Tensor>())"].message
     assert message == "static assertion failed: tuple index must be in range"
-
-
-def test_helpers_of_the_user_are_known(toolchain: Toolchain, tmp_path: Path) -> None:
-    """A header may leave it to others to include what it needs."""
-    namespace = "torch::autograd::generated::details"
-    declaration = "at::Tensor own_backward(const at::Tensor& grad, double x);"
-    (tmp_path / "own.h").write_text(f"namespace {namespace} {{\n{declaration}\n}}\n")
-    asked = backward_formulas(["own_backward(grad, 2)", "own_backward(grad, self)"])
-    found = refusals(toolchain, asked, includes=[tmp_path / "own.h"])
-    assert [item.evaluation for item in found] == asked[1:]
 
 
 @pytest.fixture
@@ -258,9 +256,14 @@ def test_warnings_are_no_errors(pretended: Callable[[str], Toolchain]) -> None:
 
 
 def test_broken_header_is_no_fault_of_the_formulas(toolchain: Toolchain, tmp_path: Path) -> None:
+    """Of PyTorch's headers, which come before, it needs no more than that they are there."""
+    evaluations = backward_formulas(["own_backward(grad)"])
+    for name in re.findall(r"#include <(.*)>", source_of([(0, evaluations[0])], backward=True)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
     (tmp_path / "own.h").write_text("int broken(;\nTensr own_backward(Tensr grad);\n")
     with pytest.raises(CompilerError, match=r"the headers do not compile: .*/own\.h:1:12: error: expected"):
-        refusals(toolchain, backward_formulas(["own_backward(grad)"]), includes=[tmp_path / "own.h"])
+        refusals(Toolchain(toolchain.compiler, (tmp_path,)), evaluations, includes=[tmp_path / "own.h"])
 
 
 @pytest.mark.parametrize(

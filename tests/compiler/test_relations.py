@@ -1,13 +1,11 @@
 """The shipped table of type relations is what the compiler says.
 
-A sample of its types is asked for again in every run. With ``DERIVLINT_RELATIONS=all`` in the environment it is the
-whole table, byte by byte, which takes about a minute and a half.
+A sample of its types is asked for again in every run; in a campaign it is the whole table, byte by byte, which takes
+about a minute and a half.
 """
 
 from __future__ import annotations
 
-import os
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,12 +18,12 @@ from derivlint.compiler.relations import ASSIGNING, BINARY, BRANCHES, LITERALS, 
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.relations import Relations, load_relations
 from tests.cpp.relations_by_name import RelationsByName
+from tests.sampling import CAMPAIGN, sample
 
-ALL = os.environ.get("DERIVLINT_RELATIONS") == "all"
 SHIPPED = Path(derivlint.cpp.__file__).parent / "data" / "relations-2.13.0.json"
 #: Types that take part in most formulas are always in the sample.
 ALWAYS = ("int", "double", "Tensor", "Scalar")
-SAMPLE = 12
+SAMPLE = 8
 
 Answer = tuple[str, str | bool | None]
 
@@ -38,9 +36,7 @@ def toolchain() -> Toolchain:
 
 def sampled_types() -> dict[str, str]:
     types = relation_types()
-    others = [name for name in types if name not in ALWAYS]
-    chosen = {*ALWAYS, *random.Random(2130).sample(others, SAMPLE - len(ALWAYS))}
-    return {name: text for name, text in types.items() if name in chosen}
+    return {name: types[name] for name in sample(types, SAMPLE, always=ALWAYS)}
 
 
 def answers(relations: Relations, types: list[str]) -> Iterator[Answer]:
@@ -72,7 +68,7 @@ def answers(relations: Relations, types: list[str]) -> Iterator[Answer]:
 
 
 def test_shipped_table_is_what_the_compiler_says(toolchain: Toolchain) -> None:
-    if ALL:
+    if CAMPAIGN:
         assert render_relations(ask_relations(toolchain)) == SHIPPED.read_bytes()
         return
     types = sampled_types()
