@@ -10,6 +10,7 @@ import ast
 import sys
 import textwrap
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import derivlint
@@ -31,9 +32,20 @@ def packages() -> list[str]:
     return sorted({path.parent.name for path in ROOT.glob("*/__init__.py")} | {"grammar", "rules"})
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """The statements and expressions of a file."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def imports(path: Path) -> tuple[tuple[int, str], ...]:
     """Every import of a file, also inside functions and for type checkers: line and module."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str]]:
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name

@@ -186,16 +186,6 @@ def test_hooks_are_for_derivatives_and_native_functions(path: str, taken: bool) 
 # the hooks
 
 
-def test_try_repo_finds_a_mistake(tmp_path: Path, repositories: Repositories) -> None:
-    git(tmp_path, "init", "-q")
-    (tmp_path / "derivatives.yaml").write_text(MISTAKE)
-    git(tmp_path, "add", "--all")
-    outcome = repositories.run(tmp_path, "try-repo", str(repositories.hooks), "derivlint", "--all-files")
-    skip_where_offline(outcome)
-    assert (outcome.status, outcome.results) == (1, ["Failed"])
-    assert f"derivatives.yaml:2:16: {MESSAGE}" in outcome.out
-
-
 def test_a_clean_file_passes_and_says_nothing(run: Callable[..., Outcome]) -> None:
     outcome = run({"derivatives.yaml": SIN})
     assert (outcome.status, outcome.results) == (0, ["Passed"])

@@ -38,6 +38,9 @@ FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 def prose(path: Path) -> Iterator[tuple[int, str]]:
     """The comments and strings of a Python file, or the text of a page, each with the line that it begins on."""
     text = path.read_text(encoding="utf-8")
+    # to read tokens takes long, and hardly a file has a phrase anywhere
+    if PATTERN.search(text) is None:
+        return
     if path.suffix != ".py":
         yield 1, FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
         return

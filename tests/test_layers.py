@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
-from tests.layers import ARCHITECTURE, REPOSITORY, ROOT, folder_of, imports, levels, module_imports, with_picture
+from tests.layers import ARCHITECTURE, REPOSITORY, ROOT, folder_of, imports, levels, module_imports, nodes, with_picture
 
 
 def test_the_layers_are_those_of_the_architecture() -> None:
@@ -30,7 +30,7 @@ def test_no_class_has_the_name_of_another() -> None:
         node.name
         for folder in (ROOT, REPOSITORY / "rules")
         for path in folder.glob("**/*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef)
     )
     assert {name for name, count in names.items() if count > 1} == {"Entry"}

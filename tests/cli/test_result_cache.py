@@ -18,8 +18,8 @@ from derivlint.project.filtering.findings import Findings
 from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile
-
-from .conftest import Outcome, Run
+from tests.cli.conftest import Outcome, Run
+from tests.sampling import sample
 
 #: Errors, warnings, a fix, a hidden finding, a comment that silences, one that is of no use, and related places.
 TEXT = """\
@@ -62,10 +62,12 @@ def three_runs(run: Run, arguments: Sequence[str]) -> Outcome:
 @pytest.mark.parametrize("output_format", list(FORMATS))
 def test_every_format_is_the_same_with_and_without(run: Run, here: Path, cache: Path, output_format: str) -> None:
     path = here / "derivatives.yaml"
-    for text in (TEXT, EDITED, "", "- name: [", "- {}\n- 1\n", TEXT.replace("\n", "\r\n")):
+    texts = [TEXT, EDITED, "", "- name: [", "- {}\n- 1\n", TEXT.replace("\n", "\r\n")]
+    texts = texts if output_format == "json" else sample(texts, 1, always=[TEXT])
+    for text in texts:
         path.write_bytes(text.encode())
         three_runs(run, ["--output-format", output_format])
-    assert len(results(cache)) == 6
+    assert len(results(cache)) == len(texts)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from derivlint.compiler.gxx import find_toolchain
-from derivlint.compiler.judge import refusals
+from derivlint.compiler.judge import CompilerRefusal, refusals
 from derivlint.lint import Severity, run_rules
 from derivlint.model import DerivativeFormula, build_model
 from derivlint.model.generated.consequences import is_checkable
@@ -109,8 +109,15 @@ def _is_changed(formula: DerivativeFormula, mutant: Mutant) -> bool:
     return formula.text == mutant.text or formula.auto is not None
 
 
-def judge(changed: Sequence[tuple[dict[str, object], str, Mutant]]) -> list[Verdict]:
-    """Both verdicts on formulas; those that are not C++ for derivlint's parser are left out."""
+def judge(
+    changed: Sequence[tuple[dict[str, object], str, Mutant]], released: Sequence[Evaluation] = ()
+) -> tuple[list[Verdict], list[CompilerRefusal]]:
+    """Compile formulas that are changed and expressions that are not, in the same units.
+
+    Returns:
+        Both verdicts on the changed formulas without those that are not C++ for derivlint's parser, and what the
+        compiler refuses of the other expressions.
+    """
     rules = Settings().selected(load_rules())
     asked: list[Evaluation] = []
     owners: list[int] = []
@@ -128,11 +135,17 @@ def judge(changed: Sequence[tuple[dict[str, object], str, Mutant]]) -> list[Verd
                     owners.append(number)
     by_identity = {id(evaluation): owner for evaluation, owner in zip(asked, owners, strict=True)}
     refused: dict[int, str] = {}
-    for refusal in refusals(find_toolchain(), asked):
-        refused.setdefault(by_identity[id(refusal.evaluation)], refusal.message)
+    refused_releases = []
+    for refusal in refusals(find_toolchain(), [*asked, *released]):
+        owner = by_identity.get(id(refusal.evaluation))
+        if owner is None:
+            refused_releases.append(refusal)
+        else:
+            refused.setdefault(owner, refusal.message)
     judged = {owner for owner, evaluation in zip(owners, asked, strict=True) if evaluation.written.auto is None}
-    return [
+    verdicts = [
         Verdict(str(entry["name"]).partition("(")[0], key, mutant, errors[number], refused.get(number))
         for number, (entry, key, mutant) in enumerate(changed)
         if number in judged
     ]
+    return verdicts, refused_releases

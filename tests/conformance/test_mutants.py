@@ -23,11 +23,12 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.conformance.mutators import MUTATORS, to_yaml
 from tests.conformance.oracle import Oracle, Refusal, definitions
+from tests.sampling import CAMPAIGN
 
 pytestmark = pytest.mark.long
 
 SEED = 20260613
-PER_MUTATOR = 12
+PER_MUTATOR = 12 if CAMPAIGN else 5
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,9 @@ def errors(oracle: Oracle, mutants: list[Mutant], installed_natives: NativeFunct
 
 
 def test_there_are_enough_mutants(mutants: list[Mutant]) -> None:
-    """The sample holds hundreds of slips; torchgen refuses a good part of them."""
-    assert len(mutants) > 350
-    assert sum(mutant.refusal is not None for mutant in mutants) > 200
+    """The sample holds slips of every kind; torchgen refuses a good part of them."""
+    assert len(mutants) > 29 * PER_MUTATOR
+    assert sum(mutant.refusal is not None for mutant in mutants) > 16 * PER_MUTATOR
 
 
 def test_what_torchgen_refuses_is_an_error(errors: dict[Mutant, list[Diagnostic]]) -> None:

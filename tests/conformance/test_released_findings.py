@@ -15,17 +15,21 @@ from torch.nn import functional
 from derivlint.operators.book import DEFAULT_RELEASE
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from tests.conformance.released_findings import differences, found_in, main, reviewed_findings
+from tests.conformance import released_findings
+from tests.conformance.released_findings import Found, differences, found_in, main, reviewed_findings
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 aten: Any = torch.ops.aten
 
 
-def test_the_installed_release_has_the_findings_of_the_list(
-    derivatives_path: Path, bundled_natives: NativeFunctions
-) -> None:
-    found = found_in(SourceFile.read(derivatives_path), bundled_natives)
-    assert list(differences(DEFAULT_RELEASE, found)) == []
+@pytest.fixture(scope="module")
+def findings(derivatives_path: Path, bundled_natives: NativeFunctions) -> set[Found]:
+    """What is found in the installed release."""
+    return found_in(SourceFile.read(derivatives_path), bundled_natives)
+
+
+def test_the_installed_release_has_the_findings_of_the_list(findings: set[Found]) -> None:
+    assert list(differences(DEFAULT_RELEASE, findings)) == []
 
 
 def test_every_line_of_the_list_has_a_verdict_and_says_how_it_is_known() -> None:
@@ -35,13 +39,22 @@ def test_every_line_of_the_list_has_a_verdict_and_says_how_it_is_known() -> None
 
 
 def test_the_command_compares_folders_of_releases(
-    tmp_path: Path, derivatives_path: Path, native_functions_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    derivatives_path: Path,
+    native_functions_path: Path,
+    findings: set[Found],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(released_findings, "found_in", lambda source, natives: findings)
     packaged = tmp_path / "2.13.0" / "torchgen" / "packaged"
     for path, name in ((native_functions_path, "ATen/native"), (derivatives_path, "autograd")):
         (packaged / name).mkdir(parents=True)
         (packaged / name / path.name).write_bytes(path.read_bytes())
     assert (main([tmp_path]), capsys.readouterr().out) == (0, "2.13: 0 differences\n")
+    findings.remove(missing := min(findings))
+    assert main([tmp_path]) == 1
+    assert capsys.readouterr().out == f"2.13: 1 differences\n  - [{missing.rule}] {missing.entry} | {missing.key}\n"
     assert main([packaged]) == 1
 
 

@@ -40,13 +40,11 @@ def test_the_defect_of_addcdiv_is_real() -> None:
         torch.autograd.grad(result, [tensor2])
 
 
-@pytest.mark.parametrize("operators", ["installed_natives", "bundled_natives"])
 def test_the_installed_file_has_no_errors_but_its_defects(
-    operators: str, derivatives_path: Path, request: pytest.FixtureRequest
+    derivatives_path: Path, installed_natives: NativeFunctions
 ) -> None:
-    """Against the operators of the same release, read from its files or from the bundled index."""
-    natives: NativeFunctions = request.getfixturevalue(operators)
-    result = run_rules(build_model(SourceFile.read(derivatives_path), natives), load_rules())
+    """Against the operators of its files; test_released_findings.py has those of the bundled index."""
+    result = run_rules(build_model(SourceFile.read(derivatives_path), installed_natives), load_rules())
     assert result.internal_errors == 0
     errors = [(item.entry, item.rule) for item in result.diagnostics if item.severity is Severity.ERROR]
     assert len(errors) == len(DEFECTS)

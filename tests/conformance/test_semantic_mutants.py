@@ -16,6 +16,7 @@ from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.conformance.semantic_mutators import OPERATORS, SemanticMutant, mutants
+from tests.sampling import CAMPAIGN
 
 pytestmark = pytest.mark.long
 
@@ -34,7 +35,7 @@ RATCHETS = {
 #: Those of a run without options.
 RULES = Settings().selected(load_rules())
 #: So many of each kind are tried.
-SAMPLE = 40
+SAMPLE = 40 if CAMPAIGN else 15
 
 
 def reported(diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> set[tuple[str | None, str, str]]:

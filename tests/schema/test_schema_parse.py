@@ -24,6 +24,7 @@ from derivlint.schema import (
 from derivlint.schema.syntax.grammar_parser import parse_with_grammar
 from derivlint.schema.syntax.parser import MAX_LENGTH, is_canonical
 from derivlint.source import Span
+from tests.sampling import CAMPAIGN
 
 pytestmark = pytest.mark.long
 
@@ -330,7 +331,7 @@ def schemas(draw: st.DrawFn) -> str:
     return f"{name}({', '.join(parts)}) -> {shown}"
 
 
-@settings(max_examples=300)
+@settings(max_examples=1_000 if CAMPAIGN else 100)
 @given(schemas())
 def test_schemas_print_back_and_both_readers_agree(text: str) -> None:
     schema = parse_schema(text)
@@ -344,7 +345,7 @@ def test_schemas_print_back_and_both_readers_agree(text: str) -> None:
     assert schema.signature_key_no_defaults == str(schema.signature(strip_default=True))
 
 
-@settings(max_examples=300)
+@settings(max_examples=1_000 if CAMPAIGN else 100)
 @given(schemas(), st.data())
 def test_what_is_canonical_at_a_look_is_a_schema_that_prints_as_it_is_written(text: str, data: st.DataObject) -> None:
     # what divides arguments may be in a string

@@ -9,6 +9,7 @@ import pytest
 from derivlint.project.fixing import fix_source
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from tests.sampling import CAMPAIGN, sample
 from tests.slips.habits import Habit, HabitJudge, habits
 from tests.slips.python_slips import drawn
 
@@ -26,7 +27,7 @@ def test_there_are_many_kinds() -> None:
 
 
 #: How many slips are drawn at random, and the least part of them that is found as often as it was made.
-DRAWN, SEED, LEAST = 60, 11, 0.97
+DRAWN, SEED, LEAST = 400 if CAMPAIGN else 40, 11, 0.97
 
 
 @pytest.mark.long
@@ -44,8 +45,14 @@ def test_no_fix_of_slips_at_random_leaves_something_wrong(judge: HabitJudge) -> 
     assert counted >= LEAST * DRAWN
 
 
-@pytest.mark.parametrize("habit", HABITS, ids=lambda habit: f"{habit.operator}: {habit.slip}")
-@pytest.mark.parametrize("style", ["literal", "double", "folded"])
+@pytest.mark.parametrize(
+    ("style", "habit"),
+    [
+        *(("literal", habit) for habit in HABITS),
+        *sample([(style, habit) for style in ("double", "folded") for habit in HABITS], 40),
+    ],
+    ids=lambda value: value if isinstance(value, str) else f"{value.operator}: {value.slip}",
+)
 def test_each_slip_is_found_once_and_its_fix_is_what_is_meant(habit: Habit, style: str, judge: HabitJudge) -> None:
     text = judge.entry_text(habit, habit.slip, style)
     found = judge.check(text)

@@ -12,6 +12,7 @@ from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Document, build, read_yaml
 from derivlint.yaml_reader.build import MAX_ALIASED_NODES, MAX_DEPTH
 from tests.counting import calls_of
+from tests.sampling import CAMPAIGN
 from tests.yaml_reader.helpers import dump, read, scalars
 
 TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
@@ -63,7 +64,7 @@ def test_the_number_of_nodes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
         assert read(text).problems[-1].message == "more than 10 nodes in one file"
 
 
-SIZE = 300_000
+SIZE = 300_000 if CAMPAIGN else 80_000
 
 
 @pytest.mark.growth
