@@ -79,9 +79,9 @@ def analysis_of(
 ) -> DocumentAnalysis:
     """What features work with: the model of the text, or of the last one that was YAML."""
     if is_broken(model.document) and before is not None:
-        known = before.analysis
-        if known.natives is project.loaded.natives and not is_broken(known.model.document):
-            return replace(known, settings=project.settings)
+        last = before.analysis
+        if last.natives is project.loaded.natives and not is_broken(last.model.document):
+            return replace(last, settings=project.settings)
     return DocumentAnalysis(
         source=source,
         model=model,

@@ -43,7 +43,9 @@ class Action(Struct, frozen=True):
 
 def wants(only: Sequence[str] | None, kind: str) -> bool:
     """Whether an editor that asks for some kinds of actions wants one of this kind."""
-    return only is None or any(not asked or kind == asked or kind.startswith(asked + ".") for asked in only)
+    return only is None or any(
+        not requested or kind == requested or kind.startswith(requested + ".") for requested in only
+    )
 
 
 def actions(checked: CheckedDocument, span: Span, only: Sequence[str] | None = None) -> Iterator[Action]:
@@ -55,15 +57,15 @@ def actions(checked: CheckedDocument, span: Span, only: Sequence[str] | None = N
         only: the kinds that are wanted; None for all.
     """
     path = checked.source.path
-    here = [item for item in checked.shown if item.span.start <= span.end and span.start <= item.span.end]
+    diagnostics = [item for item in checked.shown if item.span.start <= span.end and span.start <= item.span.end]
     is_sound = checked.analysis.source is checked.source and not checked.analysis.model.document.problems
     if wants(only, QUICK_FIX):
-        fixes = [(item, item.fix) for item in here if item.fix is not None and item.path == path]
+        fixes = [(item, item.fix) for item in diagnostics if item.fix is not None and item.path == path]
         for item, fix in sorted(fixes, key=lambda pair: not pair[1].safe):
             unsure = "" if fix.safe else " (may change what is meant)"
             yield Action(f"{fix.title[:1].upper()}{fix.title[1:]}{unsure}", QUICK_FIX, fix.edits, item, fix.safe)
         if is_sound:
-            yield from _ignores(checked, here)
+            yield from _ignores(checked, diagnostics)
     if is_sound and wants(only, REWRITE):
         for change in entry_actions(checked.analysis.model, span.start):
             if not change.needs_check or _is_harmless(checked, change):
@@ -72,9 +74,9 @@ def actions(checked: CheckedDocument, span: Span, only: Sequence[str] | None = N
         yield Action("Fix everything that can be fixed safely", FIX_ALL, None)
 
 
-def _ignores(checked: CheckedDocument, here: Sequence[Diagnostic]) -> Iterator[Action]:
+def _ignores(checked: CheckedDocument, diagnostics: Sequence[Diagnostic]) -> Iterator[Action]:
     seen: set[tuple[TextEdit, ...]] = set()
-    for item in here:
+    for item in diagnostics:
         if item.rule in NEVER_SILENCED or item.path != checked.source.path:
             continue
         edits = ignore_edits(checked.analysis.model, [item], REASON)
@@ -95,9 +97,9 @@ def fixed(checked: CheckedDocument) -> tuple[TextEdit, ...]:
     """The edit that fixes everything that can be fixed safely; as ``--fix`` of the command line does."""
 
     def check_again(source: SourceFile) -> CheckedFile:
-        found = check(source, checked.project, None, checked.memos).analysis.checked
-        assert found is not None
-        return found
+        result = check(source, checked.project, None, checked.memos).analysis.checked
+        assert result is not None
+        return result
 
     outcome = fix_source(checked.source, check_again)
     return smallest_edit(checked.source.text, outcome.text)

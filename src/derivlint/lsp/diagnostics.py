@@ -143,11 +143,11 @@ class Renderer:
         text_document = capabilities.text_document
         pushed = text_document.publish_diagnostics if text_document is not None else None
         pulled: Any = text_document.diagnostic if text_document is not None else None
-        known = [item for item in (pushed, pulled) if item is not None]
-        self._related = any(item.related_information for item in known)
-        self._description = any(item.code_description_support for item in known)
-        self._data = any(item.data_support for item in known)
-        tags = {tag for item in known if item.tag_support is not None for tag in item.tag_support.value_set}
+        supported = [item for item in (pushed, pulled) if item is not None]
+        self._related = any(item.related_information for item in supported)
+        self._description = any(item.code_description_support for item in supported)
+        self._data = any(item.data_support for item in supported)
+        tags = {tag for item in supported if item.tag_support is not None for tag in item.tag_support.value_set}
         self._unnecessary = _UNNECESSARY if types.DiagnosticTag.Unnecessary in tags else frozenset[str]()
         self._deprecated = _DEPRECATED if types.DiagnosticTag.Deprecated in tags else frozenset[str]()
         self._encoding = encoding
@@ -155,7 +155,7 @@ class Renderer:
         self._text = lru_cache(maxsize=TEXTS)(self._find_text)
 
     def render(
-        self, diagnostics: Iterable[Diagnostic], uri: str, source: SourceFile, others: Mapping[str, SourceFile]
+        self, diagnostics: Iterable[Diagnostic], uri: str, source: SourceFile, related_sources: Mapping[str, SourceFile]
     ) -> list[SentDiagnostic]:
         """The diagnostics of a file.
 
@@ -163,18 +163,22 @@ class Renderer:
             diagnostics: what was found.
             uri: the file.
             source: its text.
-            others: the files of native functions and the headers, into which diagnostics may point, by path.
+            related_sources: the files of native functions and the headers, into which diagnostics may point, by path.
         """
         ranges = _Ranges(Positions(source, self._encoding))
-        here = (_pointing(item, others) if item.elsewhere else item for item in diagnostics)
-        return [self._one(item, uri, ranges, others) for item in here]
+        items = (_pointing(item, related_sources) if item.elsewhere else item for item in diagnostics)
+        return [self._one(item, uri, ranges, related_sources) for item in items]
 
-    def _one(self, item: Diagnostic, uri: str, ranges: _Ranges, others: Mapping[str, SourceFile]) -> SentDiagnostic:
+    def _one(
+        self, item: Diagnostic, uri: str, ranges: _Ranges, related_sources: Mapping[str, SourceFile]
+    ) -> SentDiagnostic:
         is_safe = item.fix is not None and item.fix.safe
-        found = self._text(item.rule, item.severity, item.message, item.help, item.entry, item.fix is not None, is_safe)
-        related = [self._place(part, uri, ranges, others) for part in item.related] if self._related else []
+        rendered = self._text(
+            item.rule, item.severity, item.message, item.help, item.entry, item.fix is not None, is_safe
+        )
+        related = [self._place(part, uri, ranges, related_sources) for part in item.related] if self._related else []
         places = [place for place in related if place is not None]
-        return replace(found, range=ranges.of(item.span), related_information=places or None)
+        return replace(rendered, range=ranges.of(item.span), related_information=places or None)
 
     def _find_text(
         self,
@@ -203,13 +207,13 @@ class Renderer:
         )
 
     def _place(
-        self, part: Related, uri: str, ranges: _Ranges, others: Mapping[str, SourceFile]
+        self, part: Related, uri: str, ranges: _Ranges, related_sources: Mapping[str, SourceFile]
     ) -> RelatedInformation | None:
         if part.path is not None and part.path != ranges.path:
-            other = others.get(part.path)
-            if other is None:
+            related_source = related_sources.get(part.path)
+            if related_source is None:
                 return None
-            uri, ranges = uri_of(part.path), _Ranges(Positions(other, self._encoding))
+            uri, ranges = uri_of(part.path), _Ranges(Positions(related_source, self._encoding))
         return RelatedInformation(Location(uri, ranges.of(part.span)), part.message)
 
 
@@ -230,9 +234,9 @@ class _Ranges:
         return SentRange(SentPosition(*first), SentPosition(*last))
 
 
-def _pointing(item: Diagnostic, others: Mapping[str, SourceFile]) -> Diagnostic:
+def _pointing(item: Diagnostic, related_sources: Mapping[str, SourceFile]) -> Diagnostic:
     """A finding in a header, as the protocol can show it: at the beginning of the file, naming its place."""
-    line, column = others[item.path].position(item.span.start)
+    line, column = related_sources[item.path].position(item.span.start)
     message = f"{item.message} ({item.path}:{line}:{column})"
     place = Related(item.message, item.span, item.path)
     return replace(item, span=Span(0, 0), message=message, related=(place, *item.related))

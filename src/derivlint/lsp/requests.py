@@ -37,12 +37,12 @@ def _markdown(text: str) -> types.MarkupContent:
 
 
 def _hover(edge: Edge, params: types.HoverParams) -> types.Hover | None:
-    found = hover.hover(edge.analysis, edge.offset(params.position))
-    return None if found is None else types.Hover(_markdown(found.markdown), edge.range(found.span))
+    text = hover.hover(edge.analysis, edge.offset(params.position))
+    return None if text is None else types.Hover(_markdown(text.markdown), edge.range(text.span))
 
 
 def _completion(edge: Edge, params: types.CompletionParams) -> types.CompletionList:
-    found = completion.completions(edge.analysis, edge.text, edge.written(params.position))
+    completions = completion.completions(edge.analysis, edge.text, edge.written(params.position))
     items = [
         types.CompletionItem(
             label=item.label,
@@ -56,9 +56,9 @@ def _completion(edge: Edge, params: types.CompletionParams) -> types.CompletionL
             insert_text_format=types.InsertTextFormat.PlainText,
             data={"uri": edge.uri, "item": item.data} if item.data else None,
         )
-        for item in found.items
+        for item in completions.items
     ]
-    return types.CompletionList(is_incomplete=not found.is_complete, items=items)
+    return types.CompletionList(is_incomplete=not completions.is_complete, items=items)
 
 
 def resolved_completion(edge: Edge, item: types.CompletionItem) -> types.CompletionItem:
@@ -71,8 +71,8 @@ def resolved_completion(edge: Edge, item: types.CompletionItem) -> types.Complet
 
 
 def _signature_help(edge: Edge, params: types.SignatureHelpParams) -> types.SignatureHelp | None:
-    found = signature.signature_help(edge.analysis, edge.text, edge.written(params.position))
-    if found is None:
+    help = signature.signature_help(edge.analysis, edge.text, edge.written(params.position))
+    if help is None:
         return None
     signatures = [
         types.SignatureInformation(
@@ -81,9 +81,9 @@ def _signature_help(edge: Edge, params: types.SignatureHelpParams) -> types.Sign
             # as texts, since ranges would be in the unit of positions
             parameters=[types.ParameterInformation(item.label[start:end]) for start, end in item.parameters],
         )
-        for item in found.signatures
+        for item in help.signatures
     ]
-    return types.SignatureHelp(signatures, found.active, found.parameter)
+    return types.SignatureHelp(signatures, help.active, help.parameter)
 
 
 def _definition(edge: Edge, params: types.DefinitionParams) -> list[types.Location]:
@@ -91,15 +91,15 @@ def _definition(edge: Edge, params: types.DefinitionParams) -> list[types.Locati
 
 
 def _references(edge: Edge, params: types.ReferenceParams) -> list[types.Location]:
-    found = navigation.references(
+    places = navigation.references(
         edge.analysis, edge.offset(params.position), include_declaration=params.context.include_declaration
     )
-    return [edge.location(place) for place in found]
+    return [edge.location(place) for place in places]
 
 
 def _highlights(edge: Edge, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
-    found = navigation.highlights(edge.analysis, edge.offset(params.position))
-    return [types.DocumentHighlight(edge.range(span)) for span in found]
+    spans = navigation.highlights(edge.analysis, edge.offset(params.position))
+    return [types.DocumentHighlight(edge.range(span)) for span in spans]
 
 
 def _symbols(edge: Edge, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | list[Any]:
@@ -115,13 +115,15 @@ def _symbols(edge: Edge, params: types.DocumentSymbolParams) -> list[types.Docum
 
     def flat(symbol: outline.Symbol, container: str | None) -> list[types.SymbolInformation]:
         location = types.Location(edge.uri, edge.range(symbol.span))
-        here = types.SymbolInformation(location, symbol.name, types.SymbolKind[symbol.kind], container_name=container)
-        return [here, *(item for child in symbol.children for item in flat(child, symbol.name))]
+        information = types.SymbolInformation(
+            location, symbol.name, types.SymbolKind[symbol.kind], container_name=container
+        )
+        return [information, *(item for child in symbol.children for item in flat(child, symbol.name))]
 
-    found = outline.document_symbols(edge.analysis)
+    symbols = outline.document_symbols(edge.analysis)
     if edge.client.nests_symbols:
-        return [convert(symbol) for symbol in found]
-    return [item for symbol in found for item in flat(symbol, None)]
+        return [convert(symbol) for symbol in symbols]
+    return [item for symbol in symbols for item in flat(symbol, None)]
 
 
 def workspace_symbols(edge: Edge, query: str) -> list[types.WorkspaceSymbol]:
@@ -149,13 +151,13 @@ def _folds(edge: Edge, params: types.FoldingRangeParams) -> list[types.FoldingRa
 
 
 def _selections(edge: Edge, params: types.SelectionRangeParams) -> list[types.SelectionRange]:
-    found = []
+    ranges = []
     for position in params.positions:
-        here: types.SelectionRange | None = None
+        selection: types.SelectionRange | None = None
         for span in reversed(outline.selections(edge.analysis, edge.offset(position))):
-            here = types.SelectionRange(edge.range(span), here)
-        found.append(here or types.SelectionRange(types.Range(position, position)))
-    return found
+            selection = types.SelectionRange(edge.range(span), selection)
+        ranges.append(selection or types.SelectionRange(types.Range(position, position)))
+    return ranges
 
 
 def _tokens(edge: Edge, span: Span | None) -> types.SemanticTokens:
@@ -201,19 +203,19 @@ def _inlay_hints(edge: Edge, params: types.InlayHintParams) -> list[types.InlayH
 
 
 def _prepare_rename(edge: Edge, params: types.PrepareRenameParams) -> types.Range:
-    found = rename.prepare_rename(edge.analysis, edge.offset(params.position))
-    if isinstance(found, rename.Refusal):
-        raise RefusedError(found.reason)
-    return edge.range(found)
+    span = rename.prepare_rename(edge.analysis, edge.offset(params.position))
+    if isinstance(span, rename.Refusal):
+        raise RefusedError(span.reason)
+    return edge.range(span)
 
 
 def _rename(edge: Edge, params: types.RenameParams) -> types.WorkspaceEdit:
     if not edge.is_exact:
         raise RefusedError("the YAML is broken; nothing can be renamed")
-    found = rename.rename(edge.analysis, edge.offset(params.position), params.new_name)
-    if isinstance(found, rename.Refusal):
-        raise RefusedError(found.reason)
-    return edge.edit(found)
+    edits = rename.rename(edge.analysis, edge.offset(params.position), params.new_name)
+    if isinstance(edits, rename.Refusal):
+        raise RefusedError(edits.reason)
+    return edge.edit(edits)
 
 
 def _format(edge: Edge, span: Span) -> list[types.TextEdit]:

@@ -102,9 +102,9 @@ class DerivlintServer(LanguageServer):
         """The diagnostics of a file, of its present text."""
         if not isinstance(outcome, CheckedDocument):
             return [cannot_check(outcome)]
-        others = {source.path: source for source in outcome.project.loaded.sources}
-        found = self._renderer.render(outcome.shown, file.document.uri, outcome.source, others)
-        return [*map(cannot_check, outcome.project.problems()), *found]
+        related_sources = {source.path: source for source in outcome.project.loaded.sources}
+        diagnostics = self._renderer.render(outcome.shown, file.document.uri, outcome.source, related_sources)
+        return [*map(cannot_check, outcome.project.problems()), *diagnostics]
 
     async def tell(self, file: OpenFile, outcome: Outcome) -> None:
         """Tell the editor of a new outcome: by diagnostics, or by asking it to ask."""
@@ -148,7 +148,7 @@ class DerivlintServer(LanguageServer):
         if not self.client.watches:
             return
         globs: list[types.GlobPattern] = [*patterns]
-        globs += [self.client.glob_of(path) for path in files if not any(path.match(known) for known in WATCHED)]
+        globs += [self.client.glob_of(path) for path in files if not any(path.match(watched) for watched in WATCHED)]
         new = [glob for glob in globs if str(glob) not in self._watched]
         if not new:
             return
@@ -316,8 +316,8 @@ def create_server() -> DerivlintServer:
             span = Span(edge.written(params.range.start), edge.written(params.range.end))
             return [
                 action
-                for found in actions(edge.checked, span, only)
-                if (action := rendered(edge, found, params, only)) is not None
+                for action_of_range in actions(edge.checked, span, only)
+                if (action := rendered(edge, action_of_range, params, only)) is not None
             ]
 
         return await server.ask(params.text_document.uri, find)
@@ -367,10 +367,10 @@ def create_server() -> DerivlintServer:
             return params
 
     async def symbols(params: types.WorkspaceSymbolParams) -> list[types.WorkspaceSymbol]:
-        found: list[types.WorkspaceSymbol] = []
+        symbols_of_files: list[types.WorkspaceSymbol] = []
         for uri in list(server.session.files):
-            found += await server.ask(uri, lambda edge: workspace_symbols(edge, params.query)) or []
-        return found
+            symbols_of_files += await server.ask(uri, lambda edge: workspace_symbols(edge, params.query)) or []
+        return symbols_of_files
 
     server.feature(types.WORKSPACE_SYMBOL)(server.guarded(symbols))
 

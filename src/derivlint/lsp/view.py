@@ -27,13 +27,13 @@ class View(Struct, frozen=True):
     @classmethod
     def of(cls, source: SourceFile, analysis: DocumentAnalysis) -> View:
         """The view of a text with what is known."""
-        known = analysis.source.text
-        if analysis.source is source or known == source.text:
-            length = len(known)
+        analyzed = analysis.source.text
+        if analysis.source is source or analyzed == source.text:
+            length = len(analyzed)
             return cls(source, analysis, length, length)
-        limit = min(len(known), len(source.text))
-        prefix = common_prefix(known, source.text, limit)
-        suffix = common_suffix(known, source.text, limit - prefix)
+        limit = min(len(analyzed), len(source.text))
+        prefix = common_prefix(analyzed, source.text, limit)
+        suffix = common_suffix(analyzed, source.text, limit - prefix)
         return cls(source, analysis, prefix, len(source.text) - suffix)
 
     @property

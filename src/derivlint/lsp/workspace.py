@@ -46,8 +46,8 @@ class Project(Struct, frozen=True):
     @property
     def headers(self) -> tuple[Path, ...]:
         """The C++ headers that are files, and the source with the bodies of their functions."""
-        found = (self.operators.functions_manual, *self.operators.headers, self.operators.bodies)
-        return tuple(path for path in found if path is not None)
+        paths = (self.operators.functions_manual, *self.operators.headers, self.operators.bodies)
+        return tuple(path for path in paths if path is not None)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -120,15 +120,15 @@ class Projects:
         Raises:
             InputError: a configuration, the operators or the baseline cannot be read.
         """
-        known = self._by_file.get(path)
-        if known is None:
-            known = self._of_folder(path)
-            loaded = known.loaded
-            operators = fitted(known.operators, source, lambda _: loaded)
-            if operators != known.operators:
-                known = self._make(path.parent, operators)
-            self._by_file[path] = known
-        return known
+        project = self._by_file.get(path)
+        if project is None:
+            project = self._of_folder(path)
+            loaded = project.loaded
+            operators = fitted(project.operators, source, lambda _: loaded)
+            if operators != project.operators:
+                project = self._make(path.parent, operators)
+            self._by_file[path] = project
+        return project
 
     def closed(self, path: Path) -> None:
         """Forget which release a lone file is of."""
@@ -141,17 +141,17 @@ class Projects:
 
     def _of_folder(self, path: Path) -> Project:
         folder = path.parent
-        found = self._by_folder.get(folder)
-        if found is None:
+        project = self._by_folder.get(folder)
+        if project is None:
             try:
-                found = self._make(folder)
+                project = self._make(folder)
             except InputError as error:
-                found = error
-            self._by_folder[folder] = found
-            self._made[folder] = (found, _stamps(_sources(folder, found)))
-        if isinstance(found, InputError):
-            raise found
-        return found
+                project = error
+            self._by_folder[folder] = project
+            self._made[folder] = (project, _stamps(_sources(folder, project)))
+        if isinstance(project, InputError):
+            raise project
+        return project
 
     def _make(self, folder: Path, operators: Operators | None = None) -> Project:
         from derivlint.rules import load_rules
@@ -159,14 +159,14 @@ class Projects:
         settings = self.settings_of(folder)
         operators = operators or operators_for(folder, settings)
         # two projects may have the same operators, and a change of configuration leaves them as they are
-        known = self._loaded.get(operators)
+        cached = self._loaded.get(operators)
         stamp = _digest(map(str, (operators, *_stamps(operators.files))))
-        if known is None or known[0] != stamp:
-            known = self._loaded[operators] = (stamp, load_operators(operators))
+        if cached is None or cached[0] != stamp:
+            cached = self._loaded[operators] = (stamp, load_operators(operators))
         baseline = BaselineFile.read(settings.baseline) if settings.baseline is not None else None
         rules = settings.selected(load_rules())
         key = _digest([__version__, stamp, repr(settings), *_stamps([settings.baseline] if settings.baseline else [])])
-        return Project(settings, rules, operators, known[1], FindingFilter(baseline=baseline, finds_stale=False), key)
+        return Project(settings, rules, operators, cached[1], FindingFilter(baseline=baseline, finds_stale=False), key)
 
     def is_stale(self) -> bool:
         """Whether a file that a project was made from has another content, or one has come or gone that would count."""
@@ -176,7 +176,7 @@ class Projects:
         """Read configurations again; operators only where their files changed or nothing used them."""
         projects = [*self._by_folder.values(), *self._by_file.values()]
         used = {project.operators for project in projects if isinstance(project, Project)}
-        self._loaded = {operators: known for operators, known in self._loaded.items() if operators in used}
+        self._loaded = {operators: cached for operators, cached in self._loaded.items() if operators in used}
         self._by_folder.clear()
         self._by_file.clear()
         self._made.clear()

@@ -80,14 +80,14 @@ def _body(model: Model, body: DispatchBody) -> Iterable[str]:
     differentiability = model.canonical_differentiability(body)
     yield f"- differentiable arguments: {names(with_gradient) or 'none'}"
     tensors = [a.name for a in function.schema.arguments.flat_all if a.type.is_tensor_like]
-    others = [name for name in tensors if name not in with_gradient]
-    if others:
-        yield f"- tensors without gradient: {names(others)}"
+    without_gradient = [name for name in tensors if name not in with_gradient]
+    if without_gradient:
+        yield f"- tensors without gradient: {names(without_gradient)}"
     if differentiability is not None and differentiability.outputs is not None:
         yield f"- differentiable outputs: {names([item.name for item in differentiability.outputs]) or 'none'}"
-        left = [item.name for item in differentiability.returns if item not in differentiability.outputs]
-        if left:
-            yield f"- outputs without gradient: {names(left)}"
+        non_differentiable = [item.name for item in differentiability.returns if item not in differentiability.outputs]
+        if non_differentiable:
+            yield f"- outputs without gradient: {names(non_differentiable)}"
     saved = without_repetition([*info.all_saved_inputs, *info.all_saved_outputs])
     if saved:
         yield f"- saved for backward: {names([item.name for item in saved])}"
@@ -104,10 +104,10 @@ def _served(model: Model, entry: Entry) -> str | None:
     function = entry.function
     if function is None or entry not in model.entries:
         return None
-    found = [match for match in model.functions_of(entry) if match.function is not function.canonical and match.infos]
-    if not found:
+    matches = [match for match in model.functions_of(entry) if match.function is not function.canonical and match.infos]
+    if not matches:
         return None
-    return "\n".join(["applies also to:", *(f"- `{match.function.name}` ({how(match)})" for match in found)])
+    return "\n".join(["applies also to:", *(f"- `{match.function.name}` ({how(match)})" for match in matches)])
 
 
 def how(match: FunctionMatch) -> str:
@@ -168,9 +168,9 @@ def _needs(formula: DerivativeFormula) -> str | None:
     forward = formula.forward
     if forward is None:
         return None
-    found = [f"{name}_t" for name in forward.required_inputs_fw_grad or ()]
-    found += [f"{name}_p" for name in forward.required_inputs_primal or ()]
-    return f"needs {names(found)}" if found else None
+    required = [f"{name}_t" for name in forward.required_inputs_fw_grad or ()]
+    required += [f"{name}_p" for name in forward.required_inputs_primal or ()]
+    return f"needs {names(required)}" if required else None
 
 
 # ---- functions
@@ -228,13 +228,13 @@ def operator_text(model: Model, natives: Sequence[NativeFunction]) -> str:
 
 def entries_serving(model: Model, natives: Iterable[NativeFunction]) -> list[Entry]:
     """The entries that hold the derivatives of operators, in file order."""
-    found: dict[int, Entry] = {}
+    by_index: dict[int, Entry] = {}
     for native in natives:
         for info in model.match(native).infos.values():
             index = info.source.index
             if index is not None and index < len(model.entries):
-                found[index] = model.entries[index]
-    return [found[index] for index in sorted(found)]
+                by_index[index] = model.entries[index]
+    return [by_index[index] for index in sorted(by_index)]
 
 
 def _entry_line(source: SourceFile, entry: Entry) -> str:

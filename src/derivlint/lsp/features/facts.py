@@ -77,33 +77,33 @@ class FormulaFacts:
     @cached_property
     def _by_range(self) -> dict[tuple[int, int], Expr]:
         """The typed nodes by the ranges of the written formula that they come from, the outermost of each."""
-        found: dict[tuple[int, int], Expr] = {}
+        nodes: dict[tuple[int, int], Expr] = {}
         interpretation = self.interpretation
         if interpretation is None:
-            return found
+            return nodes
         formula = interpretation.formula
         for node in formula.values:
             written = formula.evaluation.written_range(node.start, node.end)
             if written is not None:
-                known = found.get(written)
-                if known is None or known.end - known.start < node.end - node.start:
-                    found[written] = node
-        return found
+                outer = nodes.get(written)
+                if outer is None or outer.end - outer.start < node.end - node.start:
+                    nodes[written] = node
+        return nodes
 
     @cached_property
     def variables(self) -> dict[str, DeclaredType]:
         """The C++ types of the names that the formula can use."""
         function = self.written.entry.function
-        found: dict[str, DeclaredType] = {}
+        types: dict[str, DeclaredType] = {}
         if function is not None:
             canonical = function.canonical
-            found |= {binding.name: binding.cpp_type for binding in function.arguments}
-            found |= formals(canonical)
+            types |= {binding.name: binding.cpp_type for binding in function.arguments}
+            types |= formals(canonical)
             for name, item in zip(return_names(canonical), canonical.schema.returns, strict=True):
-                found.setdefault(name, return_type(item.type))
+                types.setdefault(name, return_type(item.type))
         if self.interpretation is not None:
-            found |= self.interpretation.formula.evaluation.variables
-        return found
+            types |= self.interpretation.formula.evaluation.variables
+        return types
 
     @cached_property
     def scope(self) -> Scope:
@@ -122,12 +122,12 @@ class FormulaFacts:
     def type_of(self, node: Expr) -> CppType | None:
         """The C++ type of an expression, None where it is not known."""
         typed = self.typed(node)
-        found = UNKNOWN
+        type = UNKNOWN
         if typed is not None and self.interpretation is not None:
-            found = self.interpretation.formula.type_of(typed)
-        if found is UNKNOWN and isinstance(node, Name) and node.simple in self.variables:
-            found = self.variables[node.simple].value.type
-        return None if found is UNKNOWN else found
+            type = self.interpretation.formula.type_of(typed)
+        if type is UNKNOWN and isinstance(node, Name) and node.simple in self.variables:
+            type = self.variables[node.simple].value.type
+        return None if type is UNKNOWN else type
 
     def degree_of(self, node: Expr) -> Degree | None:
         """How an expression depends on gradients or tangents, None where it is not known."""
@@ -183,8 +183,8 @@ def methods_of(library: Library, owner: CppType | None, name: str, *, arrow: boo
     """The methods of a class; with ``->`` those of what it holds."""
     if owner is None:
         return ()
-    found: FoundCallee | None = library.methods(accessed(owner, arrow=arrow), name)
-    return found.functions if found is not None else ()
+    callee: FoundCallee | None = library.methods(accessed(owner, arrow=arrow), name)
+    return callee.functions if callee is not None else ()
 
 
 def accessed(owner: CppType, *, arrow: bool) -> CppType:

@@ -53,12 +53,12 @@ def _code(analysis: DocumentAnalysis, entry: Entry) -> str | None:
     chosen = [
         kernel for kernel in kernels(model, functions, only_with_entry=True) if str(kernel.function.name) in functions
     ]
-    wanted = {kernel.node for kernel in chosen}
+    node_names = {kernel.node for kernel in chosen}
     pieces = []
     seen: set[str] = set()
     for info in [info for match in matches for info in match.infos.values()]:
         name = model.node_name(info)
-        node = node_class(model, info) if name in wanted and name not in seen else None
+        node = node_class(model, info) if name in node_names and name not in seen else None
         if node is not None:
             seen.add(node.name)
             pieces += [listing(node.header), listing(node.source)]

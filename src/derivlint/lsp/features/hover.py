@@ -123,18 +123,18 @@ def _suppression(at: AtSuppression) -> str:
 
 
 def _key(analysis: DocumentAnalysis, at: AtKey) -> str:
-    what = None
+    about = None
     if at.name is not None:
-        found = _named_by_key(at.written, at.name.text)
-        what = found.about if found is not None else None
-        what = f"`{at.name.text}`: {what}" if what is not None else None
-    return paragraphs([what, describe.formula_text(analysis.model, at.written)])
+        formula_variable = _named_by_key(at.written, at.name.text)
+        about = formula_variable.about if formula_variable is not None else None
+        about = f"`{at.name.text}`: {about}" if about is not None else None
+    return paragraphs([about, describe.formula_text(analysis.model, at.written)])
 
 
 def _named_by_key(formula: DerivativeFormula, name: str) -> Variable | None:
-    found = variable(formula, name)
-    if found is not None:
-        return found
+    formula_variable = variable(formula, name)
+    if formula_variable is not None:
+        return formula_variable
     function = formula.entry.function
     output = function.resolve(name).output if function is not None else None
     return variable(formula, output.name) if output is not None else None
@@ -213,9 +213,9 @@ def _formula(analysis: DocumentAnalysis, at: AtFormula) -> str:
         return paragraphs([describe.callee_text(facts, callee), _value(facts, call, f"`{callee.name}(…)`")])
     node = at.expressions[-1] if at.expressions else None
     if at.word is not None:
-        found = _word(facts, at, node)
-        if found:
-            return found
+        description = _word(facts, at, node)
+        if description:
+            return description
     if node is not None:
         text = _short(formula.parsed.text[node.start : node.end])
         return paragraphs([_value(facts, node, f"`{text}`"), describe.formula_text(analysis.model, formula)])
@@ -243,8 +243,8 @@ def _value(facts: FormulaFacts, node: Expr, shown: str) -> str | None:
     degree = facts.degree_of(node)
     parts = [f"is a `{type}`"] if type is not None else []
     if degree is not None:
-        what = "gradients" if facts.written.role is Role.BACKWARD else "tangents"
-        parts.append(_DEGREES[degree].format(what=what))
+        seeds = "gradients" if facts.written.role is Role.BACKWARD else "tangents"
+        parts.append(_DEGREES[degree].format(what=seeds))
     return f"{shown} {', '.join(parts)}" if parts else None
 
 
@@ -260,29 +260,29 @@ def _word(facts: FormulaFacts, at: AtFormula, node: Expr | None) -> str | None:
     if word.role not in ("variable", "callee", "qualified", "type"):
         return None
     if isinstance(node, Name) and node.simple is not None:
-        found = variable(facts.written, node.simple)
-        if found is not None:
-            return _variable(facts, node, found)
+        formula_variable = variable(facts.written, node.simple)
+        if formula_variable is not None:
+            return _variable(facts, node, formula_variable)
     if isinstance(node, Name):
         return _named(facts, node)
     return f"`{word.text}`"
 
 
-def _variable(facts: FormulaFacts, node: Name, found: Variable) -> str:
-    declared = facts.variables.get(found.name) or facts.type_of(node)
-    shown = code(f"{declared} {found.name}") if declared is not None else code(found.name)
-    return paragraphs([shown, found.about, _saving(facts.written, found)])
+def _variable(facts: FormulaFacts, node: Name, formula_variable: Variable) -> str:
+    declared = facts.variables.get(formula_variable.name) or facts.type_of(node)
+    shown = code(f"{declared} {formula_variable.name}") if declared is not None else code(formula_variable.name)
+    return paragraphs([shown, formula_variable.about, _saving(facts.written, formula_variable)])
 
 
-def _saving(formula: DerivativeFormula, found: Variable) -> str | None:
+def _saving(formula: DerivativeFormula, formula_variable: Variable) -> str | None:
     """How a backward formula saves a variable."""
     derivative = formula.derivative
-    if derivative is None or found.kind not in (VariableKind.ARGUMENT, VariableKind.OUTPUT):
+    if derivative is None or formula_variable.kind not in (VariableKind.ARGUMENT, VariableKind.OUTPUT):
         return None
     saved = [
         item
         for item in (*derivative.saved_inputs, *derivative.saved_outputs)
-        if item.name == found.name or _mentions(item.expr, found.name)
+        if item.name == formula_variable.name or _mentions(item.expr, formula_variable.name)
     ]
     return "\n".join(["saved as:", *map(describe.saved_line, saved)]) if saved else None
 

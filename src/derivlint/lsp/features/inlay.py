@@ -34,11 +34,11 @@ class InlayHint(Struct, frozen=True):
 
 def inlay_hints(analysis: DocumentAnalysis, span: Span) -> tuple[InlayHint, ...]:
     """The hints for the entries that have a part in a range, those in the range, in file order."""
-    found = []
+    hints = []
     for entry in analysis.model.entries:
         if entry.span.end >= span.start and entry.span.start <= span.end:
-            found += [hint for hint in _hints(analysis, entry) if span.start <= hint.offset <= span.end]
-    return tuple(sorted(found, key=lambda hint: hint.offset))
+            hints += [hint for hint in _hints(analysis, entry) if span.start <= hint.offset <= span.end]
+    return tuple(sorted(hints, key=lambda hint: hint.offset))
 
 
 def _hints(analysis: DocumentAnalysis, entry: Entry) -> Iterator[InlayHint]:

@@ -138,8 +138,8 @@ class _Places:
 def entry_at(analysis: DocumentAnalysis, offset: int) -> Entry | None:
     """The entry that holds a place; that before it where the place is directly after one."""
     entries = _places(analysis.model).entries
-    found = entries.at(offset)
-    return found if found is not None or offset == 0 else entries.at(offset - 1)
+    entry = entries.at(offset)
+    return entry if entry is not None or offset == 0 else entries.at(offset - 1)
 
 
 def locate(analysis: DocumentAnalysis, offset: int) -> Located | None:

@@ -56,13 +56,13 @@ def _of_schema(analysis: DocumentAnalysis, at: AtSchema) -> tuple[FilePlace, ...
     span = at.part.name_span if isinstance(at.part, Argument) else None
     if span is None or at.schema is None:
         return natives
-    found = []
+    places = []
     for place in natives:
         whole = place.whole
         if whole is not None and place.source.slice(whole) == at.schema.text:
             place = FilePlace(place.source, span.shift(whole.start), whole)
-        found.append(place)
-    return tuple(found)
+        places.append(place)
+    return tuple(places)
 
 
 def _of_entry(analysis: DocumentAnalysis, entry: Entry) -> tuple[FilePlace, ...]:
@@ -72,7 +72,7 @@ def _of_entry(analysis: DocumentAnalysis, entry: Entry) -> tuple[FilePlace, ...]
 def native_places(analysis: DocumentAnalysis, natives: Iterable[NativeFunction]) -> tuple[FilePlace, ...]:
     """Where operators are in native_functions.yaml; what is generated stands with its origin."""
     sources = {source.path: source for source in analysis.native_sources}
-    found: dict[tuple[str, Span], FilePlace] = {}
+    places: dict[tuple[str, Span], FilePlace] = {}
     for native in natives:
         written = native.generated_from or native
         if written.source is None or written.source[0] not in sources:
@@ -81,8 +81,8 @@ def native_places(analysis: DocumentAnalysis, natives: Iterable[NativeFunction])
         name = str(written.name)
         start = sources[path].text.find(name, span.start, span.end)
         place = Span(start, start + len(name)) if start >= 0 else span
-        found.setdefault((path, span), FilePlace(sources[path], place, span))
-    return tuple(found.values())
+        places.setdefault((path, span), FilePlace(sources[path], place, span))
+    return tuple(places.values())
 
 
 def _of_part(analysis: DocumentAnalysis, entry: Entry, part: Argument | Return | None) -> tuple[FilePlace, ...]:
@@ -116,14 +116,14 @@ def _of_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFo
     callee = callee_at(facts, at)
     if callee is not None:
         return _of_callee(analysis, callee)
-    found = variable_at(at, formula)
-    if found is None:
+    formula_variable = variable_at(at, formula)
+    if formula_variable is None:
         return _of_local(analysis, at, formula)
-    part = found.part
-    if found.name == GRAD_INPUT_MASK:
+    part = formula_variable.part
+    if formula_variable.name == GRAD_INPUT_MASK:
         # it counts the names of the key
         return (FilePlace(analysis.source, formula.key_span),)
-    if found.name == GRADS:
+    if formula_variable.name == GRADS:
         part = _indexed_return(at, formula) or part
     return _of_part(analysis, formula.entry, part)
 
@@ -138,12 +138,12 @@ def _of_callee(analysis: DocumentAnalysis, callee: Callee) -> tuple[FilePlace, .
     return tuple(places)
 
 
-def _bodies_of(model: Model, name: str, known: Container[tuple[str, Span]]) -> Iterator[FilePlace]:
+def _bodies_of(model: Model, name: str, declared: Container[tuple[str, Span]]) -> Iterator[FilePlace]:
     """Where functions are that a configuration names, or a checkout has."""
     bodies = model.natives.bodies
     if bodies is not None and bodies.is_shown:
         for body in bodies.functions.get(name, ()):
-            if (bodies.source.path, body.name_span) not in known:
+            if (bodies.source.path, body.name_span) not in declared:
                 yield FilePlace(bodies.source, body.name_span, body.span)
 
 
@@ -223,11 +223,11 @@ def _uses(analysis: DocumentAnalysis, at: Located | None) -> Iterator[Span]:
         if callee is not None:
             yield from _calls(analysis.model, operator_name(callee.name))
             return
-        found = variable_at(at, at.written)
-        if found is not None and found.part is None:
-            yield from _words(at.written.entry, frozenset({found.name}))
-        elif found is not None:
-            yield from _part_uses(at.written.entry, found.part)
+        formula_variable = variable_at(at, at.written)
+        if formula_variable is not None and formula_variable.part is None:
+            yield from _words(at.written.entry, frozenset({formula_variable.name}))
+        elif formula_variable is not None:
+            yield from _part_uses(at.written.entry, formula_variable.part)
         else:
             from derivlint.lsp.features.rename import local_words
 
@@ -267,8 +267,8 @@ def _part_uses(entry: Entry, part: Argument | Return | None) -> Iterator[Span]:
         for word in formula.parsed.words:
             if word.role != "variable":
                 continue
-            found = variable(formula, word.text)
-            if found is not None and found.part is part:
+            formula_variable = variable(formula, word.text)
+            if formula_variable is not None and formula_variable.part is part:
                 yield formula.span_of(word)
 
 

@@ -57,15 +57,15 @@ def document_symbols(analysis: DocumentAnalysis) -> tuple[Symbol, ...]:
 
 def workspace_symbols(analysis: DocumentAnalysis, query: str) -> tuple[Symbol, ...]:
     """The entries whose operator has the letters of a query, in their order; the best ones first."""
-    wanted = query.lower()
-    found = []
+    letters = query.lower()
+    ranked = []
     for entry in analysis.model.all_entries:
         name = (entry.operator or "").lower()
-        rank = 0 if name.startswith(wanted) else 1 if wanted in name else 2
-        if name and (rank < 2 or _has_letters(name, wanted)):
-            found.append((rank, len(name), name, entry.span.start, entry))
-    found.sort(key=lambda item: item[:4])
-    return tuple(_entry(item[4], children=False) for item in found[:MOST])
+        rank = 0 if name.startswith(letters) else 1 if letters in name else 2
+        if name and (rank < 2 or _has_letters(name, letters)):
+            ranked.append((rank, len(name), name, entry.span.start, entry))
+    ranked.sort(key=lambda item: item[:4])
+    return tuple(_entry(item[4], children=False) for item in ranked[:MOST])
 
 
 def _has_letters(name: str, letters: str) -> bool:
@@ -130,16 +130,16 @@ def folds(analysis: DocumentAnalysis) -> tuple[Fold, ...]:
     """What has several lines: entries, the formulas of a dispatch key, long values, comments."""
     source = analysis.source
     text = source.text
-    found = list(_comments(source))
+    candidates = list(_comments(source))
     for entry in analysis.model.all_entries:
         spans = [entry.span, *map(entry.place, _pairs(entry.mapping))]
-        found += [Fold(span) for span in spans if _is_long(text, span)]
+        candidates += [Fold(span) for span in spans if _is_long(text, span)]
     by_start: dict[int, Fold] = {}
-    for fold in found:
+    for fold in candidates:
         # editors fold lines: of two that begin on a line, the longer one
         line = source.position(fold.span.start).line
-        known = by_start.get(line)
-        if known is None or fold.span.end > known.span.end:
+        longest = by_start.get(line)
+        if longest is None or fold.span.end > longest.span.end:
             by_start[line] = fold
     return tuple(by_start[line] for line in sorted(by_start))
 
@@ -190,11 +190,11 @@ def selections(analysis: DocumentAnalysis, offset: int) -> tuple[Span, ...]:
         spans += sorted(around, key=lambda span: span.end - span.start)
         spans.append(entry.span)
     spans.append(Span(0, len(analysis.source.text)))
-    found: list[Span] = []
+    nested: list[Span] = []
     for span in spans:
-        if _around(span, offset) and (not found or (span.contains(found[-1]) and span != found[-1])):
-            found.append(span)
-    return tuple(found)
+        if _around(span, offset) and (not nested or (span.contains(nested[-1]) and span != nested[-1])):
+            nested.append(span)
+    return tuple(nested)
 
 
 def _around(span: Span, offset: int) -> bool:

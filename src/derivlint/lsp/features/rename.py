@@ -42,9 +42,9 @@ def rename(analysis: DocumentAnalysis, offset: int, name: str) -> tuple[TextEdit
         return Refusal(f"{quoted(name)} is not a name in C++")
     if name != words[0].text and any(word.text == name for word in at.formula.words):
         return Refusal(f"{quoted(name)} is used in the formula already")
-    found = [formula_edit(at.written, word.start, word.end, name) for word in words]
-    edits = tuple(edit for edit in found if edit is not None)
-    if len(edits) != len(found):
+    edits_of_words = [formula_edit(at.written, word.start, word.end, name) for word in words]
+    edits = tuple(edit for edit in edits_of_words if edit is not None)
+    if len(edits) != len(edits_of_words):
         return Refusal("the formula's YAML cannot be edited in place")
     return edits
 
@@ -103,11 +103,15 @@ def _in_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFo
         if analysis.natives.named(operator_name(callee.name)):
             return f"{quoted(callee.name)} is an operator of native_functions.yaml"
         return f"{quoted(callee.name)} is declared in C++"
-    found = variable(formula, word.text) if word.role == "variable" else None
-    if found is None:
+    formula_variable = variable(formula, word.text) if word.role == "variable" else None
+    if formula_variable is None:
         return f"{quoted(word.text)} is declared in C++"
-    if found.kind in (VariableKind.ARGUMENT, VariableKind.PRIMAL, VariableKind.TANGENT):
-        return _of_schema(found.part.name or word.text if found.part is not None else word.text)
-    if found.kind is VariableKind.OUTPUT and found.part is not None and found.part.name is not None:
-        return _of_schema(found.part.name)
+    if formula_variable.kind in (VariableKind.ARGUMENT, VariableKind.PRIMAL, VariableKind.TANGENT):
+        return _of_schema(formula_variable.part.name or word.text if formula_variable.part is not None else word.text)
+    if (
+        formula_variable.kind is VariableKind.OUTPUT
+        and formula_variable.part is not None
+        and formula_variable.part.name is not None
+    ):
+        return _of_schema(formula_variable.part.name)
     return f"{quoted(word.text)} is named by the generated code"

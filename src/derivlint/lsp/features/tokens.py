@@ -71,18 +71,18 @@ _KEPT = 8192
 
 
 def _relative_tokens(model: Model, entry: Entry) -> tuple[SemanticToken, ...]:
-    known = _KNOWN.setdefault(model.natives, _Tokens()).of
+    by_text = _KNOWN.setdefault(model.natives, _Tokens()).of
     text = model.source.slice(entry.span)
-    found = known.get(text)
-    if found is None:
-        if len(known) >= _KEPT:
-            known.clear()
+    relative = by_text.get(text)
+    if relative is None:
+        if len(by_text) >= _KEPT:
+            by_text.clear()
         start = entry.span.start
         tokens = sorted(_entry_tokens(model, entry), key=lambda token: token.span)
-        found = known[text] = tuple(
+        relative = by_text[text] = tuple(
             SemanticToken(token.span.shift(-start), token.type, token.modifiers) for token in tokens
         )
-    return found
+    return relative
 
 
 def semantic_tokens(analysis: DocumentAnalysis, span: Span | None = None) -> tuple[SemanticToken, ...]:
@@ -93,7 +93,7 @@ def semantic_tokens(analysis: DocumentAnalysis, span: Span | None = None) -> tup
         span: a range; only the entries that have a part in it are looked at.
     """
     model = analysis.model
-    found: list[SemanticToken] = []
+    result: list[SemanticToken] = []
     end = 0
     for entry in model.all_entries:
         if span is not None and (entry.span.end < span.start or entry.span.start > span.end):
@@ -102,12 +102,12 @@ def semantic_tokens(analysis: DocumentAnalysis, span: Span | None = None) -> tup
         if start < end:
             # what an alias repeats has been reported
             continue
-        found += [
+        result += [
             SemanticToken(token.span.shift(start), token.type, token.modifiers)
             for token in _relative_tokens(model, entry)
         ]
         end = entry.span.end
-    return tuple(found)
+    return tuple(result)
 
 
 def _entry_tokens(model: Model, entry: Entry) -> Iterator[SemanticToken]:
@@ -167,8 +167,8 @@ def _word(
     if role == "keyword" or text in _WORDS:
         return "keyword", ()
     if role == "variable":
-        found = variable(formula, text) if formula is not None else None
-        return _VARIABLES[found.kind] if found is not None else ("variable", ())
+        formula_variable = variable(formula, text) if formula is not None else None
+        return _VARIABLES[formula_variable.kind] if formula_variable is not None else ("variable", ())
     if role == "lambda":
         return "variable", ("declaration",)
     if role == "type":

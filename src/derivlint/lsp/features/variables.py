@@ -65,8 +65,10 @@ def variable_of(function: EntryFunction, name: str) -> Variable | None:
             return Variable(name, VariableKind.OUTPUT, _return(function, output), _output(function, output))
     if name == GRAD:
         part = _return(function, function.outputs[0]) if function.outputs else None
-        whose = f"output `{function.outputs[0].name}`" if len(function.outputs) == 1 else "first differentiable output"
-        return Variable(name, VariableKind.GRADIENT, part, f"gradient of the {whose}")
+        subject = (
+            f"output `{function.outputs[0].name}`" if len(function.outputs) == 1 else "first differentiable output"
+        )
+        return Variable(name, VariableKind.GRADIENT, part, f"gradient of the {subject}")
     if name == GRADS:
         return Variable(name, VariableKind.GRADIENTS, None, "gradients of the differentiable outputs, in order")
     if name == GRAD_INPUT_MASK:

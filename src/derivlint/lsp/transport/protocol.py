@@ -190,5 +190,5 @@ class Protocol(LanguageServerProtocol):
 def _reasons(error: JsonRpcException) -> str:
     """What is wrong with parameters, with the way to each of them."""
     cause = error.__cause__
-    found = transform_error(cause, path="$") if cause is not None else [str(error)]
-    return "; ".join(found)[:400]
+    reasons = transform_error(cause, path="$") if cause is not None else [str(error)]
+    return "; ".join(reasons)[:400]

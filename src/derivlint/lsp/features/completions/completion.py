@@ -43,8 +43,8 @@ def completions(analysis: DocumentAnalysis, text: str, offset: int) -> Completio
     return _limited(formula_completions(analysis, writing))
 
 
-def _limited(found: Iterable[Completion]) -> Completions:
-    items = sorted(found, key=lambda item: (item.sort, item.label))
+def _limited(proposals: Iterable[Completion]) -> Completions:
+    items = sorted(proposals, key=lambda item: (item.sort, item.label))
     return Completions(tuple(items[:MOST]), len(items) <= MOST)
 
 
@@ -79,15 +79,15 @@ def _schemas(analysis: DocumentAnalysis, writing: Writing) -> Iterable[Completio
     end = writing.text.find("\n", writing.offset)
     rest = writing.text[writing.offset : len(writing.text) if end < 0 else end]
     span = Span(writing.offset - len(prefix), writing.offset + len(rest.rstrip("'\"\r \t")))
-    known = {entry.name.value for entry in analysis.model.all_entries if entry.name is not None}
+    with_entry = {entry.name.value for entry in analysis.model.all_entries if entry.name is not None}
     name = prefix.partition("(")[0]
     buckets: list[list[_OperatorName]] = [[] for _ in range(8)]
     for operator in _operators(analysis.natives):
         if name in operator.name:
             starts = operator.text.startswith(prefix)
-            buckets[4 * (not starts) + 2 * operator.writes + (operator.text in known)].append(operator)
-    found = [operator for bucket in buckets for operator in bucket]
-    for rank, operator in enumerate(found[: MOST + 1]):
+            buckets[4 * (not starts) + 2 * operator.writes + (operator.text in with_entry)].append(operator)
+    ranked = [operator for bucket in buckets for operator in bucket]
+    for rank, operator in enumerate(ranked[: MOST + 1]):
         detail = operator.text.removeprefix(operator.name)
         yield Completion(operator.name, "Function", operator.text, span, detail, f"{rank:04}")
 
@@ -111,15 +111,15 @@ _OPERATORS: WeakKeyDictionary[NativeFunctions, tuple[_OperatorName, ...]] = Weak
 
 
 def _operators(natives: NativeFunctions) -> tuple[_OperatorName, ...]:
-    found = _OPERATORS.get(natives)
-    if found is None:
+    operators = _OPERATORS.get(natives)
+    if operators is None:
         ordered = sorted(natives.written, key=_rank)
-        found = _OPERATORS[natives] = tuple(
+        operators = _OPERATORS[natives] = tuple(
             # an annotation with "!" says so without reading the schema
             _OperatorName(native.func_text, str(native.name), "!" in native.func_text and not native.name.inplace)
             for native in ordered
         )
-    return found
+    return operators
 
 
 def _rank(native: NativeFunction) -> tuple[bool, bool, bool, str]:
@@ -145,7 +145,7 @@ def _missing(analysis: DocumentAnalysis, writing: Writing) -> Iterable[tuple[str
     """The keys that could be at the place and are not there yet: key, kind, detail."""
     path = writing.path
     line = writing.text.count("\n", 0, writing.offset)
-    there = {
+    present = {
         name.strip()
         for pair in writing.pairs
         if pair.path == path and writing.text.count("\n", 0, pair.start) != line
@@ -153,32 +153,32 @@ def _missing(analysis: DocumentAnalysis, writing: Writing) -> Iterable[tuple[str
     }
     if path == (DISPATCH,):
         for key in dict.fromkeys((DEFAULT, *analysis.natives.autograd_keys)):
-            if key not in there:
+            if key not in present:
                 yield key, "Module", "dispatch key"
         return
-    if not path and NAME not in there:
+    if not path and NAME not in present:
         yield NAME, "Keyword", "=the operator's schema"
-        if not there:
+        if not present:
             return
     function = function_being_written(analysis, writing)
-    has_dispatch = DISPATCH in there and not path
+    has_dispatch = DISPATCH in present and not path
     if function is not None and not has_dispatch:
-        yield from _formula_keys(function, there)
+        yield from _formula_keys(function, present)
     if path:
         return
-    formulas = there - {NAME, OUTPUT_DIFFERENTIABILITY}
-    if OUTPUT_DIFFERENTIABILITY not in there:
+    formulas = present - {NAME, OUTPUT_DIFFERENTIABILITY}
+    if OUTPUT_DIFFERENTIABILITY not in present:
         yield OUTPUT_DIFFERENTIABILITY, "Keyword", "=which outputs are differentiable"
     if not formulas:
         yield DISPATCH, "Module", "formulas for each dispatch key"
 
 
-def _formula_keys(function: EntryFunction, there: set[str]) -> Iterable[tuple[str, str, str]]:
+def _formula_keys(function: EntryFunction, present: set[str]) -> Iterable[tuple[str, str, str]]:
     for binding in function.arguments:
-        if binding.is_tensor_like and binding.name not in there:
+        if binding.is_tensor_like and binding.name not in present:
             yield binding.name, "Field", f"gradient of {binding.argument}"
     for output in function.outputs:
-        if output.has_tangent and output.key_name not in there and output.name not in there:
+        if output.has_tangent and output.key_name not in present and output.name not in present:
             yield output.key_name, "Property", f"tangent of output {output.index}, {output.type}"
 
 

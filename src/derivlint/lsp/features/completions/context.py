@@ -206,7 +206,7 @@ class _OpenBracket(Struct):
 
 
 def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[WrittenPair]:
-    found: list[tuple[tuple[str, ...], str, int, int]] = []
+    pairs: list[tuple[tuple[str, ...], str, int, int]] = []
     ends: dict[int, int] = {}
     around: list[_OpenBracket] = []
     levels: list[int] = []
@@ -219,9 +219,9 @@ def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[WrittenPair]:
         match = _KEY.match(text, begin, end)
         if match is None:
             is_text = begin < end and text[begin] not in "#\r"
-            if found and is_text and column <= levels[-1] and not _is_open_quote(text, found[-1][3], begin):
+            if pairs and is_text and column <= levels[-1] and not _is_open_quote(text, pairs[-1][3], begin):
                 # no line of the value: another key is being written
-                ends.setdefault(len(found) - 1, start)
+                ends.setdefault(len(pairs) - 1, start)
             continue
         if levels and column > levels[-1]:
             if not (around and around[-1].column == levels[-1]):
@@ -238,12 +238,12 @@ def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[WrittenPair]:
             around.pop()
         key = match["key"].strip("\"'")
         path = tuple(part.key for part in around)
-        found.append((path, key, begin, match.end()))
+        pairs.append((path, key, begin, match.end()))
         opens = (not path and key == DISPATCH) or len(path) == 1
         if opens and not text[match.end() : end].strip():
             around.append(_OpenBracket(column, key))
-    for number, (path, key, begin, value) in enumerate(found):
-        stop = found[number + 1][2] if number + 1 < len(found) else lines[-1][1]
+    for number, (path, key, begin, value) in enumerate(pairs):
+        stop = pairs[number + 1][2] if number + 1 < len(pairs) else lines[-1][1]
         stop = min(stop, ends.get(number, stop))
         yield WrittenPair(path, key, begin, Span(value, max(value, stop)))
 

@@ -53,49 +53,49 @@ def formula_completions(analysis: DocumentAnalysis, writing: Writing) -> Iterabl
 def _bare(
     analysis: DocumentAnalysis, writing: Writing, part: Fragment, span: Span, *, is_start: bool
 ) -> list[Completion]:
-    found = probe(analysis, writing, _ANY)
-    if found is None:
+    draft = probe(analysis, writing, _ANY)
+    if draft is None:
         return []
-    items = [*_variables(found, part.prefix, span), *_later(found, part.prefix, span)]
+    items = [*_variables(draft, part.prefix, span), *_later(draft, part.prefix, span)]
     if is_start:
-        items += _keywords(found, part.prefix, span)
-    items += _functions(found, part.prefix, span)
+        items += _keywords(draft, part.prefix, span)
+    items += _functions(draft, part.prefix, span)
     for name in (*NAMESPACES, "true", "false"):
         if name.startswith(part.prefix):
             is_namespace = name in NAMESPACES
             kind = "Module" if is_namespace else "Keyword"
             items.append(Completion(name, kind, name, span, "namespace" if is_namespace else "", _OTHER))
     if part.prefix:
-        for name in found.library.visible_variables(found.scope.levels):
+        for name in draft.library.visible_variables(draft.scope.levels):
             if name.startswith(part.prefix):
                 items.append(Completion(name, "Constant", name, span, "", _OTHER))
     return items
 
 
-def _variables(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
-    types = found.facts.variables
-    for rank, name in enumerate(dict.fromkeys(visible_names(found.written))):
+def _variables(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+    types = draft.facts.variables
+    for rank, name in enumerate(dict.fromkeys(visible_names(draft.written))):
         if is_internal(name) or prefix not in name:
             continue
-        known = variable(found.written, name)
-        about = known.about.replace("`", "") if known is not None else ""
-        kind = "Variable" if known is None or known.kind is not VariableKind.ARGUMENT else "Field"
+        described = variable(draft.written, name)
+        about = described.about.replace("`", "") if described is not None else ""
+        kind = "Variable" if described is None or described.kind is not VariableKind.ARGUMENT else "Field"
         detail = str(types.get(name, about))
         sort = f"{_OWN}{rank:03}"
         if name == GRADS:
-            outputs = _n_gradients(found)
+            outputs = _n_gradients(draft)
             for index in range(outputs if outputs > 1 else 0):
                 label = f"{GRADS}[{index}]"
                 yield Completion(label, kind, label, span, f"gradient of differentiable output {index}", sort)
         yield Completion(name, kind, name, span, detail, sort, about)
 
 
-def _later(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+def _later(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
     """Primals and tangents of arguments whose backward formula is not written yet."""
-    function = found.entry.function
-    if function is None or found.written.role is not Role.FORWARD:
+    function = draft.entry.function
+    if function is None or draft.written.role is not Role.FORWARD:
         return
-    visible = visible_names(found.written)
+    visible = visible_names(draft.written)
     for binding in function.arguments:
         if not binding.is_tensor_like or binding.is_tensor_list:
             continue
@@ -106,9 +106,9 @@ def _later(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
                 yield Completion(name, "Variable", name, span, about, f"{_RELATED}{name}")
 
 
-def _n_gradients(found: Probe) -> int:
+def _n_gradients(draft: Probe) -> int:
     """How many gradients ``grads`` holds."""
-    info, function = found.written.body.info, found.entry.function
+    info, function = draft.written.body.info, draft.entry.function
     if info is None or function is None:
         return 0
     flags = info.output_differentiability
@@ -116,8 +116,8 @@ def _n_gradients(found: Probe) -> int:
     return sum(flags) if flags is not None else tensors
 
 
-def _keywords(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
-    if found.written.role is Role.FORWARD:
+def _keywords(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+    if draft.written.role is Role.FORWARD:
         words = {
             AUTO_LINEAR: "the function itself, on tangents",
             AUTO_ELEMENT_WISE: "the backward formula, on the tangent",
@@ -129,10 +129,10 @@ def _keywords(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
             yield Completion(word, "Keyword", word, span, about, f"{_OWN}9")
 
 
-def _functions(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+def _functions(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
     """Helpers, and operators where something of their name is written."""
-    library = found.library
-    base = found.entry.function.canonical.name.base if found.entry.function is not None else ""
+    library = draft.library
+    base = draft.entry.function.canonical.name.base if draft.entry.function is not None else ""
     helpers = [name for name in library.function_names(HELPERS) if prefix in name]
     ranked = []
     for name in helpers:
@@ -143,18 +143,18 @@ def _functions(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
         ranked += [(_OPERATOR, name, ATEN) for name in library.function_names(ATEN) if name.startswith(prefix)]
     ranked.sort()
     for sort, name, namespace in ranked[: MOST + 1]:
-        yield _function(found, namespace, name, _FUNCTION, span, sort)
+        yield _function(draft, namespace, name, _FUNCTION, span, sort)
 
 
-def _function(found: Probe, owner: str, name: str, kind: str, span: Span, sort: str) -> Completion:
+def _function(draft: Probe, owner: str, name: str, kind: str, span: Span, sort: str) -> Completion:
     """A function of a namespace, or a method of a class; of operators only the schema is reported at once."""
     data = f"{kind}|{owner}|{name}"
     if owner in (ATEN, TENSOR.text):
-        schemas = _schemas(found.facts.model.natives).get(operator_name(name), ())
+        schemas = _schemas(draft.facts.model.natives).get(operator_name(name), ())
         if schemas:
             more = f" (+{len(schemas) - 1})" if len(schemas) > 1 else ""
             return Completion(name, kind, name, span, schemas[0] + more, f"{sort}{name}", data=data)
-    functions = _overloads(found.library, kind, owner, name)
+    functions = _overloads(draft.library, kind, owner, name)
     detail = functions[0].signature if functions else ""
     if len(functions) > 1:
         detail += f" (+{len(functions) - 1})"
@@ -181,23 +181,23 @@ _SCHEMAS: WeakKeyDictionary[NativeFunctions, dict[str, list[str]]] = WeakKeyDict
 
 
 def _schemas(natives: NativeFunctions) -> dict[str, list[str]]:
-    found = _SCHEMAS.get(natives)
-    if found is None:
-        found = _SCHEMAS[natives] = {}
+    schemas = _SCHEMAS.get(natives)
+    if schemas is None:
+        schemas = _SCHEMAS[natives] = {}
         for native in natives.written:
-            found.setdefault(native.name.name_without_overload, []).append(native.func_text)
-    return found
+            schemas.setdefault(native.name.name_without_overload, []).append(native.func_text)
+    return schemas
 
 
 # ---- qualified names and members
 
 
 def _of_namespace(analysis: DocumentAnalysis, writing: Writing, part: Fragment, span: Span) -> list[Completion]:
-    found = probe(analysis, writing, _ANY)
-    if found is None:
+    draft = probe(analysis, writing, _ANY)
+    if draft is None:
         return []
-    library = found.library
-    owner = resolve_namespace(library, found.scope, part.owner, leading=False) if part.owner else ""
+    library = draft.library
+    owner = resolve_namespace(library, draft.scope, part.owner, leading=False) if part.owner else ""
     if owner is None:
         return []
     items = []
@@ -207,7 +207,7 @@ def _of_namespace(analysis: DocumentAnalysis, writing: Writing, part: Fragment, 
         names.sort(key=lambda name: (name.startswith("_"), name))
         for name in names[: MOST + 1]:
             sort = _OTHER if name.startswith("_") else own
-            items.append(_function(found, place, name, _FUNCTION, span, sort))
+            items.append(_function(draft, place, name, _FUNCTION, span, sort))
         for name, type in library.declarations.variables.get(place, {}).items():
             if name.startswith(part.prefix):
                 items.append(Completion(name, "Constant", name, span, type.text, f"{own}{name}"))
@@ -224,10 +224,10 @@ def _of_namespace(analysis: DocumentAnalysis, writing: Writing, part: Fragment, 
 
 def _members(analysis: DocumentAnalysis, writing: Writing, part: Fragment, span: Span) -> Iterable[Completion]:
     owner = type_of(analysis, writing, part.owner) if part.owner else None
-    found = probe(analysis, writing, _ANY)
-    if owner is None or found is None:
+    draft = probe(analysis, writing, _ANY)
+    if owner is None or draft is None:
         return
-    library = found.library
+    library = draft.library
     accessed_type = accessed(owner, arrow=part.joint == "->")
     members = library.members(accessed_type)
     for name, type in (members.fields if members is not None else {}).items():
@@ -237,4 +237,4 @@ def _members(analysis: DocumentAnalysis, writing: Writing, part: Fragment, span:
     names.sort(key=lambda name: (name.startswith("_"), name))
     for name in names[: MOST + 1]:
         sort = _OTHER if name.startswith("_") else _HELPER
-        yield _function(found, accessed_type.text, name, "Method", span, sort)
+        yield _function(draft, accessed_type.text, name, "Method", span, sort)

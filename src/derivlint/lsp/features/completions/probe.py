@@ -54,13 +54,13 @@ def probe(analysis: DocumentAnalysis, writing: Writing, formula: str) -> Probe |
     if pair is None:
         return None
     model = _model(analysis.natives, writing, formula, whole=True)
-    found = _line(model, pair)
-    if found is None:
+    source_formula = _line(model, pair)
+    if source_formula is None:
         model = _model(analysis.natives, writing, formula, whole=False)
-        found = _line(model, pair)
-    if found is None or found.entry.function is None:
+        source_formula = _line(model, pair)
+    if source_formula is None or source_formula.entry.function is None:
         return None
-    return Probe(found.entry, found, FormulaFacts(model, found))
+    return Probe(source_formula.entry, source_formula, FormulaFacts(model, source_formula))
 
 
 def function_being_written(analysis: DocumentAnalysis, writing: Writing) -> EntryFunction | None:
@@ -75,16 +75,16 @@ def _model(natives: NativeFunctions, writing: Writing, formula: str, *, whole: b
     pair = writing.pair
     assert pair is not None
     lines = [f"- name: {_quoted(writing.schema)}"]
-    for other in writing.pairs:
-        if other is not pair and not whole:
+    for sibling in writing.pairs:
+        if sibling is not pair and not whole:
             continue
-        raw = writing.text[other.value.start : other.value.end]
-        if other.key == OUTPUT_DIFFERENTIABILITY and not other.path and other is not pair:
-            lines.append(f"  {other.key}: {raw.strip().partition(chr(10))[0].strip()}")
-        elif other.is_formula and other.path == pair.path and other.key != NAME:
+        raw = writing.text[sibling.value.start : sibling.value.end]
+        if sibling.key == OUTPUT_DIFFERENTIABILITY and not sibling.path and sibling is not pair:
+            lines.append(f"  {sibling.key}: {raw.strip().partition(chr(10))[0].strip()}")
+        elif sibling.is_formula and sibling.path == pair.path and sibling.key != NAME:
             # of a dispatch key only its own formulas matter
-            value = formula if other is pair else decoded(raw)
-            lines.append(f"  {_quoted(other.key)}: {_quoted(value)}")
+            value = formula if sibling is pair else decoded(raw)
+            lines.append(f"  {_quoted(sibling.key)}: {_quoted(value)}")
     return build_model(SourceFile("", "\n".join(lines) + "\n"), natives)
 
 
@@ -219,7 +219,7 @@ def _with_scope(items: list[Token], start: int) -> int:
 
 def type_of(analysis: DocumentAnalysis, writing: Writing, expression: str) -> CppType | None:
     """The C++ type of an expression where a formula is being written."""
-    found = probe(analysis, writing, expression)
-    if found is None or found.written.parsed.tree is None:
+    draft = probe(analysis, writing, expression)
+    if draft is None or draft.written.parsed.tree is None:
         return None
-    return found.facts.type_of(found.written.parsed.tree)
+    return draft.facts.type_of(draft.written.parsed.tree)

@@ -54,19 +54,19 @@ def signature_help(analysis: DocumentAnalysis, text: str, offset: int) -> Signat
     call = open_call(writing.before)
     if call is None:
         return None
-    found = probe(analysis, writing, call.callee)
-    tree = found.written.parsed.tree if found is not None else None
-    if found is None or tree is None:
+    draft = probe(analysis, writing, call.callee)
+    tree = draft.written.parsed.tree if draft is not None else None
+    if draft is None or tree is None:
         return None
     functions: tuple[Function, ...] = ()
     if isinstance(tree, Member):
-        owner = probe(analysis, writing, found.written.parsed.text[tree.object.start : tree.object.end])
-        functions = found.facts.methods(tree)
+        owner = probe(analysis, writing, draft.written.parsed.text[tree.object.start : tree.object.end])
+        functions = draft.facts.methods(tree)
         if not functions and owner is not None and owner.written.parsed.tree is not None:
             type = owner.facts.type_of(owner.written.parsed.tree)
-            functions = methods_of(found.library, type, tree.name, arrow=tree.arrow)
+            functions = methods_of(draft.library, type, tree.name, arrow=tree.arrow)
     elif isinstance(tree, Name):
-        functions = functions_named(found.library, found.scope, tree)
+        functions = functions_named(draft.library, draft.scope, tree)
     return _help(functions, call) if functions else None
 
 
