@@ -73,19 +73,57 @@ def claim(folder: Path, **digests: str) -> None:
 # ---- emitted folders
 
 
-def test_files_of_others_are_not_written_over(here: Path) -> None:
-    """All of them are named, before the first byte is written."""
-    (here / "ext").mkdir()
-    for name in ("CMakeLists.txt", "nodes.h"):
-        (here / "ext" / name).write_text("mine\n")
-    before = snapshot(here)
-    assert run(*EMIT) == (
-        2,
+IN_TREE = ("emit", "cpp", "--mode", "in-tree", "--ops", "sin", "--out", "tree")
+MODULE = ("emit", "python", "--out", "ops.py")
+NOTHING = 'derivlint: nothing is written to "{}": choose another folder, or remove what is in the way\n'
+OF_OTHERS = 'derivlint: "ops.py" was not written by derivlint: choose another file, or remove it\n'
+#: What is in the way of a command: a text, None for a pipe, or the target of a link; and what is said.
+IN_THE_WAY: dict[str, tuple[tuple[str, ...], dict[str, str | Path | None], str]] = {
+    # all of them are named, before the first byte is written
+    "files of others": (
+        EMIT,
+        {"ext/CMakeLists.txt": "mine\n", "ext/nodes.h": "mine\n"},
         'derivlint: "ext/CMakeLists.txt" was not written by derivlint\n'
         'derivlint: "ext/nodes.h" was not written by derivlint\n'
-        'derivlint: nothing is written to "ext": choose another folder, or remove what is in the way\n',
-    )
+        + NOTHING.format("ext"),
+    ),
+    # a folder inside of the emitted one that leads somewhere else is not written through
+    "a link on the way": (
+        EMIT, {"ext/helpers": Path("..")}, 'derivlint: "ext/helpers" is a symbolic link\n' + NOTHING.format("ext"),
+    ),
+    "a file in the tree": (
+        IN_TREE, {"tree/Functions.h": "mine\n"},
+        'derivlint: "tree/Functions.h" was not written by derivlint\n' + NOTHING.format("tree"),
+    ),
+    "a module of others": (MODULE, {"ops.py": "mine\n"}, OF_OTHERS),
+    "an empty module": (MODULE, {"ops.py": ""}, OF_OTHERS),
+    # neither is opened
+    "a pipe for a module": (MODULE, {"ops.py": None}, 'derivlint: cannot write "ops.py": it is not a regular file\n'),
+    "a pipe for a baseline": (
+        ("check", "--baseline", "base.json"),
+        {"base.json": None},
+        'derivlint: cannot read "base.json": it is not a regular file\n',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_THE_WAY)
+def test_what_is_in_the_way_stays(here: Path, name: str) -> None:
+    arguments, files, message = IN_THE_WAY[name]
+    for file, content in files.items():
+        (here / file).parent.mkdir(exist_ok=True)
+        if content is None:
+            os.mkfifo(here / file)
+        elif isinstance(content, Path):
+            (here / file).symlink_to(content)
+        else:
+            (here / file).write_text(content)
+    before = snapshot(here)
+    assert run(*arguments) == (2, message)
     assert snapshot(here) == before
+    if arguments[0] == "emit" and None not in files.values():
+        # a check says that what is there is not what is wanted
+        assert run(*arguments, "--check")[0] == 1
 
 
 def test_what_changed_since_it_was_written_is_not_written_over(here: Path) -> None:
@@ -197,31 +235,13 @@ def test_a_read_only_file_stays(here: Path) -> None:
     assert '"ext/nodes_0.cpp" is read-only' in reported
 
 
-def test_a_link_on_the_way_is_refused(here: Path) -> None:
-    """A folder inside of the emitted one that leads somewhere else is not written through."""
-    (here / "elsewhere").mkdir()
-    (here / "ext").mkdir()
-    (here / "ext" / "helpers").symlink_to(here / "elsewhere", target_is_directory=True)
-    before = snapshot(here)
-    status, reported = run(*EMIT)
-    assert status == 2
-    assert 'derivlint: "ext/helpers" is a symbolic link\n' in reported
-    assert snapshot(here) == before
-
-
 HOSTILE = {
-    "empty": b"",
-    "number": b"1",
-    "list": b"[]",
-    "text for files": b'{"format": 1, "digests": "x", "digest": ""}',
-    "list for digests": b'{"format": 1, "digests": [], "digest": "x"}',
-    "nested": b"[" * 100_000,
-    "nested mapping": b'{"a":' * 100_000,
-    "long number": b'{"format": ' + b"1" * 100_000 + b"}",
-    "not a number": b'{"format": NaN}',
-    "no UTF-8": b'{"format": "\xff"}',
+    "empty": b"", "number": b"1", "list": b"[]", "text for files": b'{"format": 1, "digests": "x", "digest": ""}',
+    "list for digests": b'{"format": 1, "digests": [], "digest": "x"}', "nested": b"[" * 100_000,
+    "nested mapping": b'{"a":' * 100_000, "long number": b'{"format": ' + b"1" * 100_000 + b"}",
+    "not a number": b'{"format": NaN}', "no UTF-8": b'{"format": "\xff"}',
     "surrogate": b'{"format": 1, "digests": {"\\ud800": "x"}}',
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
@@ -263,29 +283,7 @@ def test_every_emitted_name_can_be_ours(bundled_natives: NativeFunctions) -> Non
         assert [name for name in files if not is_emitted_name(name) and name != MANIFEST] == []
 
 
-def test_in_tree_files_of_others_are_not_written_over(here: Path) -> None:
-    (here / "tree").mkdir()
-    (here / "tree" / "Functions.h").write_text("mine\n")
-    status, reported = run("emit", "cpp", "--mode", "in-tree", "--ops", "sin", "--out", "tree")
-    assert status == 2
-    assert '"tree/Functions.h" was not written by derivlint' in reported
-    assert [path.name for path in (here / "tree").iterdir()] == ["Functions.h"]
-
-
 # ---- one emitted file
-
-
-@pytest.mark.parametrize("text", ["mine\n", ""])
-def test_a_module_of_others_is_not_written_over(here: Path, text: str) -> None:
-    (here / "ops.py").write_text(text)
-    arguments = ("emit", "python", "--out", "ops.py")
-    status, reported = run(*arguments)
-    assert (status, reported) == (
-        2,
-        'derivlint: "ops.py" was not written by derivlint: choose another file, or remove it\n',
-    )
-    assert (here / "ops.py").read_text() == text
-    assert run(*arguments, "--check")[0] == 1
 
 
 def test_a_module_that_changed_is_not_written_over(here: Path) -> None:
@@ -305,12 +303,6 @@ def test_a_module_is_written_through_a_link(here: Path) -> None:
     assert run("emit", "python", "--out", "ops.py")[0] == 0
     assert (here / "ops.py").is_symlink()
     assert (here / "real.py").read_text().startswith('"""Differentiable operators')
-
-
-def test_a_pipe_in_the_place_of_a_module_is_not_opened(here: Path) -> None:
-    os.mkfifo(here / "ops.py")
-    status, reported = run("emit", "python", "--out", "ops.py")
-    assert (status, reported) == (2, 'derivlint: cannot write "ops.py": it is not a regular file\n')
 
 
 # ---- files of the user
@@ -470,12 +462,6 @@ def test_leftovers_of_a_folder_that_is_not_there_are_none(tmp_path: Path) -> Non
 
 
 # ---- baselines
-
-
-def test_a_baseline_that_is_a_pipe_is_not_opened(here: Path) -> None:
-    os.mkfifo(here / "base.json")
-    status, reported = run("check", "--baseline", "base.json")
-    assert (status, reported) == (2, 'derivlint: cannot read "base.json": it is not a regular file\n')
 
 
 def test_a_baseline_keeps_its_link(here: Path) -> None:
