@@ -13,10 +13,10 @@ from derivlint.lint import run_rules
 from derivlint.model import build_model
 from derivlint.model.generated.evaluation import evaluations
 from derivlint.rules import load_rules
-from derivlint.schema import NativeFunctions, parse_schema
+from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.conformance.compiler_oracle import judge, mutants, operators
-from tests.conformance.mutators import body, to_yaml
+from tests.conformance.mutators import body, keys, to_yaml
 from tests.sampling import CAMPAIGN, sample
 
 pytestmark = pytest.mark.long
@@ -26,12 +26,6 @@ SEED = 20261121
 COUNT, EXPRESSIONS = (280, 10_000) if CAMPAIGN else (100, 150)
 #: Of a hundred changed formulas, how many may be judged otherwise than by g++; measured on thousands, it is below one.
 PERCENT = 2
-
-
-def is_backward(entry: dict[str, object], key: str) -> bool:
-    """Whether a key of an entry names arguments, not outputs."""
-    arguments = {argument.name for argument in parse_schema(str(entry["name"])).arguments.flat_all}
-    return key.partition(",")[0].strip() in arguments
 
 
 def test_formulas_are_judged_as_the_compiler_judges_them(
@@ -44,7 +38,7 @@ def test_formulas_are_judged_as_the_compiler_judges_them(
     changed = mutants(SEED, COUNT)
     if not CAMPAIGN:
         # each direction is a source of its own, whose headers take as long as hundreds of formulas
-        changed = [item for item in changed if is_backward(*item[:2])]
+        changed = [item for item in changed if item[1] in keys(item[0], backward=True)]
     verdicts, refusals = judge(changed, sample(expressions, EXPRESSIONS))
     assert [f"{item.evaluation.function.name}: {item.evaluation.text}: {item.message}" for item in refusals] == []
     assert [
