@@ -1,8 +1,9 @@
 """Runs the tests that need no PyTorch with the oldest Python, with the oldest dependencies, and with the newest.
 
 ``python .ci/pythons.py [NAME...]`` runs in the environment that ``.ci/run`` makes, which has ``packaging``. Each run
-has an environment of its own below that one. The exit status is 1 where a run failed. A Python that this machine lacks,
-or that cannot make an environment, is reported and does not count.
+has an environment of its own below that one. Without a name the quick ones of these tests run; with names, such as
+``3.12``, all of them, and the last run counts the lines that they reach. The exit status is 1 where a run failed. A
+Python that this machine lacks, or that cannot make an environment, is reported and does not count.
 """
 
 from __future__ import annotations
@@ -90,11 +91,12 @@ class Run(NamedTuple):
     pins: list[str]
 
 
-def tested(run: Run, *, counts: bool) -> bool:
+def tested(run: Run, *, quick: bool, counts: bool) -> bool:
     """Install derivlint into an environment and run the tests that need no PyTorch.
 
     Args:
         run: the environment.
+        quick: whether only the quick ones of them run.
         counts: whether the lines that the tests reach are counted, and have to be as many as ``pyproject.toml`` says.
     """
     minor, folder, pins = run
@@ -107,7 +109,8 @@ def tested(run: Run, *, counts: bool) -> bool:
     print(f"pythons: {name}", flush=True)
     done = subprocess.run([*pip, "-c", constraints, "-e", ".[test]"], cwd=ROOT, check=False)
     counted = ("--cov", "--cov-report=") if counts else ()
-    commands = [[python, "-m", "pytest", "--light", "-p", "no:cacheprovider", *counted]]
+    chosen = ("-m", "quick") if quick else ()
+    commands = [[python, "-m", "pytest", "--light", "-p", "no:cacheprovider", *chosen, *counted]]
     if counts:
         commands.append([python, "-m", "coverage", "report", "--skip-covered", "--sort=-cover"])
     # counting takes a sixth longer where the Python itself can, and twice as long where it cannot
@@ -124,7 +127,7 @@ def main() -> int:
     """Run the oldest and the newest Python that is there, or what is named, such as ``3.12``.
 
     The oldest Python runs with the oldest dependencies, some of which no newer one takes; every other one runs with the
-    newest. The last run counts lines.
+    newest.
     """
     names = sys.argv[1:]
     base = Path(sys.prefix) / "pythons"
@@ -156,7 +159,7 @@ def main() -> int:
             runs.append(Run(minor, base / "lowest", pins))
         elif minor != sys.version_info.minor:
             runs.append(Run(minor, base / f"3.{minor}", []))
-    results = [tested(run, counts=run is runs[-1]) for run in runs]
+    results = [tested(run, quick=not names, counts=bool(names) and run is runs[-1]) for run in runs]
     return 0 if all(results) else 1
 
 

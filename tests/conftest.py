@@ -28,10 +28,24 @@ settings.load_profile("derivlint")
 
 #: The markers of the tests that ``--light`` leaves out.
 HEAVY = ("full", "growth", "long", "tools", "torch")
-#: The markers of files that are run first, in this order.
+#: The markers of files that are run first, in this order, and before the last of them the folders that take longest.
 FIRST = ("forks", "long", "growth")
+SLOW = ("emit", "emit_python", "lsp", "lint", "operators", "safety", "verify")
+#: Folders and files of ``-m quick``: two minutes with what finds most.
+QUICK = (
+    *("analysis", "cpp", "formats", "formula", "graph", "model", "rules", "schema", "slips", "source", "yaml_reader"),
+    "cli/test_check.py",
+    "cli/test_fix.py",
+    "conformance/test_historical_bugs.py",
+    "conformance/test_mutants.py",
+    "conformance/test_released_findings.py",
+    "conformance/test_semantic_mutants.py",
+    "project/test_fixing.py",
+    "test_layers.py",
+)
 #: The fixtures that need PyTorch.
 FIXTURES = frozenset({"packaged", "toolchain"})
+TESTS = Path(__file__).parent
 #: The modules whose absence ``--light`` accepts.
 TORCH = ("numpy", "torch", "torchgen")
 
@@ -58,6 +72,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--campaign", action="store_true", help="run all of what is sampled by default; this takes hours")
 
 
+def is_quick(path: Path) -> bool:
+    """Whether a file is among the quick ones."""
+    return any(path.is_relative_to(TESTS / name) for name in QUICK)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``-m quick`` other files are not even imported."""
+    if config.option.markexpr == "quick" and collection_path.suffix == ".py" and not is_quick(collection_path):
+        return True
+    return None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,
@@ -74,6 +100,8 @@ def pytest_make_collect_report(
     return report
 
 
+# pytest selects by markers in the same hook
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With ``--light`` some tests are left out; without it none, whatever is installed.
 
@@ -82,7 +110,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     ranks: dict[Path, int] = {}
     for item in items:
+        if is_quick(item.path):
+            item.add_marker("quick")
         rank = next((at for at, name in enumerate(FIRST) if item.get_closest_marker(name) is not None), len(FIRST))
+        if item.path.parent.name in SLOW:
+            rank = min(rank, FIRST.index("long"))
         ranks[item.path] = min(rank, ranks.get(item.path, rank))
     items.sort(key=lambda item: ranks[item.path])
     if not config.getoption("light"):
