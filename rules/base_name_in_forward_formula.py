@@ -156,14 +156,17 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             formula.span_of(uses[0]),
             f"{quoted(name)} is ambiguous in a forward formula: it has a value and a tangent",
             help=cure,
-            fix=_fix(formula, uses, primal),
+            fix=_fix(formula, uses, name, primal),
         )
 
 
-def _fix(formula: DerivativeFormula, uses: tuple[Word, ...], primal: str) -> Fix | None:
+def _fix(formula: DerivativeFormula, uses: tuple[Word, ...], name: str, primal: str) -> Fix | None:
     # without any tangent in the formula, the tangent may be what is missing
     has_tangent = any(variable_uses(formula.parsed, tangent) for tangent in visible_tangents(formula))
     if not has_tangent or not formula.is_exact():
         return None
-    edits = tuple(TextEdit(formula.span_of(word), primal) for word in uses)
-    return Fix(f"use the value, {quoted(primal)}", edits, safe=False)
+    # each tangent has its term
+    is_primal = bool(variable_uses(formula.parsed, name + TANGENT))
+    text = primal if is_primal else name + TANGENT
+    edits = tuple(TextEdit(formula.span_of(word), text) for word in uses)
+    return Fix(f"use the {'value' if is_primal else 'tangent'}, {quoted(text)}", edits, safe=False)

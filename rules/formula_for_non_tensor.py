@@ -70,9 +70,21 @@ INVALID = (
         at="3:3-8",
         message='"alpha" of "add.Tensor" is of type "Scalar", which has no gradient',
         help='a formula can be given for "self" or "other"',
+    ),
+    Invalid(
+        """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+  alpha: zeros_like(grad)
+""",
+        at="4:3-8",
+        message='"alpha" of "add.Tensor" is of type "Scalar", which has no gradient',
+        help='a formula can be given for "self" or "other"',
         fixed="""\
 - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
   self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
 """,
     ),
     Invalid(
@@ -118,7 +130,11 @@ def _fix(formula: DerivativeFormula) -> Fix | None:
         name.text for name, resolved in formula.resolved_names if resolved.argument and resolved.argument.is_tensor_like
     ]
     if not names:
-        return removal_fix(formula, "remove the formula")
+        function = formula.entry.function
+        written = {name.text for other in formula.body.formulas for name in other.names}
+        # without formula for a tensor, it is the key that is wrong
+        is_superfluous = function is not None and written.issuperset(function.tensor_arguments)
+        return removal_fix(formula, "remove the formula") if is_superfluous else None
     text = formula.key_written_with(names)
     return Fix("take it out of the key", (TextEdit(formula.key_span, text),), safe=False) if text is not None else None
 

@@ -94,6 +94,31 @@ INVALID = (
   output_differentiability: [True, True, False, False]
 """,
     ),
+    # the only output has one gradient
+    Invalid(
+        """\
+- name: diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
+  self: diagonal_scatter(grads, zeros_like(src), offset, dim1, dim2)
+  src: grad.diagonal(offset, dim1, dim2)
+""",
+        at="2:26-31",
+        message='"grads" is used beside "grad"',
+        fixed="""\
+- name: diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
+  self: diagonal_scatter(grad, zeros_like(src), offset, dim1, dim2)
+  src: grad.diagonal(offset, dim1, dim2)
+""",
+    ),
+    # the first gradient is there
+    Invalid(
+        """\
+- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, \
+Tensor)
+  self: var_mean_backward(grads[0], grad, self, dim, correction, keepdim)
+""",
+        at="2:37-41",
+        message='"grad" is used beside "grads"',
+    ),
 )
 
 
@@ -106,13 +131,17 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     grad, grads = gradients.grad, gradients.grads
     # the rarer spelling is the slip; of equally rare ones the later
     is_grad = len(grad) < len(grads) or (len(grad) == len(grads) and _place(grad[0]) > _place(grads[0]))
+    function = body.entry.function
+    is_foreach = function is not None and function.canonical.name.is_foreach
+    if function is not None and len(function.outputs) == 1 and not is_foreach:
+        is_grad = False
     (formula, word), (other_line, other) = (grad[0], grads[0]) if is_grad else (grads[0], grad[0])
     yield Finding(
         formula.span_of(word),
         f'"{word.text}" is used beside "{other.text}"',
         help='use "grad" for the only differentiable output, or "grads" for all of them',
         related=(Related(f'"{other.text}" is used here', other_line.span_of(other)),),
-        fix=_fix(gradients, is_grad),
+        fix=_fix(gradients, "grads[i]" if is_foreach else "grads[0]" if is_grad else "grad"),
         at=formula,
     )
 
@@ -121,17 +150,22 @@ def _place(use: tuple[DerivativeFormula, Word]) -> tuple[int, int]:
     return use[0].index, use[1].start
 
 
-def _fix(gradients: BodyGradients, to_grads: bool) -> Fix | None:
+def _fix(gradients: BodyGradients, text: str) -> Fix | None:
     if not all(item.written.is_exact() for item in gradients.uses):
         return None
-    if to_grads:
+    if text != "grad":
+        first = {formula.index for formula, item in gradients.indexed if item.index == 0}
+        if first & {formula.index for formula, _ in gradients.grad}:
+            # it is another one that is meant
+            return None
         return formulas_fix(
-            'write "grads[0]"', [(formula, (word.start, word.end, "grads[0]")) for formula, word in gradients.grad]
+            f'write "{text}"', [(formula, (word.start, word.end, text)) for formula, word in gradients.grad]
         )
-    is_first_only = len(gradients.indexed) == len(gradients.grads) and all(
-        item.index == 0 for _, item in gradients.indexed
-    )
-    if not is_first_only:
+    if any(item.index != 0 for _, item in gradients.indexed):
         return None
-    edits = [TextEdit(formula.span_of(item.node), "grad") for formula, item in gradients.indexed]
+    indexed = {(formula.index, item.node.start): item.node for formula, item in gradients.indexed}
+    edits = [
+        TextEdit(formula.span_of(indexed.get((formula.index, word.start), word)), "grad")
+        for formula, word in gradients.grads
+    ]
     return Fix('write "grad"', tuple(edits), safe=False)

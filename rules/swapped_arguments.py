@@ -178,7 +178,7 @@ INVALID = (
 """,
         at="3:26-27",
         message='"where" is passed "0" for "self", and "grad" for "other"',
-        help="swap the two",
+        help="swap the two, or negate the condition",
         fixed="""\
 - name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
   condition: non_differentiable
@@ -222,7 +222,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         elif kind is Passed.SWAPPED:
             other = f"{quoted(names[1])} for {parameter(problem, 1)}"
             message = f"{quoted(names[0])} for {parameter(problem)}, and {other}"
-            yield order_finding(problem, message, "swap the two", swapped(problem))
+            help = "swap the two, or negate the condition" if problem.call.name == "where" else "swap the two"
+            yield order_finding(problem, message, help, swapped(problem))
         elif kind is Passed.OUTPUT_DISORDER:
             message = f"{quoted(names[0])} before {quoted(names[1])}"
             yield order_finding(problem, message, "helpers take the outputs in their order", swapped(problem))

@@ -293,6 +293,9 @@ def _finding(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
     declared = nearest(own, overloads)
     assert declared is not None
     found = differences(own, declared.schema)
+    same = [item for item in overloads if all(_is_overload(each) for each in differences(own, item.schema))]
+    if same and declared.name == own.name:
+        return _other_overload(entry, own, same[0], found)
     if declared.name != own.name:
         return _unknown_overload(entry, own, declared, found, overloads)
     return _difference(entry, declared, found)
@@ -336,6 +339,21 @@ def _unknown_overload(
         hints.append(f"the nearest is {quoted(str(declared.name))}")
     fix = schema_fix(entry, str(declared.schema)) if len(found) <= 2 else None
     return Finding(_place(entry, place), message, help=" ".join(hints), fix=fix, at=entry)
+
+
+def _is_overload(difference: SchemaDifference) -> bool:
+    return difference.kind is DifferenceKind.OVERLOAD
+
+
+def _other_overload(
+    entry: Entry, own: FunctionSchema, declared: NativeFunction, found: Sequence[SchemaDifference]
+) -> Finding:
+    """The finding where another overload is declared with just these arguments."""
+    message, help_text = f"{quoted(str(own.name))} has other arguments", f"did you mean {quoted(str(declared.name))}?"
+    # with one difference to the overload of that name, either may be meant
+    fix = schema_fix(entry, str(declared.schema)) if len(found) > 1 else None
+    place = own.name_span or Span(0, 0)
+    return Finding(_place(entry, place), message, help=help_text, fix=fix, at=entry)
 
 
 def _difference(entry: Entry, declared: NativeFunction, found: Sequence[SchemaDifference]) -> Finding:

@@ -11,17 +11,20 @@ from itertools import combinations, islice
 
 from msgspec.structs import replace
 
-from derivlint.analysis.calls.argument_order import Passed, PassedWrongly, variable_of
+from derivlint.analysis.calls.argument_order import Passed, PassedWrongly
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
 from derivlint.analysis.scalar_evaluation.compare import compared
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.truth import truth_of
-from derivlint.analysis.small_tensors.compare import compared_formulas, wrong_values
+from derivlint.analysis.small_tensors.compare import is_confirmed, wrong_values
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.analysis.typed import TypedFormula
-from derivlint.formula import Call, Name, Number, String
+from derivlint.cpp.expressions.operators import WHOLE_NUMBERS
+from derivlint.cpp.expressions.value import BOOL, DOUBLE
+from derivlint.formula import Binary, Call, Expr, Name, Number, String, walk
 from derivlint.model import Differentiability, Entry, Model
+from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.scope import CPP_WORDS
 
 #: Exchanges are tried until so many nodes of formulas have been evaluated: the longer a formula, the fewer.
@@ -37,19 +40,19 @@ def swaps_of(model: Model, entry: Entry) -> tuple[PassedWrongly, ...]:
 
 def _swaps(model: Model, entry: Entry) -> tuple[PassedWrongly, ...]:
     analyses = analyses_of(model)
-    by_element = (item.formula for item in judgement_of(model, entry).wrong)
-    refuted = dict.fromkeys((*by_element, *(item.formula for item in small_tensors_of(model, entry))))
-    found = (_cause(analyses, formula) for formula in refuted if formula.written.auto is None)
+    by_element = dict.fromkeys((item.formula for item in judgement_of(model, entry).wrong), False)
+    refuted = by_element | dict.fromkeys((item.formula for item in small_tensors_of(model, entry)), True)
+    found = (_cause(analyses, formula, small) for formula, small in refuted.items() if formula.written.auto is None)
     return tuple(item for item in found if item is not None)
 
 
-def _cause(analyses: FormulaAnalyses, formula: TypedFormula) -> PassedWrongly | None:
+def _cause(analyses: FormulaAnalyses, formula: TypedFormula, small: bool) -> PassedWrongly | None:
     differentiability = analyses.model.canonical_differentiability(formula.written.body)
     if differentiability is None:
         return None
     for call, first, second in islice(_pairs(formula), MOST_NODES // len(formula.nodes)):
         candidate = _exchanged(analyses.model, formula, first, second)
-        if candidate is not None and _is_right(analyses, candidate, differentiability):
+        if candidate is not None and _is_right(analyses, formula, candidate, differentiability, small):
             names = (formula.source_of(first.node), formula.source_of(second.node))
             return PassedWrongly(Passed.SWAPPED, formula, call, (first, second), names)
     return None
@@ -60,18 +63,47 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
         call = formula.call(node) if isinstance(node, Call) else None
         if call is None:
             continue
+        if (
+            call.name == "where"
+            and sum(
+                isinstance(each, Binary) and each.op in ("<", ">", "<=", ">=") for each in walk(call.arguments[0].node)
+            )
+            > 1
+        ):
+            # the branches of a flipped condition change places, those of one of two conditions do not
+            continue
         arguments = [item for item in call.arguments if not call.is_method or isinstance(item.node, Name)]
         for first, second in combinations(arguments, 2) if len(arguments) <= LONGEST else ():
             # two constants tell nothing: one of them may be any number
-            if (_is_literal(first) and _is_literal(second)) or (_is_in_place(first) and _is_in_place(second)):
+            if all(_is_literal(item) or _is_in_place(item) for item in (first, second)):
+                continue
+            if not (_fits(formula, first, second) and _fits(formula, second, first)):
                 continue
             if formula.source_of(first.node) != formula.source_of(second.node):
                 yield call, first, second
 
 
+def _comparisons(node: Expr) -> int:
+    return sum(isinstance(part, Binary) and part.op in ("<", ">", "<=", ">=") for part in walk(node))
+
+
 def _is_in_place(argument: CallArgument) -> bool:
-    """Whether an argument is passed for the parameter of its own name."""
-    return argument.parameter is not None and variable_of(argument.node) == argument.parameter.name
+    """Whether an argument is made of the variable that has its parameter's name: ``!training``, ``{dim + 1}``."""
+    parameter = argument.parameter
+    if parameter is None:
+        return False
+    names = {node.simple for node in walk(argument.node) if isinstance(node, Name)}
+    return any(parameter.name + suffix in names for suffix in ("", PRIMAL, TANGENT))
+
+
+def _fits(formula: TypedFormula, argument: CallArgument, place: CallArgument) -> bool:
+    """Whether an argument is of a kind with another parameter; C++ also makes flags and whole numbers of numbers."""
+    if place.parameter is None:
+        return True
+    type, wanted = formula.type_of(argument.node), place.parameter.type
+    if BOOL in (type, wanted):
+        return type is wanted
+    return wanted not in WHOLE_NUMBERS or type is not DOUBLE
 
 
 def _is_literal(argument: CallArgument) -> bool:
@@ -90,11 +122,28 @@ def _exchanged(model: Model, formula: TypedFormula, first: CallArgument, second:
     return TypedFormula(evaluation, typed.formula, typed.tree, typed.typer.found, typed.typer.callees)
 
 
-def _is_right(analyses: FormulaAnalyses, candidate: TypedFormula, differentiability: Differentiability) -> bool:
-    """Whether a formula is compared with its operator, and agrees with it wherever it is."""
+def _is_right(
+    analyses: FormulaAnalyses,
+    formula: TypedFormula,
+    candidate: TypedFormula,
+    differentiability: Differentiability,
+    small: bool,
+) -> bool:
+    """Whether another form of a formula is compared with the operator wherever the formula is, and agrees with it.
+
+    Args:
+        analyses: the formulas of the file.
+        formula: the formula that contradicts the operator.
+        candidate: its other form.
+        differentiability: the operator.
+        small: whether only small tensors show that the formula is wrong.
+    """
+    if analyses.interpretation(candidate).culprits:
+        return False
+    if small:
+        return is_confirmed(differentiability, candidate)
     truth = truth_of(differentiability.function)
-    trials = compared(analyses, (candidate,), differentiability, truth) if truth is not None else ()
-    is_compared = any(trial.compared for trial in trials) or compared_formulas(differentiability, (candidate,))
-    return bool(is_compared) and not (
-        any(trial.witnesses for trial in trials) or any(True for _ in wrong_values(differentiability, (candidate,), ()))
-    )
+    trials = compared(analyses, (formula, candidate), differentiability, truth) if truth is not None else ()
+    if len(trials) < 2 or not trials[1].compared or trials[1].witnesses or trials[1].doubts > trials[0].doubts:
+        return False
+    return not any(True for _ in wrong_values(differentiability, (candidate,), ()))

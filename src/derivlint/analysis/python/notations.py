@@ -81,12 +81,13 @@ def _at(
 
 
 def _operator(part: Part, _: Context) -> Notation | None:
-    kind, operands = part.kind, part.given
+    table: str = part.kind
+    operands = part.given
     if part.kind == "is":
         word = operands[1].text if operands[1].kind == "name" else ""
-        kind = f"is/{word if word in ('None', 'True', 'False') else ''}"
-        operands = operands[:1] if kind != "is/" else operands
-    templates = _templates(kind, part.text)
+        table = f"is/{word if word in ('None', 'True', 'False') else ''}"
+        operands = operands[:1] if table != "is/" else operands
+    templates = _templates(table, part.text)
     if not templates:
         return None
     message = f'C++ has no "{part.text}"'

@@ -97,6 +97,7 @@ class Trial(Struct):
         evaluate: the formula as a function.
         known: at how many points of a kind its value is known.
         unknown: at how many points in a row it is not.
+        doubts: at how many points of all kinds it is not.
         compared: the kinds of points at which its value is known.
         witnesses: where it is wrong.
         infinite: where it is not finite though the operator has a derivative.
@@ -107,6 +108,7 @@ class Trial(Struct):
     evaluate: Evaluator
     known: int = 0
     unknown: int = 0
+    doubts: int = 0
     compared: set[NumberKind] = field(default_factory=set)
     witnesses: list[Disagreement] | None = None
     infinite: list[NotFinite] = field(default_factory=list)
@@ -286,6 +288,7 @@ def _kinds(analyses: FormulaAnalyses, function: NativeFunction) -> tuple[NumberK
 
 
 def _judge(trial: Trial, point: Point) -> None:
+    trial.doubts += 1
     try:
         found = _wrong(trial, point)
     except NotFiniteError:
@@ -298,6 +301,7 @@ def _judge(trial: Trial, point: Point) -> None:
         trial.unknown += 1
         return
     trial.unknown = 0
+    trial.doubts -= 1
     trial.known += 1
     if found is not None:
         trial.witnesses = [*(trial.witnesses or ()), found]

@@ -269,15 +269,21 @@ def wrong_values(
     return (wrong for _, wrong in _comparisons(differentiability, formulas, known) if wrong is not None)
 
 
+def is_confirmed(differentiability: Differentiability, formula: TypedFormula) -> bool:
+    """Whether the value of a formula is known at every point, and right."""
+    comparisons = list(_comparisons(differentiability, (formula,), ()))
+    return bool(comparisons) and not any(wrong is not None or trial.unknown for trial, wrong in comparisons)
+
+
 def compared_formulas(differentiability: Differentiability, formulas: Sequence[TypedFormula]) -> set[TypedFormula]:
     """The formulas of one dispatch key whose values are compared on small tensors."""
-    return {formula for formula, _ in _comparisons(differentiability, formulas, ())}
+    return {trial.formula for trial, _ in _comparisons(differentiability, formulas, ())}
 
 
 def _comparisons(
     differentiability: Differentiability, formulas: Sequence[TypedFormula], known: Collection[TypedFormula]
-) -> Iterator[tuple[TypedFormula, WrongValues | None]]:
-    """What comparing the formulas gives: one that is wrong comes last of its formula."""
+) -> Iterator[tuple[_Trial, WrongValues | None]]:
+    """The comparisons of formulas where their values are known: one that is wrong comes last of its formula."""
     judged = [
         formula
         for formula in formulas
@@ -307,7 +313,7 @@ def _comparisons(
                     continue
                 wrong = _refused(trial.formula, point, str(failure.__cause__))
             trial.missing = 0 if wrong is not None else trial.missing - 1
-            yield trial.formula, wrong
+            yield trial, wrong
         active = [trial for trial in active if trial.missing and trial.unknown < _PATIENCE]
         if not active:
             return

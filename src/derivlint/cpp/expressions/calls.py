@@ -12,7 +12,7 @@ from derivlint.cpp.declarations.declaration import AUTO, Function
 from derivlint.cpp.expressions.construction import construct
 from derivlint.cpp.expressions.conversion import INTEGERS
 from derivlint.cpp.expressions.overloads import Resolution, ResolutionOutcome, resolve
-from derivlint.cpp.expressions.value import BRACES, FUNCTION, LVALUE, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
+from derivlint.cpp.expressions.value import BRACES, DOUBLE, FUNCTION, LVALUE, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.cpp.library import NOTHING, FoundCallee, opaque
 from derivlint.cpp.lookup import Entity, EntityKind, look_up
 from derivlint.cpp.naming import check_template_arguments, entity_of, undeclared
@@ -202,7 +202,9 @@ def _refused(
         typer.report(TypeProblemKind.AMBIGUOUS_CALL, place, **facts)
         return
     twin = _twin(typer, callee, name)
-    if twin.exists and twin.complete:
+    # a size is no fraction, though C++ converts one
+    is_fraction = resolution.blamed is not None and given[resolution.blamed] is DOUBLE
+    if twin.exists and twin.complete and not is_fraction:
         other = resolve(typer.conversions, twin.functions, arguments)
         if other.outcome is ResolutionOutcome.CHOSEN:
             kind = TypeProblemKind.SUPERFLUOUS_SYMINT if is_symint(name) else TypeProblemKind.MISSING_SYMINT

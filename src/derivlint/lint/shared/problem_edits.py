@@ -12,6 +12,7 @@ from derivlint.lint.edits import Change, formula_fix
 from derivlint.lint.shared.typed_edits import LOOSE
 from derivlint.lint.wording import closest, quoted
 from derivlint.model.generated.typing import FormulaProblem
+from derivlint.model.scope import visible_names
 
 #: The namespaces in front of a name.
 _NAMESPACES = r"(?:(?<!\w)\w+)?(?:::\w+)*::\Z"
@@ -72,6 +73,9 @@ def with_numbers_of_scalars(found: FormulaProblem) -> tuple[str, Fix] | None:
     """What writes the numbers of ``Scalar`` operands or arguments, for which C++ has no arithmetic; and the fix."""
     problem = found.problem
     if written(found) is None or SCALAR not in problem.given:
+        return None
+    if problem.parameter and problem.parameter != problem.subject and problem.parameter in visible_names(found.written):
+        # the argument of the parameter's name is meant, not another number
         return None
     wanted = problem.wanted[0].text if problem.wanted else "double"
     method = _OF_SCALAR.get(wanted, _TO_DOUBLE if wanted == "double" else None)
