@@ -39,6 +39,7 @@ from derivlint.lint.engine.precedence import JOINED_ENTRIES
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula, EntryFunction, Role
+from derivlint.model.generated.forward import TANGENT
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -132,9 +133,12 @@ def _fix(formula: DerivativeFormula) -> Fix | None:
     if not names:
         function = formula.entry.function
         written = {name.text for other in formula.body.formulas for name in other.names}
-        # without formula for a tensor, it is the key that is wrong
-        is_superfluous = function is not None and written.issuperset(function.tensor_arguments)
-        return removal_fix(formula, "remove the formula") if is_superfluous else None
+        tensors = function.tensor_arguments if function is not None else ()
+        variables = {word.text for word in formula.parsed.words if word.role == "variable"}
+        # without formula for a tensor, or with one for tangents, it is the key that is wrong
+        if not written.issuperset(tensors) or any(name + TANGENT in variables for name in tensors):
+            return None
+        return removal_fix(formula, "remove the formula")
     text = formula.key_written_with(names)
     return Fix("take it out of the key", (TextEdit(formula.key_span, text),), safe=False) if text is not None else None
 

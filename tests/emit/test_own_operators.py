@@ -261,3 +261,22 @@ def test_functions_for_operators_have_the_defaults_of_schemas(tmp_path: Path) ->
     ) in header
     assert "Dimname" not in header
     assert "halves" not in header
+
+
+def test_operators_that_formulas_call_are_emitted_with_them(tmp_path: Path) -> None:
+    """Second derivatives need their kernels, whether they are chosen or not, and those that these call."""
+    functions = "".join(f"- func: chain::{name}(Tensor x) -> Tensor\n" for name in ("first", "second", "third", "last"))
+    derivatives = """\
+- name: first(Tensor x) -> Tensor
+  x: second(grad)
+- name: second(Tensor x) -> Tensor
+  x: chain::third(grad)
+- name: third(Tensor x) -> Tensor
+  x: grad
+- name: last(Tensor x) -> Tensor
+  x: grad
+"""
+    said = emit("cpp", tmp_path, "cpp", "--ops", "first", functions=functions, derivatives=derivatives)
+    assert "3 operators and 3 nodes: " in said
+    manifest = json.loads((tmp_path / "cpp" / "derivlint.json").read_text(encoding="utf-8"))
+    assert list(manifest["operators"]) == ["first", "second", "third"]

@@ -17,11 +17,10 @@ from derivlint.emit.kernels.kernel import refusals, without_formulas_for
 from derivlint.emit.kernels.subject import AUTOGRAD
 from derivlint.emit.manifest import AUTHORS, MANIFEST, manifest_text
 from derivlint.emit.nodes import node_classes
-from derivlint.emit.own_operators import own_operators, refusal
+from derivlint.emit.own_operators import called_names, own_operators, refusal, with_called
 from derivlint.emit.release import release_of
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import yaml_name
-from derivlint.formula import Name, walk
 from derivlint.model import Model
 from derivlint.schema import NativeFunction
 from derivlint.source import read_input
@@ -121,6 +120,7 @@ def emission(
     """
     without = dict(left_out or {})
     is_in_tree = mode is EmissionMode.IN_TREE
+    operators = operators if is_in_tree else with_called(model, operators)
     # a kernel that no entry of the file speaks of is the same in PyTorch already
     found = kernels(model, operators, dispatch_key, only_with_entry=not is_in_tree)
     chosen = [kernel for kernel in found if str(kernel.function.name) not in without]
@@ -162,9 +162,7 @@ def emission(
 def _own_needed(model: Model, kernels_of: Iterable[NativeFunction]) -> list[NativeFunction]:
     """The operators that are not PyTorch's and that kernels or formulas call; others may need another release."""
     called = {str(function.name) for function in kernels_of if function.namespace != ATEN}
-    trees = (formula.parsed.tree for entry in model.entries for formula in entry.formulas if formula.text is not None)
-    nodes = (node for tree in trees if tree is not None for node in walk(tree) if isinstance(node, Name))
-    names = {node.parts[-1].identifier for node in nodes}
+    names = called_names(model.entries)
     return [
         function
         for function in own_operators(model.natives)

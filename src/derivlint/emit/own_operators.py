@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from derivlint.cpp import return_type
 from derivlint.cpp.expressions.value import TENSOR
 from derivlint.cpp.operator_signatures import has_defaults
 from derivlint.emit.release import Release
-from derivlint.emit.selection import ATEN
+from derivlint.emit.selection import ATEN, entries_of, is_selected
 from derivlint.emit.template import fill, load
+from derivlint.formula import Name, walk
+from derivlint.model import Entry, Model
 from derivlint.model.generated.evaluation import formals
 from derivlint.schema import Argument, BaseType, NativeFunction, NativeFunctions, SchemaKind
 
@@ -40,6 +42,35 @@ def own_operators(natives: NativeFunctions) -> tuple[NativeFunction, ...]:
     """The operators of other namespaces, by namespace and name."""
     found = (function for function in natives.written if function.namespace != ATEN)
     return tuple(sorted(found, key=lambda function: (function.namespace, str(function.name))))
+
+
+def with_called(model: Model, operators: Collection[str] | None) -> tuple[str, ...] | None:
+    """The names of operators with those of one's own that have entries and that their formulas call.
+
+    Without kernels of these a second derivative would silently be another one.
+    """
+    if operators is None:
+        return None
+    own = [
+        function
+        for function in own_operators(model.natives)
+        if any(info.has_derivatives for info in model.match(function).infos.values())
+    ]
+    names = tuple(operators)
+    while own:
+        called = called_names(entries_of(model, names))
+        more = [each for each in own if each.cpp_name in called and not is_selected(each, names)]
+        if not more:
+            break
+        names += tuple(str(each.name) for each in more)
+    return names
+
+
+def called_names(entries: Iterable[Entry]) -> frozenset[str]:
+    """The last identifiers of all names in the formulas of entries."""
+    trees = (formula.parsed.tree for entry in entries for formula in entry.formulas if formula.text is not None)
+    nodes = (node for tree in trees if tree is not None for node in walk(tree) if isinstance(node, Name))
+    return frozenset(node.parts[-1].identifier for node in nodes)
 
 
 def refusal(function: NativeFunction) -> str | None:

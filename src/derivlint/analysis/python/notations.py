@@ -343,7 +343,7 @@ def _index(part: Part, context: Context) -> Notation | None:
     if plain and (_is_condition(items[0]) or items[0].text == "mask"):
         message = "C++ selects no elements with a mask in brackets"
         return _at(part, message, ("{0:p}.masked_select({1})", "{0:p}.index({{{1}}})"), (base, items[0]), misread=True)
-    if plain and items[0].kind == "number":
+    if plain and items[0].kind == "number" and base.kind == "call":
         return _at(part, "C++ takes elements of tuples with std::get", (f"std::get<{items[0].text}>({{0}})",), (base,))
     if plain and not (items[0].kind == "name" and items[0].text == "None"):
         return None

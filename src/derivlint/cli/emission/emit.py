@@ -127,7 +127,7 @@ def cpp(
     """
     from derivlint.emit.emission import EmissionMode, emission
     from derivlint.emit.files import FilesError, changes, write_files
-    from derivlint.emit.own_operators import unwritable
+    from derivlint.emit.own_operators import unwritable, with_called
     from derivlint.emit.release import UnsupportedRelease, doubt_about
     from derivlint.emit.selection import outside_of_aten, unkept, unreadable
     from derivlint.runtime.shipped import shipped_nodes
@@ -148,6 +148,7 @@ def cpp(
         loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **{**given, "headers": found})
     model = loaded.model
     operators = known_operators(model, ops)
+    operators = operators if in_tree else with_called(model, operators)
     foreign = outside_of_aten(model, operators)
     _refuse_foreign(foreign, in_tree)
     if key is not None:
