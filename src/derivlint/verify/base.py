@@ -55,36 +55,36 @@ def paired(functions: Sequence[FormulaFunction], base: Base, helpers: Helpers | 
         base: the base.
         helpers: the FunctionsManual that those go with; where it is another one, no function is the same.
     """
-    known: dict[str, list[FormulaFunction]] = {}
-    for each in functions:
-        known.setdefault(each.described.operator, []).append(each)
+    by_operator: dict[str, list[FormulaFunction]] = {}
+    for function in functions:
+        by_operator.setdefault(function.described.operator, []).append(function)
     own: list[FormulaFunction] = []
     operators: dict[str, list[Described]] = {}
-    for each in collect(base.model, known.keys()).functions:
-        candidates = known[each.described.operator] if helpers == base.helpers else ()
-        same = next((other for other in candidates if _is_same(each, other)), None)
+    for earlier in collect(base.model, by_operator.keys()).functions:
+        candidates = by_operator[earlier.described.operator] if helpers == base.helpers else ()
+        same = next((candidate for candidate in candidates if _is_same(earlier, candidate)), None)
         if same is None:
             number = len(functions) + len(own)
-            same = replace(each, described=replace(each.described, number=number, line=_BEYOND + _LINES * number))
+            same = replace(earlier, described=replace(earlier.described, number=number, line=_BEYOND + _LINES * number))
             own.append(same)
-        operators.setdefault(each.described.operator, []).append(same.described)
+        operators.setdefault(earlier.described.operator, []).append(same.described)
     return Paired(tuple(own), {name: tuple(items) for name, items in operators.items()})
 
 
-def corresponds(one: Described, other: Described) -> bool:
+def corresponds(one: Described, another: Described) -> bool:
     """Whether two functions of an operator are about the same gradients or tangents, or about some of them."""
-    return one.kind == other.kind and not set(one.targets).isdisjoint(other.targets)
+    return one.kind == another.kind and not set(one.targets).isdisjoint(another.targets)
 
 
 def is_unchanged(functions: Collection[Described], base: Collection[Described]) -> bool:
     """Whether an operator has the very functions that it has in the base."""
-    return {each.number for each in functions} == {each.number for each in base}
+    return {function.number for function in functions} == {function.number for function in base}
 
 
-def _is_same(one: FormulaFunction, other: FormulaFunction) -> bool:
+def _is_same(one: FormulaFunction, another: FormulaFunction) -> bool:
     """Whether the code of two functions is the same."""
     return (
-        replace(one.described, number=0, line=0) == replace(other.described, number=0, line=0)
-        and one.evaluation.text == other.evaluation.text
-        and one.evaluation.variables == other.evaluation.variables
+        replace(one.described, number=0, line=0) == replace(another.described, number=0, line=0)
+        and one.evaluation.text == another.evaluation.text
+        and one.evaluation.variables == another.evaluation.variables
     )

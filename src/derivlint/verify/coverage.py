@@ -31,13 +31,15 @@ class Reached(Struct, frozen=True):
 
 def coverage(outcome: RunOutcome) -> list[Reached]:
     """What was reached of each formula that a function could be made of, in the order of the file."""
-    return [_reached(each, outcome.checked.get(each.described.operator)) for each in outcome.collected.functions]
+    return [
+        _reached(function, outcome.checked.get(function.described.operator)) for function in outcome.collected.functions
+    ]
 
 
 def figure(reached: Sequence[Reached]) -> tuple[int, int]:
     """How many things were reached, and how many could be."""
-    items = sum(each.items for each in reached)
-    return items - sum(len(each.missing) for each in reached), items
+    items = sum(formula.items for formula in reached)
+    return items - sum(len(formula.missing) for formula in reached), items
 
 
 def _reached(function: FormulaFunction, state: Checked | None) -> Reached:
@@ -56,24 +58,26 @@ def _items(function: FormulaFunction, state: Checked | None) -> Iterator[tuple[s
     for index, site in enumerate(of.sites):
         taken = arms[index] if index < len(arms) else 0
         for bit, holds, selects in _ARMS:
-            what = f'"{site.text}" {selects} elements' if site.is_mask else f'"{site.text}" is {holds}'
-            yield what, bool(taken & bit)
+            label = f'"{site.text}" {selects} elements' if site.is_mask else f'"{site.text}" is {holds}'
+            yield label, bool(taken & bit)
     states = state.states if state is not None else {}
     for argument in of.arguments:
         if argument.name not in function.evaluation.variables and not _is_named(function, argument.name):
             continue
-        wanted: tuple[str, ...] = ()
+        expected_states: tuple[str, ...] = ()
         if argument.type == "bool":
-            wanted = ("True", "False")
+            expected_states = ("True", "False")
         elif argument.type.endswith("?") and argument.type != "Generator?":
-            wanted = ("present", "absent")
-        for one in wanted:
-            known = states.get(argument.name, ())
+            expected_states = ("present", "absent")
+        for expected in expected_states:
+            seen_states = states.get(argument.name, ())
             # of words the states are the words
-            is_reached = any(state != "absent" for state in known) if one == "present" else one in known
-            yield f'"{argument.name}" is {one.lower()}', is_reached
+            is_reached = (
+                any(state != "absent" for state in seen_states) if expected == "present" else expected in seen_states
+            )
+            yield f'"{argument.name}" is {expected.lower()}', is_reached
 
 
 def _is_named(function: FormulaFunction, name: str) -> bool:
     """Whether a variable of a formula is made of an argument."""
-    return any(each.startswith((f"{name}_", f"{name}.")) for each in function.evaluation.variables)
+    return any(variable.startswith((f"{name}_", f"{name}.")) for variable in function.evaluation.variables)

@@ -42,21 +42,23 @@ class JudgedFinding(Struct, frozen=True):
 
 def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
     """All findings, by place, with what became of them."""
-    functions = {each.described.number: each for each in outcome.functions}
-    found = []
+    functions = {function.described.number: function for function in outcome.functions}
+    findings = []
     for number, message in outcome.refused.items():
-        function = next((each for each in outcome.collected.functions if each.described.number == number), None)
+        function = next(
+            (function for function in outcome.collected.functions if function.described.number == number), None
+        )
         if function is None:
             # of the earlier version
             continue
-        said = f"the compiler refuses the code that is made of this: {message}"
+        text = f"the compiler refuses the code that is made of this: {message}"
         verdict = _verdict_of_refusal(function, outcome)
-        found.append(JudgedFinding(_found(model, function, COMPILER_ERROR, said, None, Severity.ERROR), verdict))
+        findings.append(JudgedFinding(_found(model, function, COMPILER_ERROR, text, None, Severity.ERROR), verdict))
     successors = _successors(outcome)
     wrong = {
-        id(functions[each["failure"]].written.body)
-        for each in outcome.failures
-        if each["rule"] in (WRONG_VJP, OTHER_CONVENTION) and each["failure"] in functions
+        id(functions[failure["failure"]].written.body)
+        for failure in outcome.failures
+        if failure["rule"] in (WRONG_VJP, OTHER_CONVENTION) and failure["failure"] in functions
     }
     for failure in outcome.failures:
         function = successors[failure["failure"]]
@@ -69,17 +71,17 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
         severity = agreed if rule == OTHER_CONVENTION else Severity.ERROR
         message = _message(failure, function)
         help = _help(failure, function, verdict)
-        found.append(JudgedFinding(_found(model, function, rule, message, help, severity), verdict))
+        findings.append(JudgedFinding(_found(model, function, rule, message, help, severity), verdict))
     for death in outcome.deaths:
         if death["why"] != Why.CRASHED.value:
             # nothing that is known to be the formula's fault
             continue
-        of_operator = [each for each in functions.values() if each.described.operator == death["died"]]
+        of_operator = [function for function in functions.values() if function.described.operator == death["died"]]
         function = functions.get(death["function"], of_operator[0])
-        said = f"checking this ended the process: {death['reason']}"
+        text = f"checking this ended the process: {death['reason']}"
         verdict = FindingVerdict(death["verdict"]) if death.get("verdict") else None
-        found.append(JudgedFinding(_found(model, function, CRASH, said, None, Severity.ERROR), verdict))
-    return sorted(found, key=lambda item: item.diagnostic)
+        findings.append(JudgedFinding(_found(model, function, CRASH, text, None, Severity.ERROR), verdict))
+    return sorted(findings, key=lambda item: item.diagnostic)
 
 
 def _verdict_of_refusal(function: FormulaFunction, outcome: RunOutcome) -> FindingVerdict | None:
@@ -87,19 +89,24 @@ def _verdict_of_refusal(function: FormulaFunction, outcome: RunOutcome) -> Findi
     if outcome.base is None:
         return None
     earlier = outcome.base.get(function.described.operator, ())
-    is_known = any(each.number in outcome.refused and corresponds(each, function.described) for each in earlier)
+    is_known = any(
+        earlier_function.number in outcome.refused and corresponds(earlier_function, function.described)
+        for earlier_function in earlier
+    )
     return FindingVerdict.UNCHANGED if is_known else FindingVerdict.NEW
 
 
 def _successors(outcome: RunOutcome) -> dict[int, FormulaFunction]:
     """The functions by their numbers; for one of the earlier version what took its place."""
-    found = {each.described.number: each for each in outcome.collected.functions}
+    successors = {function.described.number: function for function in outcome.collected.functions}
     for operator, functions in (outcome.base or {}).items():
-        own = [each for each in outcome.collected.functions if each.described.operator == operator]
-        for each in functions:
-            if each.number not in found:
-                found[each.number] = next((one for one in own if corresponds(one.described, each)), own[0])
-    return found
+        own = [function for function in outcome.collected.functions if function.described.operator == operator]
+        for function in functions:
+            if function.number not in successors:
+                successors[function.number] = next(
+                    (candidate for candidate in own if corresponds(candidate.described, function)), own[0]
+                )
+    return successors
 
 
 def _found(
@@ -123,35 +130,35 @@ def _found(
 def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     """The fact, with both numbers."""
     key = function.written.key_text
-    rule, what, said = failure["rule"], failure["what"], failure["said"]
-    expected, given = _number(failure["expected"]), _number(failure["found"])
+    rule, target, detail = failure["rule"], failure["what"], failure["said"]
+    expected, actual = _number(failure["expected"]), _number(failure["found"])
     if rule == CRASH:
-        return f"evaluating this raises an error: {said}"
+        return f"evaluating this raises an error: {detail}"
     if rule == WRONG_SECOND:
-        subject = f"the derivative of this {said}".rstrip()
-        return f"{subject} along a direction is {given}, by finite differences of it {expected}"
-    if rule == OTHER_CONVENTION and said:
-        return f'the {"gradient" if function.described.kind == BACKWARD else "tangent"} of "{what}" {said}'
-    if said:
+        subject = f"the derivative of this {detail}".rstrip()
+        return f"{subject} along a direction is {actual}, by finite differences of it {expected}"
+    if rule == OTHER_CONVENTION and detail:
+        return f'the {"gradient" if function.described.kind == BACKWARD else "tangent"} of "{target}" {detail}'
+    if detail:
         kind = "gradient of" if function.described.kind == BACKWARD else "tangent"
-        text = f'the {kind} "{what}" is wrong: {said}'
-        return said if rule == WRONG_SHAPE else text
+        text = f'the {kind} "{target}" is wrong: {detail}'
+        return detail if rule == WRONG_SHAPE else text
     if rule == WRONG_VJP:
-        return f'the gradient of "{what}" along a direction is {given}, by finite differences {expected}'
+        return f'the gradient of "{target}" along a direction is {actual}, by finite differences {expected}'
     if rule == WRONG_JVP:
-        subject = f'the tangent of "{what}"' if what == key else f'the tangent with respect to "{what}"'
-        return f"{subject} is {given} along a direction, by finite differences {expected}"
+        subject = f'the tangent of "{target}"' if target == key else f'the tangent with respect to "{target}"'
+        return f"{subject} is {actual} along a direction, by finite differences {expected}"
     if rule == OTHER_CONVENTION:
         kind = "gradient" if function.described.kind == BACKWARD else "tangent"
         return (
-            f'the {kind} of "{what}" along a direction is {given}, in the installed PyTorch {expected}, '
+            f'the {kind} of "{target}" along a direction is {actual}, in the installed PyTorch {expected}, '
             "where finite differences cannot tell"
         )
     if rule == INCONSISTENT:
-        return f"the forward formula gives {given} where the backward formulas give {expected}"
+        return f"the forward formula gives {actual} where the backward formulas give {expected}"
     if rule == MASK_IGNORED:
-        return f'the gradient of "{what}" has the norm {given} when no other is needed, else {expected}'
-    return f'the gradient of "{what}" has the norm {given} with an undefined gradient, {expected} with zeros'
+        return f'the gradient of "{target}" has the norm {actual} when no other is needed, else {expected}'
+    return f'the gradient of "{target}" has the norm {actual} with an undefined gradient, {expected} with zeros'
 
 
 def _help(failure: dict[str, Any], function: FormulaFunction, verdict: FindingVerdict | None) -> str:
@@ -162,8 +169,8 @@ def _help(failure: dict[str, Any], function: FormulaFunction, verdict: FindingVe
         text = f'run as "{function.described.operator}"; {text}'
     if verdict is FindingVerdict.NEW:
         return text
-    known = what_is_known(function.described.operator, function.written.key_text, failure["rule"])
-    return f"{known}; {text}" if known else text
+    explanation = what_is_known(function.described.operator, function.written.key_text, failure["rule"])
+    return f"{explanation}; {text}" if explanation else text
 
 
 def _number(value: float | None) -> str:

@@ -52,10 +52,10 @@ def known_findings() -> tuple[Known, ...]:
 
 @cache
 def _by_place() -> dict[Place, Known]:
-    return {place: known for known in known_findings() for place in known.findings}
+    return {place: group for group in known_findings() for place in group.findings}
 
 
 def what_is_known(operator: str, key: str, rule: str) -> str:
     """What is known of a finding in a sentence; empty where nothing is."""
-    known = _by_place().get((operator, key, rule))
-    return "" if known is None else str(known)
+    group = _by_place().get((operator, key, rule))
+    return "" if group is None else str(group)

@@ -33,10 +33,10 @@ def needs_newer(message: str, natives: NativeFunctions) -> str:
         since = next((version for version in _newer(natives) if _has(name, version)), "")
         return f'it calls "{name}", which PyTorch has since {since}' if since else ""
     name = _first(_MISFIT, message)
-    known = _arities(str(natives.version)).get(name) if name and natives.version in bundled_versions() else None
-    if known is None:
+    arities = _arities(str(natives.version)).get(name) if name and natives.version in bundled_versions() else None
+    if arities is None:
         return ""
-    since = next((version for version in _newer(natives) if _arities(version).get(name, known) != known), "")
+    since = next((version for version in _newer(natives) if _arities(version).get(name, arities) != arities), "")
     return f'it calls "{name}" as PyTorch has it since {since}' if since else ""
 
 
@@ -51,8 +51,8 @@ def operator_since(name: str, natives: NativeFunctions) -> str:
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], message: str) -> str:
-    found = next((match for pattern in patterns if (match := pattern.search(message))), None)
-    return "" if found is None else found[1].rpartition("::")[2]
+    match_ = next((match for pattern in patterns if (match := pattern.search(message))), None)
+    return "" if match_ is None else match_[1].rpartition("::")[2]
 
 
 def _newer(natives: NativeFunctions) -> Iterator[str]:
@@ -71,7 +71,7 @@ _arities = cache(helper_arities)
 
 def _has_operator(name: str, version: str) -> bool:
     """Whether a release has an operator of a name with its overload."""
-    return any(str(each.name) == name for each in _release(version).with_base(name.partition(".")[0]))
+    return any(str(function.name) == name for function in _release(version).with_base(name.partition(".")[0]))
 
 
 def _has(name: str, version: str) -> bool:

@@ -101,30 +101,30 @@ class RunOutcome(Struct):
             for name, state in self.checked.items()
             if state.why is not None
         ]
-        silent = {each.operator for each in whole}
-        found = [
+        silent = {item.operator for item in whole}
+        unchecked = [
             Unchecked(name, "", Why.FAILED, "the run ended before it was reported")
             for name in self._wanted()
             if name not in self.checked
         ]
-        found += [
+        unchecked += [
             Unchecked(name, "", Why.NOT_IN_TORCH, reason)
             for name, reason in self.newer.items()
             if isinstance(name, str) and name not in self.checked
         ]
-        return whole + found + list(self._formulas(silent | {each.operator for each in found}))
+        return whole + unchecked + list(self._formulas(silent | {item.operator for item in unchecked}))
 
     def _wanted(self) -> list[str]:
         """The operators of the functions that were to be checked, of all formulas where there are no functions yet."""
-        return list(dict.fromkeys(each.described.operator for each in self.functions))
+        return list(dict.fromkeys(function.described.operator for function in self.functions))
 
     def _formulas(self, silent: set[str]) -> Iterator[Unchecked]:
         """The formulas that were not checked, in entries that were checked in part."""
         for formula, reason in self.collected.left_out:
             yield Unchecked(formula.entry.operator or "", formula.key_text, Why.NO_FUNCTION, reason)
-        found = {failure["failure"] for failure in self.failures}
-        for each in self.collected.functions:
-            of = each.described
+        failed = {failure["failure"] for failure in self.failures}
+        for function in self.collected.functions:
+            of = function.described
             if of.number in self.refused or of.operator in silent:
                 continue
             reason = self.left_out.get(of.number, "")
@@ -132,5 +132,5 @@ class RunOutcome(Struct):
                 yield Unchecked(of.operator, of.key, Why.NOT_IN_TORCH, self.newer[of.number])
             elif reason:
                 yield Unchecked(of.operator, of.key, Why.NOT_CALLABLE, reason)
-            elif of.number not in found and of.number not in self.checked[of.operator].functions:
+            elif of.number not in failed and of.number not in self.checked[of.operator].functions:
                 yield Unchecked(of.operator, of.key, Why.NOT_COMPARED, "at no input it can be compared with anything")

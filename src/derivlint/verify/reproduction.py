@@ -44,20 +44,20 @@ _ONLY_FORWARD = ", check_forward_ad=True, check_backward_ad=False, check_undefin
 _COARSE = ", eps=3e-2, atol=2e-2, rtol=2e-2"
 
 
-def reproduction(described: Described, point: SamplePoint, rule: str, what: str) -> str:
+def reproduction(described: Described, point: SamplePoint, rule: str, target: str) -> str:
     """The script; empty where the input is too large or of another layout, or is written to.
 
     Args:
         described: a function of the operator.
         point: the input.
         rule: what is wrong.
-        what: which argument or output it is about.
+        target: which argument or output it is about.
     """
     if rule == OTHER_CONVENTION or point.size > LARGEST or any(argument.is_write for argument in described.arguments):
         return ""
     if not all(is_plain(tensor) for value in point.values for tensor in tensors(value) if tensor is not None):
         return ""
-    needed = _needed(described, rule, what)
+    needed = _needed(described, rule, target)
     script = _Script()
     arguments = [
         (argument.name, script.written(argument.name, value, argument.name in needed))
@@ -73,11 +73,11 @@ def reproduction(described: Described, point: SamplePoint, rule: str, what: str)
     return _HEAD.format(operator=described.operator, key=described.key, rule=rule) + "\n".join(script.lines) + "\n"
 
 
-def _needed(described: Described, rule: str, what: str) -> tuple[str, ...]:
+def _needed(described: Described, rule: str, target: str) -> tuple[str, ...]:
     """The arguments that are to have a gradient or a tangent: those that the formula speaks of."""
     if rule == MASK_IGNORED:
         # seen where nothing else is needed
-        return (what,)
+        return (target,)
     if described.kind == FORWARD:
         return described.inputs
     return described.with_gradients if rule == WRONG_SECOND else described.targets

@@ -104,7 +104,7 @@ def verify(
     model: Model,
     operators: Iterable[str] | None,
     options: RunOptions,
-    progress: Progress = lambda what: None,
+    progress: Progress = lambda message: None,
     base: Base | None = None,
 ) -> RunOutcome:
     """Check the formulas of a model.
@@ -147,7 +147,7 @@ def _verify(
 ) -> None:
     collected = outcome.collected
     earlier = None if base is None else paired(collected.functions, base, options.helpers)
-    count = len({each.described.operator for each in collected.functions})
+    count = len({function.described.operator for function in collected.functions})
     # PyTorch is imported, and inputs are recorded, while the compiler runs
     with Server() as server, ThreadPoolExecutor(max_workers=1) as pool:
         recording = pool.submit(lambda: {dtype: recorded(model, dtype, place, progress) for dtype in options.dtypes})
@@ -163,7 +163,7 @@ def _verify(
                 **effort,
                 "base": None if earlier is None else _described(earlier, outcome),
                 "samples": {dtype: str(path) for dtype, path in samples.items()},
-                "functions": [each.described.to_json() for each in outcome.functions],
+                "functions": [function.described.to_json() for function in outcome.functions],
                 "seed": options.seed,
                 "precision": options.precision,
                 "device": options.device,
@@ -187,34 +187,36 @@ def _engine(
 ) -> dict[str, Any]:
     """What the process that checks calls formulas with; they are recorded in the outcome."""
     functions = outcome.collected.functions
-    others = earlier.functions if earlier is not None else ()
+    earlier_functions = earlier.functions if earlier is not None else ()
     if not options.compiles:
         from derivlint.verify.code.translation import interpreted
 
         translated = interpreted(model, functions)
         outcome.functions, outcome.left_out = translated.functions, translated.refused
-        before = interpreted(base.model, others) if base is not None else interpreted(model, ())
+        before = interpreted(base.model, earlier_functions) if base is not None else interpreted(model, ())
         outcome.left_out = {**outcome.left_out, **before.refused}
-        return {"formulas": [each.to_json() for each in (*translated.formulas, *before.formulas)]}
+        return {"formulas": [formula.to_json() for formula in (*translated.formulas, *before.formulas)]}
 
-    def library(wanted: Sequence[FormulaFunction], helpers: Helpers | None) -> CompiledFunctions:
-        return compiled(model, wanted, place, helpers=helpers, compiler=options.compiler, progress=progress)
+    def library(functions: Sequence[FormulaFunction], helpers: Helpers | None) -> CompiledFunctions:
+        return compiled(model, functions, place, helpers=helpers, compiler=options.compiler, progress=progress)
 
     helpers_before = base.helpers if base is not None else None
     try:
-        if options.helpers == helpers_before or not others:
-            made = [library([*functions, *others], options.helpers)]
+        if options.helpers == helpers_before or not earlier_functions:
+            made = [library([*functions, *earlier_functions], options.helpers)]
         else:
-            made = [library(functions, options.helpers), library(others, helpers_before)]
+            made = [library(functions, options.helpers), library(earlier_functions, helpers_before)]
     except EngineError as error:
         if error.is_missing:
             raise VerifyError(str(error)) from error
         raise StoppedError(Why.FAILED, f"the formulas cannot be compiled: {error}") from error
-    wanted = {each.described.number for each in functions}
-    outcome.functions = tuple(each for part in made for each in part.functions if each.described.number in wanted)
-    outcome.refused = {number: said for part in made for number, said in part.refused.items()}
-    outcome.left_out = {number: said for part in made for number, said in part.uncallable.items()}
-    for number in wanted & outcome.refused.keys():
+    numbers = {function.described.number for function in functions}
+    outcome.functions = tuple(
+        function for part in made for function in part.functions if function.described.number in numbers
+    )
+    outcome.refused = {number: message for part in made for number, message in part.refused.items()}
+    outcome.left_out = {number: message for part in made for number, message in part.uncallable.items()}
+    for number in numbers & outcome.refused.keys():
         reason = needs_newer(outcome.refused[number], model.natives)
         if reason:
             outcome.newer[number] = reason
@@ -227,7 +229,7 @@ def _described(earlier: Paired, outcome: RunOutcome) -> dict[str, list[dict[str,
     missing = outcome.refused.keys() | outcome.left_out.keys()
     outcome.base = earlier.operators
     return {
-        name: [each.to_json() for each in functions if each.number not in missing]
+        name: [function.to_json() for function in functions if function.number not in missing]
         for name, functions in earlier.operators.items()
     }
 
@@ -235,11 +237,11 @@ def _described(earlier: Paired, outcome: RunOutcome) -> dict[str, list[dict[str,
 def _judge_deaths(task: dict[str, Any], outcome: RunOutcome) -> None:
     """Find out which crashes are new: the functions of the base are run alone where a child crashed."""
     crashed = {death["died"]: death for death in outcome.deaths if death["why"] == Why.CRASHED.value}
-    functions = {each.described.number: each.described for each in outcome.functions}
+    functions = {function.described.number: function.described for function in outcome.functions}
     base = task.get("base") or {}
     again = []
     for operator, death in crashed.items():
-        own = [each for each in functions.values() if each.operator == operator]
+        own = [function for function in functions.values() if function.operator == operator]
         earlier = (outcome.base or {}).get(operator, ())
         death["verdict"] = FindingVerdict.UNCHANGED.value if is_unchanged(own, earlier) else FindingVerdict.NEW.value
         if death["verdict"] == FindingVerdict.NEW.value:
@@ -259,11 +261,11 @@ def _work(
     journal = Journal(place / _journal_name(task), resume=resume)
     outcome.take(journal.messages)
     done = journal.operators()
-    total = len({each["operator"] for each in task["functions"]})
-    left = [each for each in task["functions"] if each["operator"] not in done]
+    total = len({function["operator"] for function in task["functions"]})
+    remaining = [function for function in task["functions"] if function["operator"] not in done]
     progress(f"checking {counted(total, 'operator')}")
     try:
-        for message in server.work({**task, "functions": left}) if left else ():
+        for message in server.work({**task, "functions": remaining}) if remaining else ():
             journal.add(message)
             outcome.take([message])
             progress(f"checked {len(outcome.checked)} of {total} operators, {len(outcome.failures)} findings")

@@ -70,21 +70,21 @@ class Unchecked(Struct, frozen=True):
     reason: str
 
     def __str__(self) -> str:
-        what = f"{self.operator}, {self.key}" if self.key else self.operator
-        return f"{what} is not checked: {self.reason}"
+        label = f"{self.operator}, {self.key}" if self.key else self.operator
+        return f"{label} is not checked: {self.reason}"
 
 
-def why_it_ended(status: int, said: str, limit: float) -> tuple[Why, str]:
+def why_it_ended(status: int, output: str, limit: float) -> tuple[Why, str]:
     """Why a process that should have gone on has ended, and that in words.
 
     Args:
         status: its exit status, negative for a signal.
-        said: what it said on standard error.
+        output: what it said on standard error.
         limit: the seconds of processor time that it had.
     """
-    also = f": {said}" if said else ""
+    also = f": {output}" if output else ""
     if status >= 0:
-        why = Why.OUT_OF_MEMORY if any(words in said for words in _OUT_OF_MEMORY) else Why.FAILED
+        why = Why.OUT_OF_MEMORY if any(words in output for words in _OUT_OF_MEMORY) else Why.FAILED
         return why, f"the process ended with exit status {status}{also}"
     name = signal_name(-status)
     if -status == signal.SIGXCPU:
@@ -93,6 +93,6 @@ def why_it_ended(status: int, said: str, limit: float) -> tuple[Why, str]:
         return Why.KILLED, f"the process was killed ({name}), as the system does where memory runs out{also}"
     if -status in _FROM_OUTSIDE:
         return Why.KILLED, f"the process was killed ({name}){also}"
-    if -status == signal.SIGABRT and any(words in said for words in _OUT_OF_MEMORY):
+    if -status == signal.SIGABRT and any(words in output for words in _OUT_OF_MEMORY):
         return Why.OUT_OF_MEMORY, f"memory ran out{also}"
     return Why.CRASHED, f"{name}{also}"

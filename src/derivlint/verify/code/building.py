@@ -61,7 +61,7 @@ def _built(
     if not is_whole(folder):
         # with a library that was not finished, or not by us, its parts cannot be trusted either
         _remove(folders[0])
-    was_there = any(each.is_dir() for each in folders)
+    was_there = any(folder.is_dir() for folder in folders)
     _make(folders)
 
     def once() -> Built:
@@ -81,17 +81,17 @@ def _built(
         if not was_there or "does not link" not in str(error):
             raise
         # an object file of an earlier run may be damaged
-        for each in folders:
-            _remove(each)
+        for folder in folders:
+            _remove(folder)
         _make(folders)
         made = once()
     made.library.chmod(0o600)
     with suppress(OSError):
         # without it, the next run builds once more
-        known = sealed(f"{made.library.name} {digest_of(made.library)}".encode())
+        record = sealed(f"{made.library.name} {digest_of(made.library)}".encode())
         path = folder / _KNOWN
-        if not path.is_file() or read_input(path) != known:
-            replace_file(path, known, mode=0o600)
+        if not path.is_file() or read_input(path) != record:
+            replace_file(path, record, mode=0o600)
     return made
 
 
@@ -105,20 +105,20 @@ def precompiled(folder: Path, compiler: str | None, progress: Callable[[str], No
         compiler: the name of the C++ compiler.
         progress: called with what is being done.
     """
-    made, known = folder / f"{COMMON}.gch", folder / _PRECOMPILED
+    made, record = folder / f"{COMMON}.gch", folder / _PRECOMPILED
     with _alone_in(folder), suppress(OSError, BuildError, ManifestError):
-        if is_own(made) and _unsealed(known) == _stamp(made):
+        if is_own(made) and _unsealed(record) == _stamp(made):
             return
         made.unlink(missing_ok=True)
-        if _unsealed(known) == _IN_VAIN:
+        if _unsealed(record) == _IN_VAIN:
             return
         progress("precompiling headers, once for this PyTorch")
-        said = _IN_VAIN
+        content = _IN_VAIN
         with suppress(BuildError):
             if precompile(folder, COMMON, compiler=compiler) is not None:
                 made.chmod(0o600)
-                said = _stamp(made)
-        replace_file(known, sealed(said), mode=0o600)
+                content = _stamp(made)
+        replace_file(record, sealed(content), mode=0o600)
 
 
 def _stamp(path: Path) -> bytes:
@@ -161,10 +161,10 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 def _make(folders: Iterable[Path]) -> None:
     """Make folders that no one else can write to, whatever mode others have by default."""
-    for each in folders:
-        if each.exists() and not is_own(each):
-            _remove(each)
-        each.mkdir(mode=0o700, exist_ok=True)
+    for folder in folders:
+        if folder.exists() and not is_own(folder):
+            _remove(folder)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _remove(folder: Path) -> None:

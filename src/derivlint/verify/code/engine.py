@@ -86,7 +86,7 @@ def compiled(
     *,
     helpers: Helpers | None = None,
     compiler: str | None = None,
-    progress: Callable[[str], None] = lambda what: None,
+    progress: Callable[[str], None] = lambda message: None,
 ) -> CompiledFunctions:
     """The library with functions of formulas; a formula that the compiler refuses does not keep the others from it.
 
@@ -101,16 +101,16 @@ def compiled(
     Raises:
         EngineError: there is no compiler or no PyTorch, or what it refuses is not a formula.
     """
-    uncallable = {each.described.number: reason for each in functions if (reason := can_be_called(each))}
-    left = [each for each in functions if each.described.number not in uncallable]
+    uncallable = {function.described.number: reason for function in functions if (reason := can_be_called(function))}
+    candidates = [function for function in functions if function.described.number not in uncallable]
     refused: dict[int, str] = {}
     fresh = False
     toolchain = _toolchain(compiler)
     # what the compiler refuses with few headers it may take with all: only then a formula is refused
-    few = helpers is None and len(left) <= FEW and has_operator_headers(toolchain.includes)
+    few = helpers is None and len(candidates) <= FEW and has_operator_headers(toolchain.includes)
     # every round but the last refuses some formulas, or that there are few headers
     while True:
-        sources = [source_of(model, part, few=few) for part in _parts(left)]
+        sources = [source_of(model, part, few=few) for part in _parts(candidates)]
         files = {f"verify_{index}.cpp": source for index, source in enumerate(sources)}
         if few:
             # objects of other common headers are others
@@ -127,24 +127,28 @@ def compiled(
                 headers = _headers(folder, model, place, toolchain, compiler, progress) if few else None
                 built = built_library(folder, loaded, compiler, headers, progress)
                 _forget_old(place)
-                return CompiledFunctions(built.library, tuple(left), refused, uncallable, fresh or bool(built.compiled))
+                return CompiledFunctions(
+                    built.library, tuple(candidates), refused, uncallable, fresh or bool(built.compiled)
+                )
             except OSError as error:
                 raise EngineError(f'cannot build in "{folder}": {error.strerror or error}') from error
             except (BuildError, ManifestError) as error:
                 if is_exhausted(getattr(error, "output", "")):
                     raise EngineError(str(error)) from error
                 if not few:
-                    messages = _refusals(_all_errors(error, folder, compiler, is_split=len(files) > 1), model, left)
+                    messages = _refusals(
+                        _all_errors(error, folder, compiler, is_split=len(files) > 1), model, candidates
+                    )
                     if not messages:
                         progress("looking for the formula that does not compile")
-                        messages = _refused_by_halves(model, left, place, toolchain, helpers)
+                        messages = _refused_by_halves(model, candidates, place, toolchain, helpers)
                     if not messages:
                         raise EngineError(str(error)) from error
                 fresh = True
                 _keep_refusals(folder, messages or {})
         few = False
         refused |= messages or {}
-        left = [each for each in left if each.described.number not in refused]
+        candidates = [function for function in candidates if function.described.number not in refused]
 
 
 def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_split: bool) -> str:
@@ -160,7 +164,7 @@ def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_spli
     if not output or not is_split:
         return output
     try:
-        return "\n".join(each.output for each in syntax_errors(folder, compiler=compiler))
+        return "\n".join(error.output for error in syntax_errors(folder, compiler=compiler))
     except BuildError:
         return ""
 
@@ -178,7 +182,7 @@ def _refused_by_halves(
         folder = _folder(place, files, toolchain)
         _write(folder, files, model)
         try:
-            return "".join(each.output for each in syntax_errors(folder, compiler=str(toolchain.compiler.path)))
+            return "".join(error.output for error in syntax_errors(folder, compiler=str(toolchain.compiler.path)))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -213,8 +217,8 @@ def _folder_name(place: Path, files: Mapping[str, str], toolchain: Toolchain) ->
     torch_cpu = toolchain.includes[0].parent / "lib" / "libtorch_cpu.so"
     if not torch_cpu.is_file():
         raise EngineError(f'no "{torch_cpu}": torch has no library to link with', is_missing=True)
-    given = [part for item in sorted(files.items()) for part in item]
-    parts = (__version__, *given, toolchain.compiler.version, str(torch_cpu), repr(torch_cpu.stat().st_mtime_ns))
+    file_parts = [part for item in sorted(files.items()) for part in item]
+    parts = (__version__, *file_parts, toolchain.compiler.version, str(torch_cpu), repr(torch_cpu.stat().st_mtime_ns))
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return place / digest
 
@@ -235,12 +239,12 @@ def _folder(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path
 def _forget_old(place: Path) -> None:
     """Delete the libraries that were not used for longest: every edit of a formula makes another one."""
     try:
-        folders = sorted((each for each in place.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
+        folders = sorted((path for path in place.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
     except OSError:
         # another process deletes, too
         return
-    for each in folders[:-KEPT]:
-        shutil.rmtree(each, ignore_errors=True)
+    for folder in folders[:-KEPT]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _shared(files: Mapping[str, str], model: Model, place: Path, toolchain: Toolchain) -> Path:
@@ -251,7 +255,7 @@ def _shared(files: Mapping[str, str], model: Model, place: Path, toolchain: Tool
 
 
 def _headers(
-    wanted: Path,
+    library_folder: Path,
     model: Model,
     place: Path,
     toolchain: Toolchain,
@@ -264,7 +268,7 @@ def _headers(
     """
     is_first = not (_folder_name(place, _COMMON, toolchain) / MANIFEST).is_file()
     folder = _shared(_COMMON, model, place, toolchain)
-    if not is_first and not is_whole(wanted):
+    if not is_first and not is_whole(library_folder):
         precompiled(folder, compiler, progress)
     return folder
 
@@ -276,7 +280,7 @@ def _known_refusals(folder: Path) -> dict[int, str] | None:
         messages = None if text is None else json.loads(text)
         if not isinstance(messages, dict) or not fits(messages, {"*": str}):
             return None
-        return {int(number): said for number, said in messages.items()}
+        return {int(number): message for number, message in messages.items()}
     except (OSError, ValueError):
         return None
 
@@ -340,7 +344,7 @@ def _numbers_at(place: re.Match[str], file: str, functions: Sequence[FormulaFunc
     if numbered is not None:
         return [int(numbered[1])]
     return [
-        each.described.number
-        for each in functions
-        if name == file and 0 <= line - each.described.line <= each.evaluation.text.count("\n")
+        function.described.number
+        for function in functions
+        if name == file and 0 <= line - function.described.line <= function.evaluation.text.count("\n")
     ]

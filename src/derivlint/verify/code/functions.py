@@ -134,14 +134,14 @@ def collect(model: Model, operators: Collection[str] | None = None) -> Collected
         operators: only these operators, None for all that have an entry. Operators on lists that have none, whose
             formulas are made of those of another entry, have to be named.
     """
-    found = Collected()
+    collected = Collected()
     lists = [name for name in operators or () if name.startswith(FOREACH)]
     bases = {name.partition(".")[0].removeprefix(FOREACH) for name in lists}
     for entry in model.entries:
         is_wanted = operators is None or entry.operator in operators
         if entry.function is None:
             if is_wanted and entry.operator is not None:
-                found.unknown.append(entry.operator)
+                collected.unknown.append(entry.operator)
             continue
         if not is_wanted and str(entry.operator).partition(".")[0] not in bases:
             continue
@@ -151,23 +151,29 @@ def collect(model: Model, operators: Collection[str] | None = None) -> Collected
         for evaluation, differentiability in own:
             reason = _reason_against(evaluation, differentiability)
             if reason:
-                found.left_out.append((evaluation.written, reason))
+                collected.left_out.append((evaluation.written, reason))
                 continue
-            described = _described(len(found.functions), model, evaluation, differentiability)
-            found.functions.append(FormulaFunction(described, evaluation, differentiability, evaluation.written))
+            described = _described(len(collected.functions), model, evaluation, differentiability)
+            collected.functions.append(FormulaFunction(described, evaluation, differentiability, evaluation.written))
         evaluated = {id(evaluation.written) for evaluation, _ in own}
         for formula in entry.formulas if is_wanted else ():
             if id(formula) not in evaluated and formula.role is not Role.NON_DIFFERENTIABLE:
-                other = "" if formula.body.key == DEFAULT else f"it is of the dispatch key {formula.body.key}"
-                found.left_out.append((formula, other or "PyTorch makes no code of it; derivlint check tells why"))
-    return found
+                key_reason = "" if formula.body.key == DEFAULT else f"it is of the dispatch key {formula.body.key}"
+                collected.left_out.append(
+                    (formula, key_reason or "PyTorch makes no code of it; derivlint check tells why")
+                )
+    return collected
 
 
 def _own(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Differentiability]]:
     """The formulas of an entry for its own function."""
     assert entry.function is not None
     canonical = entry.function.canonical
-    own = [each for each in model.differentiabilities(entry) if each.function is canonical and each.key == DEFAULT]
+    own = [
+        differentiability
+        for differentiability in model.differentiabilities(entry)
+        if differentiability.function is canonical and differentiability.key == DEFAULT
+    ]
     if not own or own[0].info.source.kind != "entry":
         return
     for evaluation in evaluations(entry, own):
@@ -196,8 +202,8 @@ def _described(number: int, model: Model, evaluation: Evaluation, of: Differenti
     function = evaluation.function
     is_backward = evaluation.mode is Mode.BACKWARD
     formula = evaluation.written
-    derivative = next((each for each in of.info.derivatives if each.written is formula), None)
-    forward = next((each for each in of.forwards if each.written is formula), None)
+    derivative = next((derivative for derivative in of.info.derivatives if derivative.written is formula), None)
+    forward = next((forward for forward in of.forwards if forward.written is formula), None)
     targets: tuple[str, ...] = ()
     tangents: tuple[str, ...] = ()
     if is_backward and derivative is not None:
@@ -212,8 +218,11 @@ def _described(number: int, model: Model, evaluation: Evaluation, of: Differenti
         BACKWARD if is_backward else FORWARD,
         str(function.name),
         formula.key_text,
-        tuple(FunctionValue(each.name, str(each.type), each.is_write) for each in function.schema.arguments.flat_all),
-        tuple(FunctionValue(each.name, str(each.type)) for each in of.returns),
+        tuple(
+            FunctionValue(argument.name, str(argument.type), argument.is_write)
+            for argument in function.schema.arguments.flat_all
+        ),
+        tuple(FunctionValue(value.name, str(value.type)) for value in of.returns),
         tuple(value.name for value in of.inputs),
         tuple(binding.name for binding in of.info.args_with_derivatives),
         of.output_indices or (),

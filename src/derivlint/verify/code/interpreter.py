@@ -23,7 +23,7 @@ class PythonFormula(Struct, frozen=True):
         primals: the variables of the expression that are primals, with their arguments.
         tangents: those that are tangents, with their arguments.
         guarded: whether it is evaluated only where some incoming gradient is defined.
-        each: whether it is evaluated for each element of a list.
+        per_element: whether it is evaluated for each element of a list.
     """
 
     number: int
@@ -34,7 +34,7 @@ class PythonFormula(Struct, frozen=True):
     primals: dict[str, str] = field(default_factory=dict)
     tangents: dict[str, str] = field(default_factory=dict)
     guarded: bool = False
-    each: bool = False
+    per_element: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -51,7 +51,7 @@ class InterpretedFunctions:
     """
 
     def __init__(self, formulas: Sequence[dict[str, Any]], functions: Sequence[Described]) -> None:
-        described = {each.number: each for each in functions}
+        described = {function.number: function for function in functions}
         for content in formulas:
             formula = PythonFormula(**content)
             if formula.number not in described:
@@ -81,14 +81,14 @@ class _Function:
             values: the arguments and outputs.
         """
         described = self._described
-        names = [each.name for each in (*described.arguments, *own_outputs(described))]
+        names = [value.name for value in (*described.arguments, *own_outputs(described))]
         scope = {_spelled(name): value for name, value in zip(names, values, strict=True)}
         if described.kind == BACKWARD:
             return self._backward(first, second, scope)
-        given = dict(zip(names, values, strict=True))
-        if self._formula.each:
-            return self._of_elements(scope, given)
-        scope |= self._forward_variables(first, second, given)
+        values_by_name = dict(zip(names, values, strict=True))
+        if self._formula.per_element:
+            return self._of_elements(scope, values_by_name)
+        scope |= self._forward_variables(first, second, values_by_name)
         return _flat(self._value(scope))
 
     def _value(self, scope: dict[str, Any]) -> Any:
@@ -105,7 +105,7 @@ class _Function:
         scope |= {name: grads[position] for name, position in formula.gradients.items() if position < len(grads)}
         mask = [needs[position] for position in formula.needs]
         scope |= {"grads": grads, "grad_input_mask": mask, "retain_variables": True}
-        if formula.each:
+        if formula.per_element:
             return [None if grad is None else self._value({**scope, INDEX: index}) for index, grad in enumerate(grads)]
         if formula.guarded and all(grad is None for grad in grads):
             return [None]
@@ -115,31 +115,31 @@ class _Function:
         """The tangents of all elements of lists, which are dual tensors."""
         formula = self._formula
         duals = {name: _unpacked(values[name]) for name in self._described.inputs if isinstance(values[name], list)}
-        found = []
+        results = []
         for index in range(len(next(iter(duals.values()))[0])):
             element: dict[str, Any] = {INDEX: index}
             element |= {variable: duals[of][0][index] for variable, of in formula.primals.items()}
             element |= {variable: duals[of][1][index] for variable, of in formula.tangents.items()}
-            found += _flat(self._value({**scope, **element}))
-        return found
+            results += _flat(self._value({**scope, **element}))
+        return results
 
     def _forward_variables(self, tangents: list[Any], originals: list[Any], values: dict[str, Any]) -> dict[str, Any]:
         from derivlint.functional import Duals
 
         inputs = self._described.inputs
-        found: dict[str, Any] = {}
+        variables: dict[str, Any] = {}
         duals: dict[str, Duals] = {}
         for name in inputs:
             if isinstance(values[name], list):
-                duals[name] = found[_spelled(name)] = Duals(*_unpacked(values[name]))
+                duals[name] = variables[_spelled(name)] = Duals(*_unpacked(values[name]))
         for variable, of in self._formula.tangents.items():
             if of == ORIGINAL_SELF:
-                found[variable] = tangents[0]
+                variables[variable] = tangents[0]
             else:
-                found[variable] = duals[of].tangents if of in duals else tangents[inputs.index(of)]
+                variables[variable] = duals[of].tangents if of in duals else tangents[inputs.index(of)]
         for variable, of in self._formula.primals.items():
-            found[variable] = originals[0] if of == ORIGINAL_SELF else duals.get(of, values[of])
-        return found
+            variables[variable] = originals[0] if of == ORIGINAL_SELF else duals.get(of, values[of])
+        return variables
 
 
 def _spelled(name: str) -> str:

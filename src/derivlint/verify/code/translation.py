@@ -36,11 +36,11 @@ def interpreted(model: Model, functions: Sequence[FormulaFunction]) -> Interpret
     """Translate formulas."""
     formulas, done, refused = [], [], {}
     for function in functions:
-        found = _formula(model, function)
-        if isinstance(found, str):
-            refused[function.described.number] = found
+        formula = _formula(model, function)
+        if isinstance(formula, str):
+            refused[function.described.number] = formula
         else:
-            formulas.append(found)
+            formulas.append(formula)
             done.append(function)
     return Interpreted(tuple(formulas), tuple(done), refused)
 
@@ -51,34 +51,40 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
     typed = model.typing.typed(evaluation, evaluation.text)
     if typed is None or typed.tree is None:
         return "it cannot be parsed"
-    found = translate(typed.tree, model.natives, helper_modules(), Typing(typed.typer.found, typed.typer.callees))
-    if isinstance(found, Untranslatable):
-        return found.reason
+    translated = translate(typed.tree, model.natives, helper_modules(), Typing(typed.typer.found, typed.typer.callees))
+    if isinstance(translated, Untranslatable):
+        return translated.reason
     if described.kind != BACKWARD:
-        known = ({**evaluation.primals, ORIGINAL_SELF: ORIGINAL_SELF}, evaluation.tangents)
-        primals, tangents = ({name: of for name, of in each.items() if name in found.names} for each in known)
+        sources = ({**evaluation.primals, ORIGINAL_SELF: ORIGINAL_SELF}, evaluation.tangents)
+        primals, tangents = (
+            {name: of for name, of in source.items() if name in translated.names} for source in sources
+        )
         on_lists = function.differentiability.is_foreach
-        return PythonFormula(described.number, found.text, primals=primals, tangents=tangents, each=on_lists)
+        return PythonFormula(
+            described.number, translated.text, primals=primals, tangents=tangents, per_element=on_lists
+        )
     info = function.differentiability.info
     saved = {}
-    for each in (*info.all_saved_inputs, *info.all_saved_outputs):
-        if each.name not in found.names or each.expr == each.name:
+    for saved_value in (*info.all_saved_inputs, *info.all_saved_outputs):
+        if saved_value.name not in translated.names or saved_value.expr == saved_value.name:
             continue
-        value = _saved(model, each.expr)
+        value = _saved(model, saved_value.expr)
         if value is None:
-            return f'there is no Python for "{each.expr}"'
+            return f'there is no Python for "{saved_value.expr}"'
         # what the kernel keeps of a tensor whose numbers are not needed
-        saved[python_name(each.name)] = f"F.TensorInfo.of({value})" if each.type is TYPE_AND_SIZE else value
-    derivative = next(each for each in info.derivatives if each.written is function.written)
+        saved[python_name(saved_value.name)] = (
+            f"F.TensorInfo.of({value})" if saved_value.type is TYPE_AND_SIZE else value
+        )
+    derivative = next(derivative for derivative in info.derivatives if derivative.written is function.written)
     use = evaluation.consumer.use
     return PythonFormula(
         described.number,
-        found.text,
+        translated.text,
         saved,
         {python_name(name): position for name, position in incoming_gradients(info).items()},
         tuple(described.with_gradients.index(name) for name in derivative.var_names),
         guarded=use is Use.GRADIENT,
-        each=use is Use.ELEMENT_GRADIENT,
+        per_element=use is Use.ELEMENT_GRADIENT,
     )
 
 
@@ -87,5 +93,5 @@ def _saved(model: Model, text: str) -> str | None:
     parsed = parse_formula(text)
     if parsed.tree is None:
         return None
-    found = translate(parsed.tree, model.natives, helper_modules(), Typing())
-    return None if isinstance(found, Untranslatable) else found.text
+    translated = translate(parsed.tree, model.natives, helper_modules(), Typing())
+    return None if isinstance(translated, Untranslatable) else translated.text

@@ -44,9 +44,9 @@ def source_of(model: Model, functions: Sequence[FormulaFunction], *, few: bool =
         few: whether it is to include only the operators that it names (:mod:`derivlint.verify.code.headers`).
     """
     head = f'#include "{COMMON}"\n#include "{OPERATORS}"\n' if few else HEAD.read_text(encoding="utf-8")
-    parts = [head, *(_function(model, each) for each in functions)]
+    parts = [head, *(_function(model, function) for function in functions)]
     # the library is loaded for what its constants do while they are made
-    added = "".join(f"{LIBRARY}::{_addition(each.described)}\n" for each in functions)
+    added = "".join(f"{LIBRARY}::{_addition(function.described)}\n" for function in functions)
     parts.append(f"static const bool dv_added = [] {{\n{added}return true;\n}}();\n")
     return "\n".join(parts)
 

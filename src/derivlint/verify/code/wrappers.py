@@ -59,7 +59,7 @@ def backward_function(model: Model, function: FormulaFunction) -> str:
 def _mask(function: FormulaFunction) -> str:
     """The declaration of ``grad_input_mask``: which of the gradients that the formula gives are needed."""
     info = function.differentiability.info
-    derivative = next(each for each in info.derivatives if each.written is function.written)
+    derivative = next(derivative for derivative in info.derivatives if derivative.written is function.written)
     places = [function.described.with_gradients.index(name) for name in derivative.var_names]
     values = ", ".join(f"needs_input_grad[{place}]" for place in places)
     return f"[[maybe_unused]] const std::array<bool, {len(places)}> grad_input_mask{{{values}}};"
@@ -74,12 +74,16 @@ class _Passed:
 
     def __init__(self, function: FormulaFunction, release: Release) -> None:
         info = function.differentiability.info
-        derivative = next(each for each in info.derivatives if each.written is function.written)
+        derivative = next(derivative for derivative in info.derivatives if derivative.written is function.written)
         self.lines: list[str] = []
         self._release = release
-        self._saved = {each.name: each for each in (*info.all_saved_inputs, *info.all_saved_outputs)}
-        self._own = {each.name for each in (*derivative.saved_inputs, *derivative.saved_outputs)}
-        self._sizes = {list_size(each.name): each.name for each in info.args_with_derivatives if each.is_tensor_list}
+        self._saved = {saved.name: saved for saved in (*info.all_saved_inputs, *info.all_saved_outputs)}
+        self._own = {saved.name for saved in (*derivative.saved_inputs, *derivative.saved_outputs)}
+        self._sizes = {
+            list_size(argument.name): argument.name
+            for argument in info.args_with_derivatives
+            if argument.is_tensor_list
+        }
         self._gradients = incoming_gradients(info)
 
     def argument(self, variable: str, kind: DeclaredType) -> str:

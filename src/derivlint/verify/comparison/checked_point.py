@@ -38,8 +38,8 @@ class CheckedPoint:
         tally: where comparisons are counted.
         before: called with the number of a function before it runs, so that a crash can be traced to it.
         turn: the number of this set of directions.
-        known: what the operator gave along these directions, which depends on no formula: by the turn, the variables
-            that were moved and the step.
+        cached_outputs: what the operator gave along these directions, which depends on no formula: by the turn, the
+            variables that were moved and the step.
         only_finite: whether gradients flow through finite outputs only.
 
     Attributes:
@@ -64,7 +64,7 @@ class CheckedPoint:
         tally: Tally,
         before: Callable[[int], None],
         turn: int = 0,
-        known: dict[Moving, list[Any]] | None = None,
+        cached_outputs: dict[Moving, list[Any]] | None = None,
         only_finite: bool = True,
     ) -> None:
         import torch
@@ -76,7 +76,7 @@ class CheckedPoint:
         self.tally = tally
         self.before = before
         self.turn = turn
-        self._known = {} if known is None else known
+        self._cached_outputs = {} if cached_outputs is None else cached_outputs
         self._random = random
         self.cotangents: list[Any] = [
             self.like(item, "cotangent", place) if has_finite_numbers(item) or not only_finite else None
@@ -85,19 +85,19 @@ class CheckedPoint:
         self.incoming = [None if item is None else item.clone() for item in self.cotangents]
         self._undifferentiated: dict[int, list[Any]] = {}
         present = subject.variables(names)
-        doubles = [each for each in present if subject.tensor(each).dtype in types]
-        singles = [each for each in present if subject.tensor(each).dtype == torch.float32]
+        doubles = [variable for variable in present if subject.tensor(variable).dtype in types]
+        singles = [variable for variable in present if subject.tensor(variable).dtype == torch.float32]
         # where numbers of both types meet, those of single precision are not inputs of derivatives
         self.variables = doubles or singles
         # an output of single precision has no more of it than its type
         outputs = [item for item in called.outputs if is_inexact(item)]
         is_double = bool(doubles) and all(item.dtype in types for item in outputs)
         self.precision = DOUBLE if is_double else SINGLE
-        self.directions = {each: self._direction(each, "direction") for each in self.variables}
+        self.directions = {variable: self._direction(variable, "direction") for variable in self.variables}
         tensors = [*map(subject.tensor, self.variables), *(item for item in called.outputs if item is not None)]
         self.is_plain = all(map(is_plain, tensors))
         self.is_complex = any(item.is_complex() for item in tensors)
-        self.is_empty = any(not subject.tensor(each).numel() for each in self.variables)
+        self.is_empty = any(not subject.tensor(variable).numel() for variable in self.variables)
         self.is_finite = all(map(has_finite_numbers, tensors))
         self.is_coarse = any(item.dtype in coarse for item in outputs)
 
@@ -129,22 +129,22 @@ class CheckedPoint:
         factor = math.sqrt(max(tensor.numel(), 1)) / max(size_of([made]), 1e-12)
         return changed(made, lambda values: values * factor)
 
-    def note(self, of: Described, rule: str, what: str, number: float, part: int = 0) -> None:
+    def note(self, of: Described, rule: str, target: str, number: float, part: int = 0) -> None:
         """Keep what a formula gives, for a comparison with another version of it."""
-        self.tally.numbers[place(of, rule, what, part, self.turn)] = number
+        self.tally.numbers[place(of, rule, target, part, self.turn)] = number
 
-    def note_form(self, of: Described, what: str, part: int, tensor: Any) -> None:
+    def note_form(self, of: Described, target: str, part: int, tensor: Any) -> None:
         """Keep what a gradient or tangent is beside its numbers, for a comparison with another version of a formula."""
         if tensor is not None:
-            others = [*saved(self.subject, self.called), *self.subject.given]
-            self.tally.forms[of.kind, what, part] = form_of(tensor, others)
+            inputs = [*saved(self.subject, self.called), *self.subject.last_tangents]
+            self.tally.forms[of.kind, target, part] = form_of(tensor, inputs)
 
     # ---- the operator
 
     def moved(self, variables: Sequence[Variable], step: float, directions: Moved | None = None) -> Moved:
         """The tensors a step along their directions, or along others."""
         chosen = self.directions if directions is None else directions
-        return {each: moved(self.subject.tensor(each), chosen[each], step) for each in variables}
+        return {variable: moved(self.subject.tensor(variable), chosen[variable], step) for variable in variables}
 
     def outputs(self, variables: Sequence[Variable], step: float, directions: Moved | None = None) -> list[Any]:
         """What the operator gives with these tensors a step along their directions, or along others.
@@ -155,14 +155,14 @@ class CheckedPoint:
         import torch
 
         place = self.turn, tuple(variables), step
-        if directions is None and place in self._known:
-            return self._known[place]
+        if directions is None and place in self._cached_outputs:
+            return self._cached_outputs[place]
         try:
             with torch.no_grad():
-                found = self.subject.call(self.subject.with_tensors(self.moved(variables, step, directions))).outputs
+                outputs = self.subject.call(self.subject.with_tensors(self.moved(variables, step, directions))).outputs
             if directions is None:
-                self._known[place] = found
-            return found
+                self._cached_outputs[place] = outputs
+            return outputs
         except REFUSALS as error:
             require_memory(error)
             raise UnjudgedError from error
@@ -174,8 +174,8 @@ class CheckedPoint:
         """
         if not self.is_plain:
             return True
-        one = {each: self._direction(each, "one part") for each in variables}
-        two = {each: self.directions[each] - one[each] for each in variables}
+        one = {variable: self._direction(variable, "one part") for variable in variables}
+        two = {variable: self.directions[variable] - one[variable] for variable in variables}
         chosen = [self.cotangents[position] for position in positions]
 
         def derivative(directions: Moved) -> float:
@@ -195,7 +195,10 @@ class CheckedPoint:
 
     def leaves(self, names: Sequence[str]) -> Moved:
         """The variables as leaves that require a gradient: some formulas ask whether their inputs do."""
-        return {each: self.subject.tensor(each).detach().requires_grad_() for each in self.subject.variables(names)}
+        return {
+            variable: self.subject.tensor(variable).detach().requires_grad_()
+            for variable in self.subject.variables(names)
+        }
 
     def gradients(self, of: Described, cotangents: Sequence[Any], only: Sequence[str] | None = None) -> list[Any]:
         """What a backward formula gives at the point.
@@ -249,7 +252,7 @@ class CheckedPoint:
 
     def tangents(self, of: Described, group: Sequence[Variable]) -> list[Any]:
         """What a forward formula gives at the point, with tangents for these tensors only."""
-        return self.subject.push_forward(of, self.called, {each: self.directions[each] for each in group})
+        return self.subject.push_forward(of, self.called, {variable: self.directions[variable] for variable in group})
 
     def projected(self, of: Described, tangents: Sequence[Any]) -> float:
         """The inner product of tangents with the incoming gradients of their outputs."""
@@ -260,4 +263,4 @@ def _is_expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Whether a tensor of one shape can be expanded to another."""
     if len(shape) > len(to):
         return False
-    return all(one in (1, other) for one, other in zip(reversed(shape), reversed(to), strict=False))
+    return all(size in (1, target_size) for size, target_size in zip(reversed(shape), reversed(to), strict=False))

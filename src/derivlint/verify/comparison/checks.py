@@ -78,8 +78,8 @@ class OperatorChecker:
         complete: bool = False,
         device: str = CPU,
     ) -> None:
-        self._backward = [each for each in functions if each.kind == BACKWARD]
-        self._forward = [each for each in functions if each.kind == FORWARD]
+        self._backward = [function for function in functions if function.kind == BACKWARD]
+        self._forward = [function for function in functions if function.kind == FORWARD]
         self._first = functions[0]
         self._names = _names(self._backward, self._forward)
         self._namespace = namespace
@@ -121,7 +121,7 @@ class OperatorChecker:
             return
         for turn in range(self._directions):
             random = partial(generator, self._seed, self._first.operator, number, turn)
-            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before, turn, point.known)
+            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before, turn, point.cached_outputs)
             self.precision = at.precision
             if not at.variables:
                 self.invalid = "no input with a derivative"
@@ -145,11 +145,14 @@ class OperatorChecker:
         except REFUSALS as error:
             require_memory(error)
             return True
-        return any(each.number is not None and abs(each.number - off) < UNSTEADY * abs(off) for each in again)
+        return any(
+            failure_there.number is not None and abs(failure_there.number - off) < UNSTEADY * abs(off)
+            for failure_there in again
+        )
 
     def _backward_at(self, at: CheckedPoint) -> list[Described]:
         """The backward formulas that a node evaluates: not those of arguments that need no gradient."""
-        return [each for each in self._backward if at.subject.variables(each.targets)]
+        return [formula for formula in self._backward if at.subject.variables(formula.targets)]
 
     def _compare(self, subject: OperatorAtPoint, called: Called, number: int) -> Iterator[Failure]:
         """What another version of the formulas gives otherwise where some outputs are not finite."""
@@ -197,14 +200,14 @@ class OperatorChecker:
         except UnjudgedError:
             self.tally.unjudged += 1
         except WriteError as error:
-            yield Failure(of.number, WRONG_VJP if of.kind == BACKWARD else WRONG_JVP, of.key, said=str(error))
+            yield Failure(of.number, WRONG_VJP if of.kind == BACKWARD else WRONG_JVP, of.key, message=str(error))
         except REFUSALS as error:
             require_memory(error)
             # what formulas refuse need not be an input of theirs
             label = at.subject.point.label
             is_meant = label in _MEANT or label.endswith(ABSENT)
             if (is_meant and not isinstance(error, NotImplementedError)) or is_differentiated(at, of):
-                yield Failure(of.number, CRASH, of.key, said=first_line(error))
+                yield Failure(of.number, CRASH, of.key, message=first_line(error))
             else:
                 self.tally.unjudged += 1
                 self.refusal = first_line(error)
@@ -246,6 +249,6 @@ class OperatorChecker:
 
 def _names(backward: Sequence[Described], forward: Sequence[Described]) -> tuple[str, ...]:
     """The arguments that formulas speak of; where none does it may be that one needs none."""
-    names = [name for each in backward for name in each.targets]
-    names += [name for each in forward for name in each.tangents]
+    names = [name for formula in backward for name in formula.targets]
+    names += [name for formula in forward for name in formula.tangents]
     return tuple(dict.fromkeys(names))

@@ -41,46 +41,46 @@ class Precision(Struct, frozen=True):
     short: bool
     second: bool
 
-    def agrees(self, expected: float, found: float, scale: float) -> bool:
+    def agrees(self, expected: float, actual: float, scale: float) -> bool:
         """Whether two numbers are the same as far as differences can tell.
 
         Args:
             expected: by differences.
-            found: by a formula.
+            actual: by a formula.
             scale: the size of what was subtracted.
         """
-        if not math.isfinite(found):
+        if not math.isfinite(actual):
             # whatever is allowed would be infinite as well
             return False
-        allowed = self.relative * max(abs(expected), abs(found)) + self.absolute * (1 + scale)
-        return abs(expected - found) <= allowed
+        allowed = self.relative * max(abs(expected), abs(actual)) + self.absolute * (1 + scale)
+        return abs(expected - actual) <= allowed
 
-    def same(self, one: float, other: float, scale: float) -> bool:
+    def same(self, one: float, another: float, scale: float) -> bool:
         """Whether two numbers are the same but for rounding.
 
         Args:
             one: by one formula.
-            other: by another.
+            another: by another.
             scale: the size of what is summed up in them.
         """
-        difference = abs(one - other)
-        return math.isfinite(difference) and difference <= self.identity * (1 + scale + max(abs(one), abs(other)))
+        difference = abs(one - another)
+        return math.isfinite(difference) and difference <= self.identity * (1 + scale + max(abs(one), abs(another)))
 
-    def compared(self, function: Callable[[float], float], found: float, scale: float) -> tuple[float, bool]:
+    def compared(self, function: Callable[[float], float], actual: float, scale: float) -> tuple[float, bool]:
         """The derivative at zero of a function of a number, and whether a number is the same as it.
 
         Where it is not, steps of a twentieth are asked: their error is less where a higher derivative has a kink.
 
         Args:
             function: the function.
-            found: the derivative by a formula.
+            actual: the derivative by a formula.
             scale: the size of what is subtracted.
 
         Raises:
             UnjudgedError: the function is not smooth there, or not finite.
         """
         expected = self.derivative(function)
-        if self.agrees(expected, found, scale):
+        if self.agrees(expected, actual, scale):
             return expected, True
         if self.short:
             shorter = replace(self, step=self.step / 20, long_step=self.long_step / 20)
@@ -89,7 +89,7 @@ class Precision(Struct, frozen=True):
             except UnjudgedError:
                 # rounding leaves nothing of such steps
                 return expected, False
-        return expected, self.agrees(expected, found, scale)
+        return expected, self.agrees(expected, actual, scale)
 
     def derivative(self, function: Callable[[float], float]) -> float:
         """The derivative at zero of a function of a number, by central differences.
@@ -100,12 +100,12 @@ class Precision(Struct, frozen=True):
         middle = function(0.0)
         high, low = function(self.step), function(-self.step)
         first = (high - low) / (2 * self.step)
-        right, left = (high - middle) / self.step, (middle - low) / self.step
+        right_slope, left_slope = (high - middle) / self.step, (middle - low) / self.step
         further = (function(self.long_step) - function(-self.long_step)) / (2 * self.long_step)
         if not all(map(math.isfinite, (middle, high, low, further))):
             raise UnjudgedError
         scale = 1 + abs(first)
-        if abs(right - left) > self.sides * scale or abs(first - further) > self.steps * scale:
+        if abs(right_slope - left_slope) > self.sides * scale or abs(first - further) > self.steps * scale:
             raise UnjudgedError
         return further
 
@@ -116,10 +116,12 @@ DOUBLE = Precision(1e-6, 2e-5, 3e-5, 1e-7, 5e-5, 2e-5, 1e-6, short=True, second=
 SINGLE = Precision(3e-2, 6e-2, 5e-3, 5e-3, 2e-2, 5e-3, 5e-3, short=False, second=False)
 
 
-def inner(left: Sequence[Any], right: Sequence[Any]) -> float:
+def inner(first_list: Sequence[Any], second_list: Sequence[Any]) -> float:
     """The real part of the inner product of lists of tensors, where what is absent is zero."""
-    pairs = zip(left, right, strict=False)
-    return sum((inner_product(one, other) for one, other in pairs if one is not None and other is not None), 0.0)
+    pairs = zip(first_list, second_list, strict=False)
+    return sum(
+        (inner_product(first, second) for first, second in pairs if first is not None and second is not None), 0.0
+    )
 
 
 def size_of(values: Sequence[Any]) -> float:

@@ -66,7 +66,7 @@ def _function(of: Described) -> Callable[[Mapping[str, Any]], Any] | None:
 
 
 def double_precision(
-    of: Described, values: Sequence[Any], moved: Sequence[str], order: int, found: Any, places: Sequence[int]
+    of: Described, values: Sequence[Any], moved: Sequence[str], order: int, derivatives: Any, places: Sequence[int]
 ) -> dict[str, Any]:
     """What is to be said of a derivative in double precision.
 
@@ -75,7 +75,7 @@ def double_precision(
         values: its arguments, with the numbers in double precision.
         moved: the arguments that it is the derivative by, all together.
         order: its order.
-        found: what a formula gives, for each number.
+        derivatives: what a formula gives, for each number.
         places: positions that are to be among those that are compared.
     """
     if _mpmath() is None:
@@ -84,7 +84,7 @@ def double_precision(
     if function is None:
         return {"double_unchecked": "mpmath has no such function"}
     try:
-        output = next(item for item in tensors(call(of.operator, list(values))) if item.shape == found.shape)
+        output = next(item for item in tensors(call(of.operator, list(values))) if item.shape == derivatives.shape)
     except RuntimeError as error:
         require_memory(error)
         return {"double_unchecked": "it cannot be called"}
@@ -94,29 +94,31 @@ def double_precision(
     lost_at: list[str] = []
     number_type = _mpmath().mpf
     for place in chosen:
-        given = {
+        arguments = {
             argument.name: number_type(float(value[place])) if is_inexact(value) else value
             for argument, value in zip(of.arguments, values, strict=True)
         }
         try:
-            known = function(given)
-            if not math.isclose(float(known), float(output[place]), rel_tol=_SAME, abs_tol=_SMALLEST):
+            reference = function(arguments)
+            if not math.isclose(float(reference), float(output[place]), rel_tol=_SAME, abs_tol=_SMALLEST):
                 return {"double_unchecked": "mpmath has another function"}
-            expected = _derivative(function, given, moved, order)
+            expected = _derivative(function, arguments, moved, order)
         except _REFUSALS:
             continue
         if expected is None:
             continue
         count += 1
-        number = float(found[place])
-        at = ", ".join(f"{name}={float(value):.6g}" for name, value in given.items() if isinstance(value, number_type))
-        said = f"{at}: {number:.17g}, right is {expected:.17g}"
+        number = float(derivatives[place])
+        at = ", ".join(
+            f"{name}={float(value):.6g}" for name, value in arguments.items() if isinstance(value, number_type)
+        )
+        text = f"{at}: {number:.17g}, right is {expected:.17g}"
         if not math.isfinite(number) or (number == 0 and abs(expected) >= _SMALLEST):
-            lost_at.append(said)
+            lost_at.append(text)
             continue
         off = min(abs(number - expected) / math.ulp(max(abs(expected), _SMALLEST)), _LARGEST)
         if off >= worst:
-            worst, worst_at = off, said
+            worst, worst_at = off, text
     if not count:
         return {"double_unchecked": "no input has a derivative by mpmath"}
     return {
@@ -128,7 +130,7 @@ def double_precision(
 
 
 def _derivative(
-    function: Callable[[Mapping[str, Any]], Any], given: Mapping[str, Any], moved: Sequence[str], order: int
+    function: Callable[[Mapping[str, Any]], Any], arguments: Mapping[str, Any], moved: Sequence[str], order: int
 ) -> float | None:
     """The derivative from both sides; None where there is none, or none of double precision.
 
@@ -139,7 +141,7 @@ def _derivative(
     mp = _mpmath()
 
     def along(step: Any) -> Any:
-        return function({name: value + step if name in moved else value for name, value in given.items()})
+        return function({name: value + step if name in moved else value for name, value in arguments.items()})
 
     before = None
     for digits in _DIGITS:

@@ -23,8 +23,8 @@ def require_memory(error: Exception) -> None:
     text = str(error)
     if not _SAID.search(text):
         return
-    wanted = _WANTED.search(text)
-    if wanted is None or int(wanted[1]) <= _memory():
+    requested = _WANTED.search(text)
+    if requested is None or int(requested[1]) <= _memory():
         raise MemoryError(text.splitlines()[0]) from error
 
 

@@ -29,10 +29,10 @@ _OWN = (INCONSISTENT, WRONG_SECOND, WRONG_UNDEFINED, MASK_IGNORED)
 Place = tuple[str, str, str, int, int]
 
 
-def place(of: Described, rule: str, what: str, part: int, turn: int) -> Place:
+def place(of: Described, rule: str, target: str, part: int, turn: int) -> Place:
     """What a number of a function is known by, whatever its formula is."""
     about = " ".join((of.kind, *of.targets)) if of.kind == FORWARD else of.kind
-    return about, rule, what, part, turn
+    return about, rule, target, part, turn
 
 
 class Failure(Struct, frozen=True):
@@ -41,20 +41,20 @@ class Failure(Struct, frozen=True):
     Attributes:
         function: the number of the function.
         rule: what is wrong.
-        what: which argument or output it is about.
+        target: which argument or output it is about.
         expected: the number that differences, or the other way to compute it, gave.
-        found: what the formula gave; None where it gave none.
-        said: the message, where it is about something else than numbers.
-        part: the position of the tensor where ``what`` is a list.
+        actual: what the formula gave; None where it gave none.
+        message: the text, where it is about something else than numbers.
+        part: the position of the tensor where ``target`` is a list.
         turn: which one of the point's random directions showed it.
     """
 
     function: int
     rule: str
-    what: str
+    target: str
     expected: float | None = None
-    found: float | None = None
-    said: str = ""
+    actual: float | None = None
+    message: str = ""
     part: int = 0
     turn: int = 0
 
@@ -64,14 +64,14 @@ class Failure(Struct, frozen=True):
         Args:
             of: the function.
         """
-        return place(of, self.rule, self.what, self.part, self.turn)
+        return place(of, self.rule, self.target, self.part, self.turn)
 
     @property
     def number(self) -> float | None:
         """What the formula gives, or where that is compared with something of the formula's own, how far it is off."""
-        if self.expected is None or self.found is None or self.rule not in _OWN:
-            return self.found
-        return self.found - self.expected
+        if self.expected is None or self.actual is None or self.rule not in _OWN:
+            return self.actual
+        return self.actual - self.expected
 
 
 class Tally(Struct):
@@ -102,12 +102,12 @@ class Tally(Struct):
         self.numbers.clear()
         self.forms.clear()
 
-    def count(self, function: int, expected: float, found: float) -> None:
+    def count(self, function: int, expected: float, actual: float) -> None:
         """Count a comparison."""
         self.compared += 1
         self.functions.add(function)
         self.judged.add(function)
-        if expected or found:
+        if expected or actual:
             self.nonzero.add(function)
 
 

@@ -27,7 +27,7 @@ def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -
     targets = at.subject.targets(of)
     if len(gradients) != len(targets):
         yield Failure(
-            of.number, WRONG_SHAPE, of.key, said=f"there are {len(gradients)} gradients for {len(targets)} tensors"
+            of.number, WRONG_SHAPE, of.key, message=f"there are {len(gradients)} gradients for {len(targets)} tensors"
         )
         return
     for variable, gradient in zip(targets, gradients, strict=True):
@@ -37,16 +37,16 @@ def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -
         try:
             fitted = at.fitted(variable, gradient)
         except MisshapenError as error:
-            yield Failure(of.number, WRONG_SHAPE, variable[0], said=f'the gradient of "{variable[0]}" {error}')
+            yield Failure(of.number, WRONG_SHAPE, variable[0], message=f'the gradient of "{variable[0]}" {error}')
             continue
         yield from _check_gradient(at, of, variable, fitted)
 
 
 def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradient: Any) -> Iterator[Failure]:
-    found = inner([gradient], [at.directions[variable]])
+    actual = inner([gradient], [at.directions[variable]])
     for rule in (WRONG_VJP, OTHER_CONVENTION):
-        at.note(of, rule, variable[0], found, variable[1])
-    judged = _judged(at, of, [variable], range(len(at.cotangents)), found)
+        at.note(of, rule, variable[0], actual, variable[1])
+    judged = _judged(at, of, [variable], range(len(at.cotangents)), actual)
     if judged is None:
         problem = installed.gradient_problem(at, of, variable, gradient)
         if problem is not None:
@@ -54,14 +54,14 @@ def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradien
         return
     expected, is_right = judged
     if not is_right:
-        yield Failure(of.number, WRONG_VJP, variable[0], expected, found, part=variable[1])
+        yield Failure(of.number, WRONG_VJP, variable[0], expected, actual, part=variable[1])
 
 
 def check_tangents(at: CheckedPoint, of: Described) -> Iterator[Failure]:
     """The tangents that a forward formula gives against differences: all inputs at once, then each alone."""
     groups = [at.variables]
     if len(at.variables) > 1:
-        groups += [[each] for each in at.variables]
+        groups += [[variable] for variable in at.variables]
     for group in groups:
         failure = _wrong_tangent(at, of, group)
         if failure is not None:
@@ -79,27 +79,27 @@ def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -
         if tangent is None or not is_inexact(output) or output.is_nested:
             continue
         if tuple(tangent.shape) != tuple(output.shape):
-            said = f"the tangent has the shape {list(tangent.shape)}, where the output has {list(output.shape)}"
-            return Failure(of.number, WRONG_SHAPE, of.key, said=said)
+            message = f"the tangent has the shape {list(tangent.shape)}, where the output has {list(output.shape)}"
+            return Failure(of.number, WRONG_SHAPE, of.key, message=message)
         if tangent.is_complex() and not output.is_complex():
-            return Failure(of.number, WRONG_SHAPE, of.key, said="the tangent is complex, where the output is real")
-    found = at.projected(of, tangents)
-    what = group[0][0] if len(group) == 1 else of.key
+            return Failure(of.number, WRONG_SHAPE, of.key, message="the tangent is complex, where the output is real")
+    actual = at.projected(of, tangents)
+    target = group[0][0] if len(group) == 1 else of.key
     part = group[0][1] if len(group) == 1 else 0
-    at.note(of, WRONG_JVP, what, found, part)
+    at.note(of, WRONG_JVP, target, actual, part)
     if len(group) == len(at.variables):
-        at.note(of, OTHER_CONVENTION, of.key, found)
-    judged = _judged(at, of, group, positions, found)
+        at.note(of, OTHER_CONVENTION, of.key, actual)
+    judged = _judged(at, of, group, positions, actual)
     if judged is None:
-        return installed.tangents_problem(at, of, found) if len(group) == len(at.variables) else None
+        return installed.tangents_problem(at, of, actual) if len(group) == len(at.variables) else None
     expected, is_right = judged
     if is_right:
         return None
-    return Failure(of.number, WRONG_JVP, what, expected, found, part=part)
+    return Failure(of.number, WRONG_JVP, target, expected, actual, part=part)
 
 
 def _judged(
-    at: CheckedPoint, of: Described, variables: Sequence[Variable], positions: Sequence[int], found: float
+    at: CheckedPoint, of: Described, variables: Sequence[Variable], positions: Sequence[int], actual: float
 ) -> tuple[float, bool] | None:
     """The derivative of some outputs along some inputs, and whether a formula gave it; None where nothing can tell."""
     chosen = [at.cotangents[position] for position in positions]
@@ -108,20 +108,20 @@ def _judged(
         outputs = at.outputs(variables, step)
         return inner(chosen, [outputs[position] for position in positions])
 
-    if at.is_coarse or (at.is_complex and not at.is_finite and not math.isfinite(found)):
+    if at.is_coarse or (at.is_complex and not at.is_finite and not math.isfinite(actual)):
         # of complex numbers it depends on the order of a product which parts are NaN
         at.tally.unjudged += 1
         return None
     scale = abs(inner(chosen, [at.called.outputs[position] for position in positions]))
     try:
-        expected, is_right = at.precision.compared(along, found, scale)
+        expected, is_right = at.precision.compared(along, actual, scale)
         is_judged = is_right or at.is_differentiable(variables, positions)
     except UnjudgedError:
         is_judged = False
     if not is_judged:
         at.tally.unjudged += 1
         return None
-    at.tally.count(of.number, expected, found)
+    at.tally.count(of.number, expected, actual)
     return expected, is_right
 
 
@@ -130,8 +130,8 @@ def check_adjoint(at: CheckedPoint, backward: Sequence[Described], forward: Sequ
 
     Nothing is compared where one kind does not speak of every input or output that the other speaks of.
     """
-    covered = {name for each in backward for name in each.targets}
-    made = {position for each in forward for position in at.positions(each)}
+    covered = {name for formula in backward for name in formula.targets}
+    made = {position for formula in forward for position in at.positions(formula)}
     if any(name not in covered for name, _ in at.variables):
         return
     if len(made) != sum(map(is_inexact, at.called.outputs)):

@@ -40,16 +40,16 @@ class Form(Struct, frozen=True):
         return f"shares its memory with {' and '.join(shared)}, and did not before" if shared else ""
 
 
-def form_of(tensor: Any, others: Named) -> Form:
+def form_of(tensor: Any, named_tensors: Named) -> Form:
     """The form of a gradient or tangent.
 
     Args:
         tensor: the tensor.
-        others: the tensors that it may share memory with.
+        named_tensors: the tensors that it may share memory with.
     """
-    kind, layout = (str(each).removeprefix("torch.") for each in (tensor.dtype, tensor.layout))
+    kind, layout = (str(property_).removeprefix("torch.") for property_ in (tensor.dtype, tensor.layout))
     place = _memory(tensor)
-    shares = frozenset(name for name, other in others if place and _memory(other) == place)
+    shares = frozenset(name for name, tensor_there in named_tensors if place and _memory(tensor_there) == place)
     return Form(f"{layout} {kind}", None if tensor.is_nested else tuple(tensor.shape), shares)
 
 
@@ -57,9 +57,11 @@ def saved(subject: OperatorAtPoint, called: Called) -> Named:
     """The arguments and outputs of an operator."""
     described = subject.described
     named = [*zip(described.arguments, called.values, strict=True)]
-    own = [each for each in described.returns if each.name not in {argument.name for argument in described.arguments}]
-    for value, given in [*named, *zip(own, called.returns, strict=True)]:
-        yield from ((f'"{value.name}"', item) for item in tensors(given) if item is not None)
+    own = [
+        value for value in described.returns if value.name not in {argument.name for argument in described.arguments}
+    ]
+    for value, content in [*named, *zip(own, called.returns, strict=True)]:
+        yield from ((f'"{value.name}"', item) for item in tensors(content) if item is not None)
 
 
 def _memory(tensor: Any) -> int:

@@ -31,9 +31,9 @@ def check_mask(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Ite
     present = [name for name in of.targets if at.subject.variables([name])]
     for name in present:
         alone = at.gradients(of, at.cotangents, [name])
-        for variable, one, other in zip(at.subject.targets(of), alone, gradients, strict=True):
-            if variable[0] == name and not _same(at, variable, one, other):
-                yield Failure(of.number, MASK_IGNORED, name, size_of([other]), size_of([one]))
+        for variable, actual, expected in zip(at.subject.targets(of), alone, gradients, strict=True):
+            if variable[0] == name and not _same(at, variable, actual, expected):
+                yield Failure(of.number, MASK_IGNORED, name, size_of([expected]), size_of([actual]))
 
 
 def check_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
@@ -47,14 +47,18 @@ def check_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
         zeros = [torch.zeros_like(item) if place == index else item for place, item in enumerate(at.cotangents)]
         expected = at.gradients(of, zeros)
         try:
-            found = at.gradients(of, [None if place == index else item for place, item in enumerate(at.cotangents)])
+            actual = at.gradients(of, [None if place == index else item for place, item in enumerate(at.cotangents)])
         except RuntimeError as error:
             require_memory(error)
-            yield Failure(of.number, WRONG_UNDEFINED, of.key, said=f"gradient {index} undefined: {first_line(error)}")
+            yield Failure(
+                of.number, WRONG_UNDEFINED, of.key, message=f"gradient {index} undefined: {first_line(error)}"
+            )
             continue
-        for variable, one, other in zip(at.subject.targets(of), expected, found, strict=True):
-            if variable in at.directions and not _same(at, variable, one, other):
-                yield Failure(of.number, WRONG_UNDEFINED, variable[0], size_of([one]), size_of([other]))
+        for variable, expected_gradient, gradient in zip(at.subject.targets(of), expected, actual, strict=True):
+            if variable in at.directions and not _same(at, variable, expected_gradient, gradient):
+                yield Failure(
+                    of.number, WRONG_UNDEFINED, variable[0], size_of([expected_gradient]), size_of([gradient])
+                )
 
 
 def _is_guarded(of: Described) -> bool:
@@ -71,13 +75,13 @@ def check_all_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
     if _is_guarded(of):
         return
     try:
-        found = at.gradients(of, [None for _ in at.cotangents])
+        gradients = at.gradients(of, [None for _ in at.cotangents])
     except RuntimeError as error:
         require_memory(error)
-        said = f"all incoming gradients undefined: {first_line(error)}"
-        yield Failure(of.number, WRONG_UNDEFINED, of.key, said=said)
+        message = f"all incoming gradients undefined: {first_line(error)}"
+        yield Failure(of.number, WRONG_UNDEFINED, of.key, message=message)
         return
-    for variable, gradient in zip(at.subject.targets(of), found, strict=True):
+    for variable, gradient in zip(at.subject.targets(of), gradients, strict=True):
         if variable in at.directions and size_of([gradient]) > _ZERO:
             yield Failure(of.number, WRONG_UNDEFINED, variable[0], 0.0, size_of([gradient]))
 
@@ -86,21 +90,21 @@ def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> 
     """The strides of an incoming gradient do not matter."""
     strided = [None if item is None else _other_strides(item) for item in at.cotangents]
     again = at.gradients(of, strided)
-    for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
-        if variable in at.directions and not _same(at, variable, one, other):
-            said = "another gradient where the incoming one has other strides"
+    for variable, gradient, gradient_again in zip(at.subject.targets(of), gradients, again, strict=True):
+        if variable in at.directions and not _same(at, variable, gradient, gradient_again):
+            message = "another gradient where the incoming one has other strides"
             # without numbers, which would be taken for those of the gradient itself
-            yield Failure(of.number, WRONG_VJP, variable[0], said=said)
+            yield Failure(of.number, WRONG_VJP, variable[0], message=message)
 
 
 def check_undifferentiated(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
     """A gradient that is not to be differentiated again, as most are, is the same one."""
     again = at.undifferentiated(of)
-    for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
-        if variable in at.directions and not _same(at, variable, one, other):
-            said = "another gradient where it is not to be differentiated again"
+    for variable, gradient, gradient_again in zip(at.subject.targets(of), gradients, again, strict=True):
+        if variable in at.directions and not _same(at, variable, gradient, gradient_again):
+            message = "another gradient where it is not to be differentiated again"
             # without numbers, which would be taken for those of the gradient itself
-            yield Failure(of.number, WRONG_VJP, variable[0], said=said)
+            yield Failure(of.number, WRONG_VJP, variable[0], message=message)
 
 
 def check_accumulation(at: CheckedPoint, backward: Sequence[Described]) -> Iterator[Failure]:
@@ -108,16 +112,16 @@ def check_accumulation(at: CheckedPoint, backward: Sequence[Described]) -> Itera
 
     Follows torch/csrc/autograd/functions/accumulate_grad.h: what comes first is kept without a copy.
     """
-    kept: list[tuple[Described, Variable, Any]] = []
+    accumulated: list[tuple[Described, Variable, Any]] = []
     for of in backward:
         for variable, gradient in zip(at.subject.targets(of), at.undifferentiated(of), strict=True):
             if variable in at.directions and _is_kept(at, variable, gradient):
-                kept.append((of, variable, gradient))
-    for place, (of, variable, gradient) in enumerate(kept):
-        for _, earlier, other in kept[:place]:
-            if gradient is not other and _overlap(gradient, other):
-                said = f'it shares memory with that of "{earlier[0]}", to which further ones are added in place'
-                yield Failure(of.number, WRONG_VJP, variable[0], said=said)
+                accumulated.append((of, variable, gradient))
+    for place, (of, variable, gradient) in enumerate(accumulated):
+        for _, earlier, earlier_gradient in accumulated[:place]:
+            if gradient is not earlier_gradient and _overlap(gradient, earlier_gradient):
+                message = f'it shares memory with that of "{earlier[0]}", to which further ones are added in place'
+                yield Failure(of.number, WRONG_VJP, variable[0], message=message)
                 break
 
 
@@ -134,13 +138,13 @@ def _is_kept(at: CheckedPoint, variable: Variable, gradient: Any) -> bool:
     return bool(gradient.stride() == tensor.stride() and gradient.is_contiguous())
 
 
-def _overlap(one: Any, other: Any) -> bool:
+def _overlap(one: Any, another: Any) -> bool:
     """Whether writing to a contiguous tensor changes another one."""
-    if one.untyped_storage().data_ptr() != other.untyped_storage().data_ptr():
+    if one.untyped_storage().data_ptr() != another.untyped_storage().data_ptr():
         return False
-    begin, end = one.data_ptr(), other.data_ptr()
-    size, other_size = (item.numel() * item.element_size() for item in (one, other))
-    return bool(begin < end + other_size and end < begin + size)
+    begin, end = one.data_ptr(), another.data_ptr()
+    size, another_size = (item.numel() * item.element_size() for item in (one, another))
+    return bool(begin < end + another_size and end < begin + size)
 
 
 def check_embedding(at: CheckedPoint, of: Described) -> Iterator[Failure]:
@@ -151,30 +155,30 @@ def check_embedding(at: CheckedPoint, of: Described) -> Iterator[Failure]:
     embedded = [one if one is None else one.to(item.dtype) for one, item in zip(real, at.cotangents, strict=True)]
     expected = at.gradients(of, embedded)
     try:
-        found = at.gradients(of, real)
+        gradients_of_real = at.gradients(of, real)
     except REFUSALS as error:
         require_memory(error)
         # the engine makes them complex
         return
-    for variable, one, other in zip(at.subject.targets(of), expected, found, strict=True):
-        if variable in at.directions and not _same(at, variable, one, other):
+    for variable, one, gradient in zip(at.subject.targets(of), expected, gradients_of_real, strict=True):
+        if variable in at.directions and not _same(at, variable, one, gradient):
             # the engine makes it complex before the formula sees it
-            said = "is another one where the incoming gradient is real and not complex"
-            yield Failure(of.number, OTHER_CONVENTION, variable[0], said=said)
+            message = "is another one where the incoming gradient is real and not complex"
+            yield Failure(of.number, OTHER_CONVENTION, variable[0], message=message)
 
 
-def _same(at: CheckedPoint, variable: Variable, one: Any, other: Any) -> bool:
+def _same(at: CheckedPoint, variable: Variable, one: Any, another: Any) -> bool:
     """Whether two gradients are the same as the engine makes them fit, an absent one being zero."""
     try:
-        one, other = at.fitted(variable, one), at.fitted(variable, other)
+        one, another = at.fitted(variable, one), at.fitted(variable, another)
     except MisshapenError:
         return False
-    if one is None or other is None:
-        present = one if one is not None else other
+    if one is None or another is None:
+        present = one if one is not None else another
         return present is None or not present.numel() or not bool(dense(present.detach()).abs().max() > _ZERO)
-    left, right = dense(one.detach()), dense(other.detach())
-    close = (left - right).abs() <= at.precision.identity * (1 + left.abs())
-    return bool((close | ~left.isfinite()).all())
+    dense_one, dense_another = dense(one.detach()), dense(another.detach())
+    close = (dense_one - dense_another).abs() <= at.precision.identity * (1 + dense_one.abs())
+    return bool((close | ~dense_one.isfinite()).all())
 
 
 def _other_strides(tensor: Any) -> Any:

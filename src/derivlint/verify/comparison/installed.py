@@ -27,17 +27,17 @@ def gradient_problem(at: CheckedPoint, of: Described, variable: Variable, gradie
     if gradient_there is None:
         return None
     direction = [at.directions[variable]]
-    known, found = inner([gradient_there], direction), inner([gradient], direction)
-    return _compared(at, of, variable, known, found, size_of([gradient]) * size_of(direction))
+    reference, actual = inner([gradient_there], direction), inner([gradient], direction)
+    return _compared(at, of, variable, reference, actual, size_of([gradient]) * size_of(direction))
 
 
-def tangents_problem(at: CheckedPoint, of: Described, found: float) -> Failure | None:
+def tangents_problem(at: CheckedPoint, of: Described, actual: float) -> Failure | None:
     """What is to be said of the tangents for all inputs at once, multiplied by the cotangents."""
     tangents = _tangents(at)
     if tangents is None:
         return None
-    known = at.projected(of, [tangents[position] for position in at.positions(of)])
-    return _compared(at, of, (of.key, 0), known, found, size_of(tangents) * size_of(at.cotangents))
+    reference = at.projected(of, [tangents[position] for position in at.positions(of)])
+    return _compared(at, of, (of.key, 0), reference, actual, size_of(tangents) * size_of(at.cotangents))
 
 
 def unfinished_problems(at: CheckedPoint, of: Described) -> Iterator[Failure]:
@@ -53,29 +53,34 @@ def unfinished_problems(at: CheckedPoint, of: Described) -> Iterator[Failure]:
     if of.kind == FORWARD:
         tangents = _tangents(at)
         positions = at.positions(of)
-        known = None if tangents is None else [tangents[position] for position in positions]
+        reference = None if tangents is None else [tangents[position] for position in positions]
         weights = [at.cotangents[position] for position in positions]
-        yield from _unfinished(at, of, (of.key, 0), at.tangents(of, at.variables), known, weights)
+        yield from _unfinished(at, of, (of.key, 0), at.tangents(of, at.variables), reference, weights)
         return
     for variable, gradient in zip(at.subject.targets(of), at.gradients(of, at.cotangents), strict=True):
         if variable in direction:
-            there = _gradient(at, of, variable)
+            installed_gradient = _gradient(at, of, variable)
             fitted = [at.fitted(variable, gradient)]
-            known = None if there is None else [there]
-            yield from _unfinished(at, of, variable, fitted, known, [direction[variable]])
+            reference = None if installed_gradient is None else [installed_gradient]
+            yield from _unfinished(at, of, variable, fitted, reference, [direction[variable]])
 
 
 def _unfinished(
-    at: CheckedPoint, of: Described, what: Variable, found: Sequence[Any], known: Sequence[Any] | None, weights: Any
+    at: CheckedPoint,
+    of: Described,
+    target: Variable,
+    values: Sequence[Any],
+    reference: Sequence[Any] | None,
+    weights: Any,
 ) -> Iterator[Failure]:
-    mine = inner(list(map(_finite, found)), weights)
-    at.note(of, OTHER_CONVENTION, what[0], mine, what[1])
-    if known is None:
+    mine = inner(list(map(_finite, values)), weights)
+    at.note(of, OTHER_CONVENTION, target[0], mine, target[1])
+    if reference is None:
         return
-    theirs = inner(list(map(_finite, known)), weights)
+    theirs = inner(list(map(_finite, reference)), weights)
     if not at.precision.same(mine, theirs, 0.0):
-        said = "is not that of the installed PyTorch, at an input where outputs are not finite"
-        yield Failure(of.number, OTHER_CONVENTION, what[0], theirs, mine, said, part=what[1])
+        message = "is not that of the installed PyTorch, at an input where outputs are not finite"
+        yield Failure(of.number, OTHER_CONVENTION, target[0], theirs, mine, message, part=target[1])
 
 
 def _finite(tensor: Any) -> Any:
@@ -93,17 +98,17 @@ def is_differentiated(at: CheckedPoint, of: Described) -> bool:
     """Whether the installed PyTorch has a derivative of the kind of a formula at the point."""
     if of.kind == FORWARD:
         return _tangents(at) is not None
-    return any(_gradient(at, of, each) is not None for each in at.subject.variables(of.targets))
+    return any(_gradient(at, of, variable) is not None for variable in at.subject.variables(of.targets))
 
 
 def _compared(
-    at: CheckedPoint, of: Described, what: Variable, known: float, found: float, scale: float
+    at: CheckedPoint, of: Described, target: Variable, reference: float, actual: float, scale: float
 ) -> Failure | None:
-    if math.isfinite(known) and math.isfinite(found):
-        agrees = at.precision.same(known, found, scale)
+    if math.isfinite(reference) and math.isfinite(actual):
+        agrees = at.precision.same(reference, actual, scale)
     else:
-        agrees = math.isfinite(known) == math.isfinite(found)
-    return None if agrees else Failure(of.number, OTHER_CONVENTION, what[0], known, found, part=what[1])
+        agrees = math.isfinite(reference) == math.isfinite(actual)
+    return None if agrees else Failure(of.number, OTHER_CONVENTION, target[0], reference, actual, part=target[1])
 
 
 def _gradient(at: CheckedPoint, of: Described, variable: Variable) -> Any:
@@ -141,7 +146,10 @@ def _tangents(at: CheckedPoint) -> list[Any] | None:
     unpack_dual: Any = forward_ad.unpack_dual
     try:
         with torch.enable_grad(), forward_ad.dual_level():
-            duals = {each: make_dual(at.subject.tensor(each).detach(), at.directions[each]) for each in at.variables}
+            duals = {
+                variable: make_dual(at.subject.tensor(variable).detach(), at.directions[variable])
+                for variable in at.variables
+            }
             called = at.subject.call(at.subject.with_tensors(duals))
             if not _is_same(at, called):
                 return None
@@ -155,8 +163,14 @@ def _is_same(at: CheckedPoint, called: Called) -> bool:
     """Whether the outputs are those at the point: of random numbers and uninitialized memory there may be others."""
     pairs = zip(called.outputs, at.called.outputs, strict=True)
     return all(
-        bool(((left == right) | ((left != left) & (right != right))).all()) if left.shape == right.shape else False
-        for one, other in pairs
-        if one is not None
-        for left, right in zip(numbers(one.detach()), numbers(other.detach()), strict=True)
+        bool(
+            (
+                (numbers_here == numbers_there) | ((numbers_here != numbers_here) & (numbers_there != numbers_there))
+            ).all()
+        )
+        if numbers_here.shape == numbers_there.shape
+        else False
+        for output, output_at_point in pairs
+        if output is not None
+        for numbers_here, numbers_there in zip(numbers(output.detach()), numbers(output_at_point.detach()), strict=True)
     )

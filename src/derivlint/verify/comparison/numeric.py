@@ -50,22 +50,22 @@ class OperatorAtPoint:
         described: one function of the operator.
         point: the arguments.
         positions: the position of each argument by its name.
-        given: the tangents that the last forward formula got, by what they are called.
+        last_tangents: the tangents that the last forward formula got, by what they are called.
     """
 
     def __init__(self, described: Described, point: SamplePoint, namespace: Any, seed: int = 0) -> None:
         self.described = described
         self.point = point
         self.positions = {argument.name: index for index, argument in enumerate(described.arguments)}
-        self.given: list[tuple[str, Any]] = []
+        self.last_tangents: list[tuple[str, Any]] = []
         self._operator = overload_of(described.operator)
         self._namespace = namespace
         self._seed = seed
-        self._is_on_cpu = all(each is None or each.is_cpu for value in point.values for each in tensors(value))
+        self._is_on_cpu = all(tensor is None or tensor.is_cpu for value in point.values for tensor in tensors(value))
         self._keywords = [argument.name for argument in self._operator._schema.arguments if argument.kwarg_only]
         self._auxiliary = auxiliary_of(described.operator)
-        given = {value.name for value in described.arguments}
-        self._is_return = [value.name not in given for value in described.returns]
+        argument_names = {value.name for value in described.arguments}
+        self._is_return = [value.name not in argument_names for value in described.returns]
 
         made: dict[tuple[str, int], Any] = {}
         for name, position in self.positions.items():
@@ -85,11 +85,11 @@ class OperatorAtPoint:
 
     def variables(self, names: Sequence[str]) -> list[tuple[str, int]]:
         """The tensors of real or complex numbers in arguments of these names: the name, and the position in a list."""
-        found = []
+        variables = []
         for name in names:
             value = self.point.values[self.positions[name]]
-            found += [(name, index) for index, item in enumerate(tensors(value)) if is_inexact(item)]
-        return found
+            variables += [(name, index) for index, item in enumerate(tensors(value)) if is_inexact(item)]
+        return variables
 
     def tensor(self, variable: tuple[str, int], values: list[Any] | None = None) -> Any:
         """A tensor of the point."""
@@ -139,23 +139,23 @@ class OperatorAtPoint:
         # for every other device torch.manual_seed formats a stack
         seed = torch.default_generator.manual_seed if self._is_on_cpu else torch.manual_seed
         seed(self._seed)
-        given = list(values)
+        arguments = list(values)
         originals = []
         for index, argument in enumerate(self.described.arguments):
-            if argument.is_write and isinstance(given[index], torch.Tensor):
+            if argument.is_write and isinstance(arguments[index], torch.Tensor):
                 if index == 0:
-                    originals.append(given[index])
-                given[index] = given[index].clone()
-        keywords = {name: given[self.positions[name]] for name in self._keywords}
-        count = len(given) - len(keywords)
-        result = self._operator(*given[:count], **keywords)
+                    originals.append(arguments[index])
+                arguments[index] = arguments[index].clone()
+        keywords = {name: arguments[self.positions[name]] for name in self._keywords}
+        count = len(arguments) - len(keywords)
+        result = self._operator(*arguments[:count], **keywords)
         several = len(self.described.returns) > 1
         returned = list(result) if several else [result]
         if self.described.returns and str(self.described.returns[0].type).endswith("]") and not several:
             returned = [list(result)]
         outputs = [item for index in self.described.outputs for item in tensors(returned[index])]
         own = [value for value, is_own in zip(returned, self._is_return, strict=True) if is_own]
-        return Called(given, own, outputs, originals)
+        return Called(arguments, own, outputs, originals)
 
     def pull_back(self, of: Described, called: Called, gradients: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
         """The gradients that a backward formula gives, one for each tensor of its targets.
@@ -165,7 +165,7 @@ class OperatorAtPoint:
             RuntimeError: what the formula raises.
         """
         function = getattr(self._namespace, of.name)
-        self.given = []
+        self.last_tangents = []
         returns = called.returns
         values = list(called.values)
         if not returns and called.originals:
@@ -189,17 +189,17 @@ class OperatorAtPoint:
 
     def targets(self, of: Described) -> list[tuple[str, int]]:
         """The variable of each gradient that a backward formula gives."""
-        found = []
+        variables = []
         for name in of.targets:
             value = self.point.values[self.positions[name]]
-            found += [(name, index) for index in range(len(value) if isinstance(value, list) else 1)]
-        return found
+            variables += [(name, index) for index in range(len(value) if isinstance(value, list) else 1)]
+        return variables
 
-    def _zero(self, called: Called, position: int, *, known: bool) -> Any:
+    def _zero(self, called: Called, position: int, *, is_efficient: bool) -> Any:
         before = called.originals[0] if called.originals and position == 0 else called.values[position]
         import torch
 
-        if not known or not is_plain(before) or (called.originals and position == 0):
+        if not is_efficient or not is_plain(before) or (called.originals and position == 0):
             return torch.zeros_like(before.detach())
         # as the kernels have it: a tensor that is known to be zero
         return torch._efficientzerotensor(before.shape, dtype=before.dtype, device=before.device)
@@ -213,22 +213,22 @@ class OperatorAtPoint:
         """
         assert of.kind == FORWARD
         try:
-            return self._push_forward(of, called, tangents, known=True)
+            return self._push_forward(of, called, tangents, is_efficient=True)
         except WriteError:
             raise
         except RuntimeError as error:
             require_memory(error)
             # not every operator takes tensors that are known to be zero
-            return self._push_forward(of, called, tangents, known=False)
+            return self._push_forward(of, called, tangents, is_efficient=False)
 
     def _push_forward(
-        self, of: Described, called: Called, tangents: dict[tuple[str, int], Any], *, known: bool
+        self, of: Described, called: Called, tangents: dict[tuple[str, int], Any], *, is_efficient: bool
     ) -> list[Any]:
         import torch
         from torch.autograd import forward_ad
 
         function = getattr(self._namespace, of.name)
-        given: list[Any] = []
+        input_tangents: list[Any] = []
         values = list(called.values)
         # formulas of in-place operators change the tangents of what those write to
         written = {argument.name for argument in of.arguments if argument.is_write}
@@ -245,28 +245,35 @@ class OperatorAtPoint:
                         make_dual(item, tangents.get((name, index), item.detach() * 0)) if is_inexact(item) else item
                         for index, item in enumerate(value)
                     ]
-                    given.append(None)
+                    input_tangents.append(None)
                 elif isinstance(value, torch.Tensor):
-                    given.append(
+                    input_tangents.append(
                         tangents[name, 0].clone()
                         if (name, 0) in tangents
-                        else self._zero(called, position, known=known)
+                        else self._zero(called, position, is_efficient=is_efficient)
                     )
                 else:
-                    given.append(None)
+                    input_tangents.append(None)
             guard = InputGuard(
                 [
-                    *((f"{name}_t", item) for name, item in zip(of.inputs, given, strict=True) if name not in written),
+                    *(
+                        (f"{name}_t", item)
+                        for name, item in zip(of.inputs, input_tangents, strict=True)
+                        if name not in written
+                    ),
                     *self._inputs(of, values, called.returns),
                     *(("original_self", item) for item in called.originals),
                 ]
             )
             try:
-                result = function(given, list(called.originals), *values, *called.returns)
+                result = function(input_tangents, list(called.originals), *values, *called.returns)
             finally:
                 guard.require_untouched()
-            named = [*zip(of.inputs, given, strict=True), *((name, item) for (name, _), item in tangents.items())]
-            self.given = [(f'the tangent of "{name}"', item) for name, item in named if item is not None]
+            named = [
+                *zip(of.inputs, input_tangents, strict=True),
+                *((name, item) for (name, _), item in tangents.items()),
+            ]
+            self.last_tangents = [(f'the tangent of "{name}"', item) for name, item in named if item is not None]
             if is_nested:
                 return list(result)
             return [None if item is None else unpack_dual(item).primal for item in result]

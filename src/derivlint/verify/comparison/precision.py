@@ -67,8 +67,8 @@ def measured(
         device: the kind of the device that they are measured on.
     """
     first = functions[0]
-    known = (_unreduced(first, each) for each in recorded_points(first, recorded))
-    point = next((each for each in known if _is_elementwise(first, each)), None)
+    points = (_unreduced(first, point) for point in recorded_points(first, recorded))
+    point = next((candidate for candidate in points if _is_elementwise(first, candidate)), None)
     if point is None:
         return
     for dtype in DTYPES:
@@ -79,18 +79,25 @@ def measured(
         values = placed(SamplePoint(_values(point, numbers)), device).values
         few = next(value.dtype for value in values if is_inexact(value))
         before = list(_both(base, values, namespace)) if base else []
-        for kind, what, of, (low, high) in _both(functions, values, namespace):
+        for kind, target, of, (low, high) in _both(functions, values, namespace):
             message = _message(low, high, values, few, first)
             if message is None:
                 continue
             places = message.pop("places")
-            moved = of.tangents if kind == TANGENT else (what,)
+            moved = of.tangents if kind == TANGENT else (target,)
             exact = [value.double() if is_inexact(value) else value for value in values]
             message |= double_precision(first, exact, moved, 2 if kind == SECOND else 1, high, places)
-            earlier = next((each for each in before if each[:2] == (kind, what) and corresponds(each[2], of)), None)
+            earlier = next(
+                (
+                    derivative
+                    for derivative in before
+                    if derivative[:2] == (kind, target) and corresponds(derivative[2], of)
+                ),
+                None,
+            )
             if earlier is not None and earlier[2].number != of.number:
                 message |= _difference(low, earlier[3][0], high, few)
-            yield {"precision": of.number, "dtype": dtype, "kind": kind, "what": what, **message}
+            yield {"precision": of.number, "dtype": dtype, "kind": kind, "what": target, **message}
 
 
 def _unreduced(of: Described, point: SamplePoint) -> SamplePoint:
@@ -103,27 +110,28 @@ def _is_elementwise(of: Described, point: SamplePoint) -> bool:
     """Whether all tensors of a point can be replaced by vectors, each element of which has a result of its own."""
     import torch
 
-    given = [value for value in point.values if isinstance(value, torch.Tensor)]
-    if not given or not all(is_inexact(value) and is_plain(value) for value in given):
+    tensors_at_point = [value for value in point.values if isinstance(value, torch.Tensor)]
+    if not tensors_at_point or not all(is_inexact(value) and is_plain(value) for value in tensors_at_point):
         return False
     numbers = 4 * torch.rand(_TRIED, generator=generator(0, "elementwise"), dtype=torch.float64)
     half = _TRIED // 2
     values = _values(point, numbers)
     changes = [torch.cat([numbers.new_ones(half), numbers.new_full((half,), 0.5)])]
     changes.append(changes[0].flip(0))
-    others = [[value * change if is_inexact(value) else value for value in values] for change in changes]
+    changed_values = [[value * change if is_inexact(value) else value for value in values] for change in changes]
     try:
         one, *rest = (
-            [item for item in tensors(call(of.operator, each)) if is_inexact(item)] for each in (values, *others)
+            [item for item in tensors(call(of.operator, arguments)) if is_inexact(item)]
+            for arguments in (values, *changed_values)
         )
     except REFUSALS as error:
         require_memory(error)
         return False
     return any(item.shape == numbers.shape for item in one) and all(
-        torch.equal(left[change == 1].nan_to_num(), right[change == 1].nan_to_num())
-        for other, change in zip(rest, changes, strict=True)
-        for left, right in zip(one, other, strict=True)
-        if left.shape == numbers.shape
+        torch.equal(before[change == 1].nan_to_num(), after[change == 1].nan_to_num())
+        for changed, change in zip(rest, changes, strict=True)
+        for before, after in zip(one, changed, strict=True)
+        if before.shape == numbers.shape
     )
 
 
@@ -152,12 +160,12 @@ def _both(functions: Sequence[Described], values: list[Any], namespace: Any) -> 
     exact = [value.double() if is_inexact(value) else value for value in values]
     low = _given(functions, values, namespace)
     high = _given(functions, exact, namespace)
-    for key, (one, _) in low.items():
-        if key in high and one.shape == high[key][0].shape:
-            of = next(each for each in functions if each.number == key[2])
+    for key, (low_value, _) in low.items():
+        if key in high and low_value.shape == high[key][0].shape:
+            of = next(function for function in functions if function.number == key[2])
             right, is_defined = high[key]
             # where the operator is not defined its derivative has no right value
-            yield key[0], key[1], of, (one.double(), right.masked_fill(~is_defined, math.nan))
+            yield key[0], key[1], of, (low_value.double(), right.masked_fill(~is_defined, math.nan))
 
 
 def _given(
@@ -170,22 +178,22 @@ def _given(
     import torch
 
     subject = OperatorAtPoint(functions[0], SamplePoint(values), namespace)
-    found: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+    derivatives: dict[tuple[str, str, int], tuple[Any, Any]] = {}
     try:
         with torch.no_grad():
             called = subject.call(subject.point.values)
     except REFUSALS as error:
         require_memory(error)
-        return found
+        return derivatives
     shapes = [item.shape for item in called.outputs if item is not None]
     defined = [item.isfinite() for item in called.outputs if is_inexact(item) and item.shape == shapes[0]]
 
-    def keep(kind: str, what: str, number: int, value: Any) -> None:
+    def keep(kind: str, target: str, number: int, value: Any) -> None:
         if value.shape == defined[0].shape:
-            found[kind, what, number] = value.detach(), defined[0]
+            derivatives[kind, target, number] = value.detach(), defined[0]
 
     if not defined:
-        return found
+        return derivatives
     ones = [torch.ones_like(item) if is_inexact(item) else None for item in called.outputs]
     for of in functions:
         try:
@@ -194,13 +202,13 @@ def _given(
             else:
                 variables = subject.variables(of.tangents)
                 tangents = subject.push_forward(
-                    of, called, {each: torch.ones_like(subject.tensor(each)) for each in variables}
+                    of, called, {variable: torch.ones_like(subject.tensor(variable)) for variable in variables}
                 )
                 if tangents and tangents[0] is not None:
                     keep(TANGENT, of.key, of.number, tangents[0])
         except REFUSALS as error:
             require_memory(error)
-    return found
+    return derivatives
 
 
 def _take_gradients(
@@ -209,7 +217,10 @@ def _take_gradients(
     """Add what a backward formula gives, and its derivative where it has one."""
     import torch
 
-    leaves = {each: subject.tensor(each).detach().requires_grad_() for each in subject.variables(of.with_gradients)}
+    leaves = {
+        variable: subject.tensor(variable).detach().requires_grad_()
+        for variable in subject.variables(of.with_gradients)
+    }
     again = subject.call(subject.with_tensors(leaves)) if not called.originals else called
     gradients = subject.pull_back(of, again, ones, subject.needs(of))
     for variable, gradient in zip(subject.targets(of), gradients, strict=True):

@@ -42,13 +42,13 @@ def check_second_backward(at: CheckedPoint, of: Described, order: int) -> Iterat
 
     def value(tensors: Moved, cotangents: Sequence[Any]) -> _Pairs:
         called = subject.call(subject.with_tensors({**at.leaves(of.with_gradients), **tensors}, connected=True))
-        found = subject.pull_back(of, called, cotangents, subject.needs(of))
+        gradients = subject.pull_back(of, called, cotangents, subject.needs(of))
         if not weights:
             weights.extend(
-                None if item is None else at.like(item, "weight", *each)
-                for each, item in zip(subject.targets(of), found, strict=False)
+                None if item is None else at.like(item, "weight", *variable)
+                for variable, item in zip(subject.targets(of), gradients, strict=False)
             )
-        return _present(weights, found)
+        return _present(weights, gradients)
 
     ends = [item for item in at.cotangents if item is not None]
     seconds = [at.like(item, "second", place) for place, item in enumerate(ends)]
@@ -128,19 +128,19 @@ class _Directional:
 
     def _third(self, first: float) -> Iterator[Failure]:
         try:
-            _, found = self._differentiated(0.0, order=2)
+            _, second = self._differentiated(0.0, order=2)
         except RuntimeError as error:
             require_memory(error)
             self._at.tally.unjudged += 1
             return
-        yield from self._judged(found, self._derivative, first, THIRD)
+        yield from self._judged(second, self._derivative, first, THIRD)
 
     # ---- the number
 
     def _tensors(self, step: float) -> tuple[Moved, list[Any]]:
         """Tensors and incoming gradients a step along their directions, as leaves."""
         at = self._at
-        tensors = {each: item.detach().requires_grad_() for each, item in at.moved(at.variables, step).items()}
+        tensors = {variable: item.detach().requires_grad_() for variable, item in at.moved(at.variables, step).items()}
         ends = [
             (item.detach() + step * second).requires_grad_()
             for item, second in zip(self._ends, self._seconds, strict=True)
@@ -175,14 +175,14 @@ class _Directional:
 
         tensors, ends = self._tensors(step)
         leaves = [*tensors.values(), *ends]
-        directions = [*(self._at.directions[each] for each in tensors), *self._seconds]
+        directions = [*(self._at.directions[variable] for variable in tensors), *self._seconds]
         pairs = self._value(tensors, self._cotangents(ends))
         first: Any = _weighted(pairs) if pairs else None
         number = first
-        for left in range(order, 0, -1):
+        for remaining in range(order, 0, -1):
             if not isinstance(number, torch.Tensor) or not number.requires_grad:
                 return first, 0.0
-            derivatives = torch.autograd.grad(number, leaves, allow_unused=True, create_graph=left > 1)
+            derivatives = torch.autograd.grad(number, leaves, allow_unused=True, create_graph=remaining > 1)
             number = _weighted(_present(directions, derivatives))
         return first, float(number)
 
@@ -198,7 +198,7 @@ class _Directional:
         tensors, ends = self._tensors(0.0)
         try:
             with forward_ad.dual_level():
-                duals = {each: make_dual(item, self._at.directions[each]) for each, item in tensors.items()}
+                duals = {variable: make_dual(item, self._at.directions[variable]) for variable, item in tensors.items()}
                 incoming = [make_dual(item, second) for item, second in zip(ends, self._seconds, strict=True)]
                 pairs = self._value(duals, self._cotangents(incoming))
                 if not pairs:
@@ -209,24 +209,24 @@ class _Directional:
             return None
         return _as_number(_weighted(_present([weight for weight, _ in pairs], tangents)))
 
-    def _judged(self, found: float, along: Callable[[float], float], total: float, said: str) -> Iterator[Failure]:
+    def _judged(self, actual: float, along: Callable[[float], float], total: float, mode: str) -> Iterator[Failure]:
         at, of = self._at, self._of
-        if not math.isfinite(found) and not at.is_finite:
+        if not math.isfinite(actual) and not at.is_finite:
             # a derivative of a product is a sum of products, and one of them can be infinity times zero
             at.tally.unjudged += 1
             return
         try:
-            expected, is_right = at.precision.compared(along, found, abs(total))
+            expected, is_right = at.precision.compared(along, actual, abs(total))
         except RuntimeError as error:
             require_memory(error)
             # a step away the operator or what a formula calls may refuse its input
             at.tally.unjudged += 1
             return
         at.tally.compared += 1
-        part = _KINDS.index(said)
-        at.note(of, WRONG_SECOND, of.key, found - expected, part)
+        part = _KINDS.index(mode)
+        at.note(of, WRONG_SECOND, of.key, actual - expected, part)
         if not is_right:
-            yield Failure(of.number, WRONG_SECOND, of.key, expected, found, said, part=part)
+            yield Failure(of.number, WRONG_SECOND, of.key, expected, actual, mode, part=part)
 
 
 def _as_number(value: Any) -> float:

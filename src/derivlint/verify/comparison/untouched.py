@@ -63,18 +63,18 @@ class InputGuard:
         import torch
 
         with torch.no_grad():
-            touched = [each for each in self._inputs if not each.is_untouched]
-            for each in touched:
-                each.tensor.data = each.copy
+            touched = [input_ for input_ in self._inputs if not input_.is_untouched]
+            for changed_input in touched:
+                changed_input.tensor.data = changed_input.copy
         if touched:
-            names = " and ".join(dict.fromkeys(f'"{each.name}"' for each in touched))
+            names = " and ".join(dict.fromkeys(f'"{changed_input.name}"' for changed_input in touched))
             raise WriteError(f"evaluating it changes {names} in place")
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same(one: Any, another: Any) -> bool:
     """Whether two tensors have the same numbers, NaN at the same places."""
     import torch
 
-    if one.shape != other.shape:
+    if one.shape != another.shape:
         return False
-    return torch.equal(one, other) or bool(((one == other) | ((one != one) & (other != other))).all())
+    return torch.equal(one, another) or bool(((one == another) | ((one != one) & (another != another))).all())

@@ -58,7 +58,7 @@ class Referee:
         checker: OperatorChecker,
         earlier: OperatorChecker,
     ) -> None:
-        self._functions = {each.number: each for each in (*base, *functions)}
+        self._functions = {function.number: function for function in (*base, *functions)}
         self._own = functions
         self._checker = checker
         self._earlier = earlier
@@ -71,21 +71,21 @@ class Referee:
             point: the input.
             number: which one of the operator's it is, on which random numbers depend.
         """
-        found = list(self._checker.check(point, number))
+        failures = list(self._checker.check(point, number))
         self.invalid = self._checker.invalid
         numbers, of_own = dict(self._checker.tally.numbers), set(self._checker.tally.judged)
         before = list(self._earlier.check(point, number))
         numbers_before = dict(self._earlier.tally.numbers)
         judged = []
-        for each in found:
-            is_known = self._is_known(each, before, numbers_before)
-            is_known = is_known or self._is_unsteady(each, point, number, numbers, numbers_before)
-            judged.append((each, FindingVerdict.UNCHANGED if is_known else FindingVerdict.NEW))
-        judged.extend((each, FindingVerdict.NEW) for each in self._other_forms())
-        for each in before:
-            if not any(self._replaces(own, each) for own in found):
-                is_gone = self._is_compared(each, numbers, numbers_before, of_own)
-                judged.append((each, FindingVerdict.GONE if is_gone else FindingVerdict.UNJUDGED))
+        for failure in failures:
+            is_known = self._is_known(failure, before, numbers_before)
+            is_known = is_known or self._is_unsteady(failure, point, number, numbers, numbers_before)
+            judged.append((failure, FindingVerdict.UNCHANGED if is_known else FindingVerdict.NEW))
+        judged.extend((failure, FindingVerdict.NEW) for failure in self._other_forms())
+        for earlier_failure in before:
+            if not any(self._replaces(own, earlier_failure) for own in failures):
+                is_gone = self._is_compared(earlier_failure, numbers, numbers_before, of_own)
+                judged.append((earlier_failure, FindingVerdict.GONE if is_gone else FindingVerdict.UNJUDGED))
         yield from _leading(judged)
 
     def _is_compared(self, earlier: Failure, numbers: Any, numbers_before: Any, judged: Collection[int]) -> bool:
@@ -105,39 +105,41 @@ class Referee:
             return True
         return any(corresponds(self._functions[number], of) for number in judged)
 
-    def _is_like(self, one: Failure, other: Failure) -> bool:
+    def _is_like(self, one: Failure, another: Failure) -> bool:
         """Whether two failures are of one kind, of formulas about the same."""
-        if one.rule != other.rule:
+        if one.rule != another.rule:
             return False
-        return corresponds(self._functions[one.function], self._functions[other.function])
+        return corresponds(self._functions[one.function], self._functions[another.function])
 
     def _replaces(self, own: Failure, earlier: Failure) -> bool:
         """Whether a failure is where one of the earlier version stood, be it of another kind."""
         of, before = self._functions[own.function], self._functions[earlier.function]
-        about = {earlier.what} if earlier.what in before.targets else set(before.targets)
-        is_about = own.what in about if own.what in of.targets else not about.isdisjoint(of.targets)
+        about = {earlier.target} if earlier.target in before.targets else set(before.targets)
+        is_about = own.target in about if own.target in of.targets else not about.isdisjoint(of.targets)
         return of.kind == before.kind and is_about and (own.rule != OTHER_CONVENTION or own.rule == earlier.rule)
 
     def _is_known(self, failure: Failure, before: Sequence[Failure], numbers_before: Any) -> bool:
         """Whether the earlier version fails in the same way, or gives the same number."""
         place = failure.place(self._functions[failure.function])
         if failure.number is None or place not in numbers_before:
-            return any(self._is_like(each, failure) and _says_the_same(each, failure) for each in before)
-        known = numbers_before[place]
-        if not math.isfinite(known) or not math.isfinite(failure.number):
-            return math.isfinite(known) == math.isfinite(failure.number)
-        return self._checker.precision.same(failure.number, known, 0.0)
+            return any(self._is_like(earlier, failure) and _says_the_same(earlier, failure) for earlier in before)
+        number_before = numbers_before[place]
+        if not math.isfinite(number_before) or not math.isfinite(failure.number):
+            return math.isfinite(number_before) == math.isfinite(failure.number)
+        return self._checker.precision.same(failure.number, number_before, 0.0)
 
     def _other_forms(self) -> Iterator[Failure]:
         """Gradients and tangents that are other than those of the earlier version, beside their numbers."""
         forms, before = self._checker.tally.forms, self._earlier.tally.forms
-        for (kind, what, part), form in forms.items():
-            said = form.difference(before.get((kind, what, part), form))
-            if said:
+        for (kind, target, part), form in forms.items():
+            difference = form.difference(before.get((kind, target, part), form))
+            if difference:
                 own = (
-                    each for each in self._own if each.kind == kind and what in (*each.targets, ", ".join(each.targets))
+                    function
+                    for function in self._own
+                    if function.kind == kind and target in (*function.targets, ", ".join(function.targets))
                 )
-                yield Failure(next(own).number, OTHER_CONVENTION, what, said=said, part=part)
+                yield Failure(next(own).number, OTHER_CONVENTION, target, message=difference, part=part)
 
     def _is_unsteady(
         self, failure: Failure, point: SamplePoint, number: int, numbers: Any, numbers_before: Any
@@ -152,10 +154,14 @@ class Referee:
             # rounding makes no such difference, and at a tie scaling may make one
             return False
         larger = scaled(point)
-        for checker, known in ((self._earlier, numbers_before), (self._checker, numbers)):
+        for checker, numbers_of_version in ((self._earlier, numbers_before), (self._checker, numbers)):
             list(checker.check(larger, number))
             again = checker.tally.numbers.get(place)
-            if again is not None and place in known and not abs(again - known[place]) <= UNSTEADY * difference:
+            if (
+                again is not None
+                and place in numbers_of_version
+                and not abs(again - numbers_of_version[place]) <= UNSTEADY * difference
+            ):
                 return True
         return False
 
@@ -163,16 +169,16 @@ class Referee:
 def _leading(judged: list[tuple[Failure, FindingVerdict]]) -> Iterator[tuple[Failure, FindingVerdict]]:
     """Failures without those that follow from others: where a derivative is wrong, so is all that is made of it."""
     wrong: dict[tuple[int, FindingVerdict], str] = {}
-    for each, verdict in judged:
-        if each.rule in FIRST_ORDER:
-            wrong.setdefault((each.function, verdict), each.rule)
+    for failure, verdict in judged:
+        if failure.rule in FIRST_ORDER:
+            wrong.setdefault((failure.function, verdict), failure.rule)
     verdicts = {verdict for _, verdict in wrong}
-    for each, verdict in judged:
-        follows = verdict in verdicts if each.rule == INCONSISTENT else (each.function, verdict) in wrong
-        if not follows or each.rule == wrong.get((each.function, verdict)):
-            yield each, verdict
+    for failure, verdict in judged:
+        follows = verdict in verdicts if failure.rule == INCONSISTENT else (failure.function, verdict) in wrong
+        if not follows or failure.rule == wrong.get((failure.function, verdict)):
+            yield failure, verdict
 
 
-def _says_the_same(one: Failure, other: Failure) -> bool:
+def _says_the_same(one: Failure, another: Failure) -> bool:
     """Whether two failures that have no comparable numbers are of one kind: both say what, or both give a number."""
-    return bool(one.said) == bool(other.said)
+    return bool(one.message) == bool(another.message)

@@ -13,7 +13,7 @@ Condition = Callable[[dict[str, Any]], bool]
 
 def is_defined(described: Described, values: Sequence[Any]) -> bool:
     """Whether the result of an operator is defined for arguments, by its documentation."""
-    named = dict(zip((each.name for each in described.arguments), values, strict=True))
+    named = dict(zip((argument.name for argument in described.arguments), values, strict=True))
     return all(
         condition(named) for topic, condition in _CONDITIONS.items() if described.operator in Book.by_hand(topic)
     )

@@ -105,4 +105,4 @@ def manifold_of(operator: str, argument: str) -> Move | None:
 
 
 def _by_fact(table: Mapping[str, Known], name: str) -> Known | None:
-    return next((each for topic, each in table.items() if name in Book.by_hand(topic)), None)
+    return next((function for topic, function in table.items() if name in Book.by_hand(topic)), None)

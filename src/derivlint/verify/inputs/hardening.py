@@ -31,8 +31,8 @@ _REDUCTIONS = 3
 def is_raw(described: Described) -> bool:
     """Whether an operator trusts its arguments."""
     operator = described.operator
-    known = (Book.by_hand(topic) for topic in ("trusts-arguments", "other-layouts", "single-precision"))
-    return any(operator in names for names in known) or any(word in operator for word in _RAW)
+    topics = (Book.by_hand(topic) for topic in ("trusts-arguments", "other-layouts", "single-precision"))
+    return any(operator in names for names in topics) or any(word in operator for word in _RAW)
 
 
 def variants(
@@ -106,7 +106,9 @@ def _shapes(point: SamplePoint, label: str, change: Change) -> SamplePoint:
 
 
 def _replaced(point: SamplePoint, position: int, value: Any, label: str) -> SamplePoint:
-    return SamplePoint([value if index == position else each for index, each in enumerate(point.values)], label)
+    return SamplePoint(
+        [value if index == position else old_value for index, old_value in enumerate(point.values)], label
+    )
 
 
 # ---- arguments that are not tensors
@@ -115,8 +117,8 @@ def _replaced(point: SamplePoint, position: int, value: Any, label: str) -> Samp
 def _of_values(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
     is_complex = any(is_inexact(value) and value.is_complex() for value in point.values)
     for position, argument in enumerate(described.arguments):
-        for label, other in _other_values(argument, point.values[position], is_complex=is_complex):
-            yield _replaced(point, position, other, label)
+        for label, new_value in _other_values(argument, point.values[position], is_complex=is_complex):
+            yield _replaced(point, position, new_value, label)
 
 
 def _other_values(argument: FunctionValue, value: Any, *, is_complex: bool) -> Iterator[tuple[str, Any]]:
@@ -127,7 +129,7 @@ def _other_values(argument: FunctionValue, value: Any, *, is_complex: bool) -> I
     elif argument.type == "Tensor?" and value is not None:
         yield "absent", None
     elif is_reduction(argument):
-        yield from (("reduction", other) for other in range(_REDUCTIONS) if other != value)
+        yield from (("reduction", reduction) for reduction in range(_REDUCTIONS) if reduction != value)
     elif isinstance(value, (int, float, complex)) and not isinstance(value, bool) and is_number(argument):
         yield "scalar", value + 0.37
         if kind == "Scalar" and is_complex:
@@ -168,15 +170,15 @@ def broadcast_positions(points: Iterable[SamplePoint]) -> frozenset[int]:
 
     Kernels may do that with others, too, but their callers never ask for it.
     """
-    found: set[int] = set()
+    positions: set[int] = set()
     for point in points:
         tensors = {index: value for index, value in enumerate(point.values) if is_inexact(value) and is_plain(value)}
-        found.update(
+        positions.update(
             index
             for index, value in tensors.items()
-            if any(_is_broadcast(value.shape, other.shape) for other in tensors.values())
+            if any(_is_broadcast(value.shape, tensor.shape) for tensor in tensors.values())
         )
-    return frozenset(found)
+    return frozenset(positions)
 
 
 def _is_broadcast(shape: Any, to: Any) -> bool:
@@ -258,12 +260,12 @@ def _equal(point: SamplePoint, noise: Change) -> Iterator[SamplePoint]:
     if not places:
         return
     first = point.values[places[0]]
-    others = [point.values[place] for place in places[1:]] + numbers[:2]
-    for other in others:
-        if isinstance(other, complex) or (isinstance(other, torch.Tensor) and other.is_complex()):
+    replacements = [point.values[place] for place in places[1:]] + numbers[:2]
+    for replacement in replacements:
+        if isinstance(replacement, complex) or (isinstance(replacement, torch.Tensor) and replacement.is_complex()):
             continue
         try:
-            made = torch.where(noise(first).real > 0.5, other, first)
+            made = torch.where(noise(first).real > 0.5, replacement, first)
         except RuntimeError as error:
             require_memory(error)
             # not of one shape

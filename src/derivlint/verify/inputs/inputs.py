@@ -50,9 +50,9 @@ def points_for(
         variants: as many harder ones of each.
         special: as many of special kinds, one of each kind.
     """
-    known = [point for point in recorded_points(described, recorded) if is_defined(described, point.values)]
-    wide = broadcast_positions(known)
-    chosen = [point for point in selected(described, known, count) if is_differentiated(described, point)]
+    defined_points = [point for point in recorded_points(described, recorded) if is_defined(described, point.values)]
+    wide = broadcast_positions(defined_points)
+    chosen = [point for point in selected(described, defined_points, count) if is_differentiated(described, point)]
     if dtype == "float64":
         random = generator(seed, described.operator, "recipe")
         chosen = [*recipe_points(described, random), *chosen]
@@ -66,10 +66,12 @@ def points_for(
     seen: set[str] = set()
     # a kind that cannot be constructed from the first point may be made of another one
     for point in chosen[:REGIMES] if special else ():
-        kinds = (each for each in regimes(point, described, noise_of(random), words) if each.label not in seen)
-        for each in islice(_callable(described, kinds), special - len(seen)):
-            seen.add(each.label)
-            yield each
+        kinds = (
+            candidate for candidate in regimes(point, described, noise_of(random), words) if candidate.label not in seen
+        )
+        for candidate in islice(_callable(described, kinds), special - len(seen)):
+            seen.add(candidate.label)
+            yield candidate
 
 
 def _words(described: Described, recorded: Inputs) -> list[str]:
@@ -104,14 +106,14 @@ def selected(described: Described, points: Sequence[SamplePoint], count: int) ->
     Those at which the operator cannot be called are left out, and those at which it does not change with its inputs
     come last.
     """
-    left = sorted((point for point in points if point.size), key=lambda point: abs(point.size - 12))
-    kinds = {id(point): [(index, shape_of(value)) for index, value in enumerate(point.values)] for point in left}
+    remaining = sorted((point for point in points if point.size), key=lambda point: abs(point.size - 12))
+    kinds = {id(point): [(index, shape_of(value)) for index, value in enumerate(point.values)] for point in remaining}
     chosen: list[SamplePoint] = []
     idle: list[SamplePoint] = []
     seen: set[Any] = set()
-    while left and len(chosen) < count:
-        best = max(left, key=lambda point: sum(kind not in seen for kind in kinds[id(point)]))
-        left.remove(best)
+    while remaining and len(chosen) < count:
+        best = max(remaining, key=lambda point: sum(kind not in seen for kind in kinds[id(point)]))
+        remaining.remove(best)
         depends = _depends(described, best)
         if depends is None:
             continue
@@ -135,7 +137,8 @@ def _depends(described: Described, point: SamplePoint) -> bool | None:
         return False
     try:
         return any(
-            one.shape != other.shape or not torch.equal(one, other) for one, other in zip(first, second, strict=False)
+            before.shape != after.shape or not torch.equal(before, after)
+            for before, after in zip(first, second, strict=False)
         )
     except NotImplementedError:
         # numbers of a type that cannot be compared are too coarse for differences
@@ -180,5 +183,5 @@ def _outputs(described: Described, point: SamplePoint) -> list[Any] | None:
         require_memory(error)
         return None
     items = list(result) if isinstance(result, (list, tuple)) else [result]
-    found = [part for item in items if is_inexact(item) for part in numbers(item)]
-    return found or None
+    tensors = [part for item in items if is_inexact(item) for part in numbers(item)]
+    return tensors or None

@@ -78,10 +78,10 @@ def moved(tensor: Any, direction: Any, step: float) -> Any:
     return changed(tensor, lambda values: values + step * next(parts))
 
 
-def inner_product(left: Any, right: Any) -> float:
+def inner_product(first: Any, second: Any) -> float:
     """The real part of the inner product of two tensors, each of any layout."""
-    one, other = dense(left.detach()), dense(right.detach())
-    return float((one.conj() * other).real.sum())
+    dense_first, dense_second = dense(first.detach()), dense(second.detach())
+    return float((dense_first.conj() * dense_second).real.sum())
 
 
 def _compressed_indices(tensor: Any) -> tuple[Any, Any]:

@@ -29,12 +29,12 @@ class SamplePoint(Struct, eq=False):
     Attributes:
         values: the arguments, in the order of the schema.
         label: where they come from: ``sample``, ``recipe``, ``sibling``, or what was made of one of these.
-        known: what the operator gives near them, for all versions of its formulas.
+        cached_outputs: what the operator gives near them, for all versions of its formulas.
     """
 
     values: list[Any]
     label: str = "sample"
-    known: dict[Any, list[Any]] = field(default_factory=dict)
+    cached_outputs: dict[Any, list[Any]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:

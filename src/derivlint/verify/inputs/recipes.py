@@ -38,7 +38,7 @@ def recipe_points(described: Described, random: Any) -> list[SamplePoint]:
     }
     for name, expression in recipe.items():
         values[name] = _as_list(interpreter.value(expression, values))
-    return [SamplePoint([values.get(each.name) for each in described.arguments], "recipe")]
+    return [SamplePoint([values.get(argument.name) for argument in described.arguments], "recipe")]
 
 
 def _as_list(value: Any) -> Any:

@@ -65,7 +65,7 @@ def regimes(
         ]
     # in turn: whoever has time for a few only gets some of every kind
     for several in itertools.zip_longest(*kinds):
-        yield from (each for each in several if each is not None)
+        yield from (variant for variant in several if variant is not None)
 
 
 def _replaced(point: SamplePoint, changes: dict[int, Any], label: str) -> SamplePoint:
@@ -159,8 +159,8 @@ def _bounds(point: SamplePoint, described: Described, places: list[int], noise: 
     """Numbers that are equal to what formulas or arguments compare with, and on both sides of it."""
     import torch
 
-    numbers = [each for value in point.values for each in (value if isinstance(value, list) else [value])]
-    numbers = [each for each in numbers if isinstance(each, (int, float)) and not isinstance(each, bool)]
+    numbers = [item for value in point.values for item in (value if isinstance(value, list) else [value])]
+    numbers = [number for number in numbers if isinstance(number, (int, float)) and not isinstance(number, bool)]
     bounds = list(dict.fromkeys([*described.bounds, *map(float, numbers[:3])]))
     yield from _among(point, [*bounds, 0.0, 1.0, -1.0], noise)
     for bound, (label, sign) in itertools.product(() if places else bounds[:6], (("above", 1), ("below", -1))):
@@ -239,7 +239,7 @@ def _types(point: SamplePoint) -> Iterator[SamplePoint]:
         yield _replaced(point, {index: integers}, f"integers {index}")
         yield _replaced(point, {index: _each(value, lambda item: item > 0)}, f"booleans {index}")
         yield _replaced(point, {index: _each(value, lambda item: item.to(torch.float32))}, f"single {index}")
-        negative = {other: _each(item, lambda part: -part.abs()) for other, item in values.items()}
+        negative = {position: _each(item, lambda part: -part.abs()) for position, item in values.items()}
         yield _replaced(point, {**negative, index: integers}, f"negative, integers {index}")
     for index, value in enumerate(point.values):
         if isinstance(value, float) and math.isfinite(value):
@@ -249,7 +249,7 @@ def _types(point: SamplePoint) -> Iterator[SamplePoint]:
 def _is_real(value: Any) -> bool:
     """Whether a value is a tensor of real numbers, or a list of such."""
     items = value if isinstance(value, list) else [value]
-    return bool(items) and all(is_inexact(each) and is_plain(each) and not each.is_complex() for each in items)
+    return bool(items) and all(is_inexact(item) and is_plain(item) and not item.is_complex() for item in items)
 
 
 def _each(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -262,10 +262,10 @@ def _numbers(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
         value = point.values[index]
         is_list = argument.type == "Scalar[]" and isinstance(value, list)
         numbers = value if is_list else [value]
-        if not (is_list or is_number(argument)) or not all(type(each) in (int, float) for each in numbers):
+        if not (is_list or is_number(argument)) or not all(type(number) in (int, float) for number in numbers):
             continue
         for label, sign in (("negative", -1), ("zero", 0)):
-            made = [sign * each for each in numbers]
+            made = [sign * number for number in numbers]
             yield _replaced(point, {index: made if is_list else made[0]}, f"{label} {argument.name}")
 
 

@@ -41,10 +41,10 @@ def database() -> list[Any]:
             sys.modules["expecttest"] = stand_in
     from torch.testing._internal import common_methods_invocations as samples
 
-    found = list(samples.op_db)
+    infos = list(samples.op_db)
     for kind in ("unary", "binary", "pointwise", "reduce", "other"):
-        found += getattr(samples, f"foreach_{kind}_op_db", [])
-    return found
+        infos += getattr(samples, f"foreach_{kind}_op_db", [])
+    return infos
 
 
 def bound(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -72,8 +72,8 @@ def kept(value: Any) -> Any:
         return [kept(item) for item in value]
     if isinstance(value, torch.Generator):
         return None
-    others = (bool, int, float, complex, str, torch.dtype, torch.layout, torch.device, torch.memory_format)
-    if value is None or isinstance(value, others):
+    plain_types = (bool, int, float, complex, str, torch.dtype, torch.layout, torch.device, torch.memory_format)
+    if value is None or isinstance(value, plain_types):
         return value
     raise ValueError("a value of another kind")
 
@@ -141,12 +141,14 @@ class Recording:
             self.inputs.setdefault(name, []).append(values)
 
 
-def record(dtype_name: str, wanted: Iterable[str], recording: Recording, progress: Callable[[int, int], None]) -> None:
+def record(
+    dtype_name: str, operators: Iterable[str], recording: Recording, progress: Callable[[int, int], None]
+) -> None:
     """Record inputs of operators.
 
     Args:
         dtype_name: the type of the samples, ``float64`` or ``complex128``.
-        wanted: the names of operators without overload.
+        operators: the names of operators without overload.
         recording: what is recorded already, where it goes on; it is added to.
         progress: called with how many OpInfos are done, of how many.
     """
@@ -155,7 +157,7 @@ def record(dtype_name: str, wanted: Iterable[str], recording: Recording, progres
 
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    names = {stem(name) for name in wanted}
+    names = {stem(name) for name in operators}
 
     class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch gives it no types
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -24,22 +24,22 @@ def recorded_points(described: Described, inputs: Inputs) -> list[SamplePoint]:
     for name in siblings(described.operator, inputs):
         names = [argument.name for argument in overload_of(name)._schema.arguments]
         made = [converted(described, dict(zip(names, values, strict=True))) for values in inputs[name]]
-        found = [SamplePoint(values, "sibling") for values in made if values is not None]
-        if found:
-            return found
+        points = [SamplePoint(values, "sibling") for values in made if values is not None]
+        if points:
+            return points
     return []
 
 
 def siblings(operator: str, recorded: Iterable[str]) -> list[str]:
     """The recorded operators whose inputs may fit: in-place and copying forms, other overloads, nearest first."""
     base, _, overload = operators_with_like_inputs().get(operator, operator).partition(".")
-    wanted = stem(base)
+    own_stem = stem(base)
 
     def distance(name: str) -> tuple[bool, bool, bool, str]:
-        other, _, its = name.partition(".")
-        return other != base, other.endswith("_") != base.endswith("_"), its != overload, name
+        base_there, _, overload_there = name.partition(".")
+        return base_there != base, base_there.endswith("_") != base.endswith("_"), overload_there != overload, name
 
-    return sorted((name for name in recorded if stem(name.partition(".")[0]) == wanted), key=distance)
+    return sorted((name for name in recorded if stem(name.partition(".")[0]) == own_stem), key=distance)
 
 
 def converted(described: Described, values: dict[str, Any]) -> list[Any] | None:

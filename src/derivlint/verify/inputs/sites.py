@@ -52,9 +52,11 @@ def decisions_of(text: str) -> Decisions:
         return Decisions()
     sites: list[Site] = []
     for node in walk(tree):
-        found = _site(node, text) if isinstance(node, Expr) else None
-        if found is not None and not any(each.start < found.end and found.start < each.end for each in sites):
-            sites.append(found)
+        candidate = _site(node, text) if isinstance(node, Expr) else None
+        if candidate is not None and not any(
+            site.start < candidate.end and candidate.start < site.end for site in sites
+        ):
+            sites.append(candidate)
     bounds = {number for node in walk(tree) for number in _bounds(node)}
     words = {ast.literal_eval(node.text) for node in walk(tree) if isinstance(node, String)}
     return Decisions(tuple(sites), tuple(sorted(bounds)), tuple(sorted(words)))
@@ -108,9 +110,9 @@ def _bounds(node: object) -> Iterator[float]:
         operands = (node.left, node.right)
     elif isinstance(node, Call) and _called(node)[0] in _COMPARING:
         operands = node.args
-    for each in operands:
-        sign = -1 if isinstance(each, Unary) and each.op == "-" else 1
-        number = each.operand if isinstance(each, Unary) else each
+    for operand in operands:
+        sign = -1 if isinstance(operand, Unary) and operand.op == "-" else 1
+        number = operand.operand if isinstance(operand, Unary) else operand
         if isinstance(number, Number):
             try:
                 yield sign * float(number.text.rstrip("fFlLuU"))

@@ -39,7 +39,7 @@ class DamagedError(Exception):
     """A file is not what was written."""
 
 
-def write_inputs(path: Path, found: Inputs) -> None:
+def write_inputs(path: Path, inputs: Inputs) -> None:
     """Write inputs to a file, as a whole or not at all.
 
     Raises:
@@ -48,7 +48,7 @@ def write_inputs(path: Path, found: Inputs) -> None:
     index: dict[str, list[Any]] = {}
     parts: list[bytes] = []
     offset = 0
-    for name, lists in found.items():
+    for name, lists in inputs.items():
         data = _block(lists)
         index[name] = [offset, len(data), hashlib.sha256(data).hexdigest()]
         offset += len(data)
@@ -128,11 +128,11 @@ class StoredInputs(Inputs):
 
 
 def _index_of(data: bytes) -> dict[str, tuple[int, int, str]]:
-    found = _parsed(data)
-    if not isinstance(found, dict):
+    content = _parsed(data)
+    if not isinstance(content, dict):
         raise DamagedError("the index is not an object")
     index: dict[str, tuple[int, int, str]] = {}
-    for name, place in found.items():
+    for name, place in content.items():
         match place:
             case [int(offset), int(length), str(digest)] if offset >= 0 and length >= 0:
                 index[name] = offset, length, digest
@@ -219,9 +219,9 @@ def _unpacked(value: Any, raw: bytes, depth: int) -> Any:
                 raise DamagedError("a device that does not exist") from error
         case {"dtype": str(name)} | {"layout": str(name)} | {"memory_format": str(name)}:
             (kind,) = value
-            found = getattr(torch, name, None)
-            if isinstance(found, getattr(torch, kind)):
-                return found
+            constant = getattr(torch, name, None)
+            if isinstance(constant, getattr(torch, kind)):
+                return constant
     raise DamagedError("a value of an unknown kind")
 
 

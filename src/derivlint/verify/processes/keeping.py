@@ -23,9 +23,9 @@ def workplace() -> Iterator[Path]:
     Raises:
         VerifyError: no folder can be made.
     """
-    kept = _kept()
-    if kept is not None:
-        yield kept
+    folder = _kept()
+    if folder is not None:
+        yield folder
         return
     try:
         made = tempfile.TemporaryDirectory(prefix="derivlint-", ignore_cleanup_errors=True)
@@ -56,7 +56,7 @@ def strangers_in(path: Path, top: Path) -> Path | None:
     chain = [path, *path.parents]
     if top not in chain:
         return path
-    return next((each for each in chain[: chain.index(top) + 1] if not is_own(each)), None)
+    return next((part for part in chain[: chain.index(top) + 1] if not is_own(part)), None)
 
 
 def digest_of(path: Path) -> str:

@@ -32,22 +32,22 @@ def main(lifeline: int) -> None:
     out = os.dup(1)
     os.dup2(2, 1)
     names = sys.stdin.read()
-    wanted = {name.strip().partition(".")[0] for name in names.splitlines()}
+    operators = {name.strip().partition(".")[0] for name in names.splitlines()}
     digest = hashlib.sha256(names.encode()).hexdigest()
     checkpoint = target.with_suffix(".part")
     recording = resumed(checkpoint, digest)
     last = time.monotonic()
 
-    def tell(number: int, count: int) -> None:
+    def tell(position: int, count: int) -> None:
         nonlocal last
-        os.write(out, f"{number} {count}\n".encode())
+        os.write(out, f"{position} {count}\n".encode())
         if time.monotonic() - last >= PERIOD:
             # without it an interrupted recording begins again
             with suppress(OSError):
                 keep(checkpoint, recording, digest)
             last = time.monotonic()
 
-    record(dtype, wanted, recording, tell)
+    record(dtype, operators, recording, tell)
     if not recording.inputs:
         sys.exit("none of PyTorch's samples runs")
     write_inputs(target, recording.inputs)

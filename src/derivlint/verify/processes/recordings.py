@@ -40,9 +40,9 @@ def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], No
     if _is_whole(path):
         return path
     # the next file has other entries: whoever is first records for all of them
-    wanted = {entry.operator for entry in model.entries if entry.operator is not None}
+    own_operators = {entry.operator for entry in model.entries if entry.operator is not None}
     lists = {name for name in model.natives.operator_names() if name.startswith(FOREACH)}
-    names = "\n".join(sorted(wanted.union(model.natives.derivatives or (), lists)))
+    names = "\n".join(sorted(own_operators.union(model.natives.derivatives or (), lists)))
     progress(f"recording inputs of PyTorch's samples, {dtype}")
     try:
         path.unlink(missing_ok=True)

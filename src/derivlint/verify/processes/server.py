@@ -50,7 +50,7 @@ class Child(Struct):
         operators: what it has still to check, the current one first.
         patience: whether it gets anywhere.
         rest: the beginning of a line.
-        said: the end of what it said on standard error.
+        stderr_tail: the end of what it wrote to standard error.
         function: the number of the function that it is about to call.
         hangs: whether it was ended since it got nowhere.
         is_silent: whether its standard error has ended.
@@ -62,7 +62,7 @@ class Child(Struct):
     operators: deque[str]
     patience: Patience
     rest: bytes = b""
-    said: bytes = b""
+    stderr_tail: bytes = b""
     function: int = -1
     hangs: bool = False
     is_silent: bool = False
@@ -78,7 +78,7 @@ class Child(Struct):
             data = os.read(self.errors, 1 << 16)
         except BlockingIOError:
             return
-        self.said = (self.said + data)[-SAID:]
+        self.stderr_tail = (self.stderr_tail + data)[-SAID:]
         self.is_silent = not data
 
 
@@ -114,7 +114,7 @@ def main(lifeline: int) -> None:
     if "formulas" in task:
         from derivlint.verify.code.interpreter import InterpretedFunctions
 
-        earlier = (each for functions in (base or {}).values() for each in functions)
+        earlier = (function for functions in (base or {}).values() for function in functions)
         namespace: Any = InterpretedFunctions(task["formulas"], [*described, *earlier])
     else:
         for library in map(Path, task["libraries"]):
@@ -131,8 +131,8 @@ def main(lifeline: int) -> None:
             arms.append(_arms_of(str(library)))
         namespace = torch.ops.derivlint_verify
     functions: dict[str, list[Described]] = {}
-    for each in described:
-        functions.setdefault(each.operator, []).append(each)
+    for function in described:
+        functions.setdefault(function.operator, []).append(function)
     run(functions, Work(namespace, inputs, task, base, arms[0] if arms else None), lifeline)
     say({"end": True})
 
@@ -141,7 +141,7 @@ def _base(task: dict[str, Any]) -> dict[str, list[Described]] | None:
     """The functions of an earlier version of the file, by operator; None where nothing is compared with one."""
     if task.get("base") is None:
         return None
-    return {name: [Described.from_json(each) for each in functions] for name, functions in task["base"].items()}
+    return {name: [Described.from_json(function) for function in functions] for name, functions in task["base"].items()}
 
 
 def _arms_of(library: str) -> Callable[[int, int], int]:
@@ -172,8 +172,8 @@ def run(functions: dict[str, list[Described]], work: Work, lifeline: int) -> Non
     while waiting or children:
         while waiting and len(children) < work.task["jobs"]:
             chunk = [waiting.popleft() for _ in range(min(CHUNK, len(waiting)))]
-            children.append(start([functions[each] for each in chunk], work, lifeline, children))
-        ready, _, _ = select.select([pipe for each in children for pipe in each.pipes], [], [], BEAT)
+            children.append(start([functions[operator] for operator in chunk], work, lifeline, children))
+        ready, _, _ = select.select([pipe for child in children for pipe in child.pipes], [], [], BEAT)
         for child in list(children):
             if child.errors in ready:
                 child.hear()
@@ -221,7 +221,7 @@ def buried(child: Child, limit: float) -> list[str]:
     if not child.operators:
         return []
     current = child.operators.popleft()
-    why, reason = why_it_ended(status, quoted(child.said), limit)
+    why, reason = why_it_ended(status, quoted(child.stderr_tail), limit)
     if child.hangs:
         why, reason = Why.HUNG, "it waits for something, and uses no processor time"
     say({"died": current, "function": child.function, "why": why.value, "reason": reason})
@@ -253,7 +253,7 @@ def start(chunk: list[list[Described]], work: Work, lifeline: int, siblings: Seq
         os.close(writing)
         os.close(complaining)
         os.set_blocking(hearing, False)
-        operators = deque(each[0].operator for each in chunk)
+        operators = deque(functions[0].operator for functions in chunk)
         return Child(pid, reading, hearing, operators, Patience(pid, work.task["idle"]))
     status = 1
     try:
@@ -277,8 +277,8 @@ def check_or_say_why_not(functions: list[Described], work: Work, to: int) -> Non
     try:
         check_operator(functions, work, lambda message: say(message, to))
     except MemoryError as error:
-        said = f": {error}" if str(error) else ""
-        say(not_checked(functions[0].operator, Why.OUT_OF_MEMORY, f"memory ran out{said}"[:300]), to)
+        detail = f": {error}" if str(error) else ""
+        say(not_checked(functions[0].operator, Why.OUT_OF_MEMORY, f"memory ran out{detail}"[:300]), to)
     except Exception as error:
         reason = f"the checks themselves fail: {type(error).__name__}: {error}"[:300]
         say(not_checked(functions[0].operator, Why.FAILED, reason), to)
@@ -286,6 +286,8 @@ def check_or_say_why_not(functions: list[Described], work: Work, to: int) -> Non
 
 def limit_processor_time(seconds: float) -> None:
     """Let this process have so many more seconds of processor time; then a signal ends it."""
-    _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    wanted = ceil(time.process_time() + seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = ceil(time.process_time() + seconds)
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (limit if hard_limit == resource.RLIM_INFINITY else min(limit, hard_limit), hard_limit)
+    )

@@ -107,7 +107,7 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
     if task["precision"]:
         _measure(functions, work, say)
         return
-    found: _Findings = {}
+    groups: _Findings = {}
     points = run = compared = unjudged = 0
     judged: set[int] = set()
     states: dict[str, set[str]] = {}
@@ -121,7 +121,7 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
             say({"at": first.number})
             failures = list(referee(point, number))
             for failure, verdict in failures:
-                _keep(found, failure, verdict, point, (dtype, number))
+                _keep(groups, failure, verdict, point, (dtype, number))
             invalid = checker.invalid
             run += bool(failures) or not invalid
             if invalid:
@@ -137,9 +137,9 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
     why = None
     if not points:
         why = Why.NO_INPUTS
-    elif not compared and not found:
+    elif not compared and not groups:
         why, reason = Why.NOT_COMPARED, refusal or "at no input can anything be compared"
-    for message in _messages([*functions, *(base or ())], found, run):
+    for message in _messages([*functions, *(base or ())], groups, run):
         say(message)
     say(
         {
@@ -150,11 +150,11 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
             "functions": sorted(judged),
             "nonzero": sorted(nonzero),
             "arms": {
-                str(each.number): [work.arms(each.number, site) for site in range(len(each.sites))]
-                for each in functions
+                str(function.number): [work.arms(function.number, site) for site in range(len(function.sites))]
+                for function in functions
                 if work.arms is not None
             },
-            "states": {name: sorted(found) for name, found in states.items()},
+            "states": {name: sorted(groups) for name, groups in states.items()},
             "why": "" if why is None else why.value,
             "reason": "" if why is None else reason,
         }
@@ -163,8 +163,8 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
 
 def _deciding(functions: Sequence[Described], of: Described) -> Described:
     """A function with what decides which inputs there are: the bounds and words of all versions of all formulas."""
-    bounds = dict.fromkeys(bound for each in functions for bound in each.bounds)
-    words = dict.fromkeys(word for each in functions for word in each.words)
+    bounds = dict.fromkeys(bound for function in functions for bound in function.bounds)
+    words = dict.fromkeys(word for function in functions for word in function.words)
     return replace(of, bounds=tuple(bounds), words=tuple(words))
 
 
@@ -230,15 +230,15 @@ def _referee(
     return check
 
 
-def _messages(functions: Sequence[Described], found: _Findings, points: int) -> Iterator[dict[str, Any]]:
+def _messages(functions: Sequence[Described], groups: _Findings, points: int) -> Iterator[dict[str, Any]]:
     """What is said of what was found: of each kind of failure of a function, one thing."""
     verdicts: dict[tuple[int, str], set[FindingVerdict | None]] = {}
-    for number, rule, verdict in found:
+    for number, rule, verdict in groups:
         verdicts.setdefault((number, rule), set()).add(verdict)
-    wrong = {(number, verdict) for number, rule, verdict in found if rule != OTHER_CONVENTION}
-    are_wrong = {verdict for _, rule, verdict in found if rule in FIRST_ORDER}
-    unjudged = {(number, rule) for number, rule, verdict in found if verdict is FindingVerdict.UNJUDGED}
-    for (number, rule, verdict), each in found.items():
+    wrong = {(number, verdict) for number, rule, verdict in groups if rule != OTHER_CONVENTION}
+    are_wrong = {verdict for _, rule, verdict in groups if rule in FIRST_ORDER}
+    unjudged = {(number, rule) for number, rule, verdict in groups if verdict is FindingVerdict.UNJUDGED}
+    for (number, rule, verdict), group in groups.items():
         if verdict is FindingVerdict.UNJUDGED or (verdict is FindingVerdict.GONE and (number, rule) in unjudged):
             # nothing tells whether it is still there
             continue
@@ -251,20 +251,20 @@ def _messages(functions: Sequence[Described], found: _Findings, points: int) -> 
         if verdict is FindingVerdict.UNCHANGED and FindingVerdict.NEW in verdicts[number, rule]:
             # said with what is new
             continue
-        before = found.get((number, rule, FindingVerdict.UNCHANGED)) if verdict is FindingVerdict.NEW else None
-        yield _message(functions, each, verdict, 0 if before is None else len(before.points), points)
+        before = groups.get((number, rule, FindingVerdict.UNCHANGED)) if verdict is FindingVerdict.NEW else None
+        yield _message(functions, group, verdict, 0 if before is None else len(before.points), points)
 
 
 def _keep(
-    found: _Findings, failure: Failure, verdict: FindingVerdict | None, point: SamplePoint, place: tuple[str, int]
+    groups: _Findings, failure: Failure, verdict: FindingVerdict | None, point: SamplePoint, place: tuple[str, int]
 ) -> None:
     key = failure.function, failure.rule, verdict
-    known = found.get(key)
-    if known is None:
-        known = found[key] = _Found(failure, point, place[0])
-    known.points.add(place)
-    if _rank(point) < _rank(known.point):
-        known.failure, known.point, known.dtype = failure, point, place[0]
+    group = groups.get(key)
+    if group is None:
+        group = groups[key] = _Found(failure, point, place[0])
+    group.points.add(place)
+    if _rank(point) < _rank(group.point):
+        group.failure, group.point, group.dtype = failure, point, place[0]
 
 
 def _rank(point: SamplePoint) -> tuple[bool, int]:
@@ -273,25 +273,28 @@ def _rank(point: SamplePoint) -> tuple[bool, int]:
 
 
 def _message(
-    functions: Sequence[Described], found: _Found, verdict: FindingVerdict | None, before: int, points: int
+    functions: Sequence[Described], group: _Found, verdict: FindingVerdict | None, before: int, points: int
 ) -> dict[str, Any]:
-    failure, point = found.failure, found.point
+    failure, point = group.failure, group.point
     return {
         "failure": failure.function,
         "rule": failure.rule,
-        "what": failure.what,
+        "what": failure.target,
         "expected": failure.expected,
-        "found": failure.found,
-        "said": failure.said,
+        "found": failure.actual,
+        "said": failure.message,
         "label": point.label,
         "inputs": described_inputs(functions[0], point),
-        "count": len(found.points),
+        "count": len(group.points),
         "verdict": verdict.value if verdict is not None else "",
         "before": before,
         "points": points,
-        "dtype": found.dtype,
+        "dtype": group.dtype,
         "script": reproduction(
-            next(each for each in functions if each.number == failure.function), point, failure.rule, failure.what
+            next(function for function in functions if function.number == failure.function),
+            point,
+            failure.rule,
+            failure.target,
         ),
     }
 
