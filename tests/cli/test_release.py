@@ -23,7 +23,7 @@ from derivlint.operators.sources import TorchSource, installed_source
 from derivlint.schema import load_index
 from derivlint.schema.index import index_name
 from derivlint.source import SourceFile
-from derivlint.verify.known import Known
+from derivlint.verify.known import KnownFindings
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +124,7 @@ def test_the_conformance_tests_pass_with_the_installed_torchgen() -> None:
 
 
 def test_known_findings_whose_formula_is_gone_have_vanished(model: Model) -> None:
-    known = Known("convention", "it is so", (("exp", "self", "wrong-vjp"), ("exp", "other", "wrong-vjp")))
+    known = KnownFindings("convention", "it is so", (("exp", "self", "wrong-vjp"), ("exp", "other", "wrong-vjp")))
     assert vanished_findings(model, [known]) == [("exp", "other", "wrong-vjp")]
 
 

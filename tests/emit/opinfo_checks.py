@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from derivlint.verify.inputs.samples import database
+from derivlint.verify.inputs.samples import op_infos
 from tests.emit.more_calls import calls
 
 #: Samples with more elements take too long.
@@ -351,7 +351,7 @@ def main(folder: str, build_folder: str, start: int) -> None:
 
     torch.set_num_threads(1)
     checks = Checks("")
-    operators = [*database(), *calls()]
+    operators = [*op_infos(), *calls()]
     if folder != "-":
         from derivlint.runtime import load
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.processes import server
 from derivlint.verify.processes.work import check_operator
 
@@ -69,7 +69,7 @@ def main(lifeline: int) -> None:
     """
     wanted = dict(each.split("=") for each in os.environ["MISHAPS"].split(",") if each)
 
-    def check_or_meet(functions: list[Described], *rest: Any) -> None:
+    def check_or_meet(functions: list[FunctionSpec], *rest: Any) -> None:
         mishap = wanted.get(functions[0].operator)
         if mishap is not None:
             MISHAPS[mishap]()

@@ -13,7 +13,7 @@ import pytest
 from derivlint.verify import runner
 from derivlint.verify.errors import StoppedError
 from derivlint.verify.processes import keeping, process, recordings
-from derivlint.verify.unchecked import Why
+from derivlint.verify.unchecked import SkipReason
 from tests.safety.verifying import Place, place_in
 
 #: What happens to the process that checks an operator, and what is said of the operator.
@@ -230,7 +230,7 @@ def test_without_inputs_nothing_is_right(place: Place, monkeypatch: pytest.Monke
     def record(dtype: str, path: Path, names: str, progress: Any) -> None:
         if problem == "full":
             raise OSError(28, "No space left on device")
-        raise StoppedError(Why.KILLED, "the process was killed (SIGKILL)")
+        raise StoppedError(SkipReason.KILLED, "the process was killed (SIGKILL)")
 
     monkeypatch.setattr(recordings, "_record", record)
     status, stdout, stderr = place.verify("--all")
@@ -288,7 +288,7 @@ def test_a_folder_of_others_is_not_used(place: Place, tmp_path: Path, what: str)
         place.cache.chmod(0o777)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DERIVLINT_CACHE_DIR", str(place.cache))
-        with keeping.workplace() as found:
+        with keeping.work_folder() as found:
             assert (found == folder) is (what == "folder")
             assert found.stat().st_mode & 0o777 == 0o700
 
@@ -317,10 +317,10 @@ def test_libraries_are_loaded_from_folders_of_this_user_only(tmp_path: Path) -> 
         folder.chmod(0o700)
     library.touch(mode=0o600)
     top = tmp_path / "place"
-    assert keeping.strangers_in(library, top) is None
+    assert keeping.first_foreign_path(library, top) is None
     for each in (library, library.parent, library.parent.parent, top):
         mode = each.stat().st_mode
         each.chmod(mode | 0o020)
-        assert keeping.strangers_in(library, top) == each
+        assert keeping.first_foreign_path(library, top) == each
         each.chmod(mode)
-    assert keeping.strangers_in(library, tmp_path / "another") == library
+    assert keeping.first_foreign_path(library, tmp_path / "another") == library

@@ -15,11 +15,11 @@ from msgspec.structs import asdict, replace
 
 from derivlint.model import Model
 from derivlint.verify.code.engine import compiled
-from derivlint.verify.code.functions import Described, FormulaFunction
+from derivlint.verify.code.functions import FormulaFunction, FunctionSpec
 from derivlint.verify.comparison.failures import CRASH, INCONSISTENT, OTHER_CONVENTION
 from derivlint.verify.comparison.verdicts import FindingVerdict
 from derivlint.verify.outcome import RunOutcome
-from derivlint.verify.processes.keeping import workplace
+from derivlint.verify.processes.keeping import work_folder
 from derivlint.verify.processes.process import IDLE, Server
 from derivlint.verify.processes.recordings import recorded
 from derivlint.verify.runner import PROCESSOR, Effort
@@ -61,11 +61,11 @@ class Unit:
     ) -> None:
         numbered = [_numbered(each, number) for number, each in enumerate(functions)]
         self._stack = ExitStack()
-        place = self._stack.enter_context(workplace())
+        place = self._stack.enter_context(work_folder())
         made = compiled(model, numbered, place)
         self.numbers = {id(each): number for number, each in enumerate(functions)}
-        self.described = [each.described for each in numbered]
-        self.there = {each.described.number for each in made.functions}
+        self.spec = [each.spec for each in numbered]
+        self.there = {each.spec.number for each in made.functions}
         self.compared: set[int] = set()
         self.task = {
             "libraries": [str(made.library)],
@@ -89,13 +89,13 @@ class Unit:
         """
         result: list[Found] = [set() for _ in entries]
         for batch in self._batches(entries):
-            places = {self.described[entries[index][0]].operator: index for index in batch}
+            places = {self.spec[entries[index][0]].operator: index for index in batch}
             earlier = None if base is None else {name: base[index] for name, index in places.items()}
             outcome = self._checked([number for index in batch for number in entries[index]], earlier)
             for failure in outcome.failures:
                 if failure["verdict"] not in ("", FindingVerdict.NEW.value):
                     continue
-                operator = self.described[failure["failure"]].operator
+                operator = self.spec[failure["failure"]].operator
                 result[places[operator]].add((failure["failure"], failure["rule"]))
             self.compared.update(number for state in outcome.checked.values() for number in state.nonzero)
             for death in outcome.deaths:
@@ -107,7 +107,7 @@ class Unit:
         batches: list[list[int]] = []
         seen: dict[str, int] = {}
         for index, numbers in enumerate(entries):
-            operator = self.described[numbers[0]].operator
+            operator = self.spec[numbers[0]].operator
             place = seen[operator] = seen.get(operator, -1) + 1
             if place == len(batches):
                 batches.append([])
@@ -116,12 +116,11 @@ class Unit:
 
     def _checked(self, numbers: Sequence[int], base: Mapping[str, Sequence[int]] | None) -> RunOutcome:
         outcome = RunOutcome(None)  # type: ignore[arg-type]  # only messages are taken
-        functions = [self.described[number].to_json() for number in numbers if number in self.there]
+        functions = [self.spec[number].to_json() for number in numbers if number in self.there]
         earlier = None
         if base is not None:
             earlier = {
-                name: [self.described[each].to_json() for each in own if each in self.there]
-                for name, own in base.items()
+                name: [self.spec[each].to_json() for each in own if each in self.there] for name, own in base.items()
             }
         with Server() as server:
             outcome.take(server.work({**self.task, "functions": functions, "base": earlier}))
@@ -132,7 +131,7 @@ class Unit:
         content = {
             "task": self.task,
             "pairs": [
-                (index, self.described[one].to_json(), self.described[other].to_json())
+                (index, self.spec[one].to_json(), self.spec[other].to_json())
                 for index, (one, other) in enumerate(pairs)
             ],
         }
@@ -189,8 +188,8 @@ def campaign(
     """
     of_operator: dict[str, list[FormulaFunction]] = {}
     for each in functions:
-        of_operator.setdefault(each.described.operator, []).append(each)
-    wanted = sorted({mutant.original.described.operator for mutant in drawn})
+        of_operator.setdefault(each.spec.operator, []).append(each)
+    wanted = sorted({mutant.original.spec.operator for mutant in drawn})
     originals = [each for name in wanted for each in of_operator[name]]
     unit = Unit(model, [*originals, *(mutant.function for mutant in drawn)], effort, dtypes, jobs)
     as_it_stands = unit.found([[unit.numbers[id(each)] for each in of_operator[name]] for name in wanted])
@@ -202,7 +201,7 @@ def campaign(
         own, original = unit.numbers[id(mutant.function)], unit.numbers[id(mutant.original)]
         if own not in unit.there or original not in judged:
             continue
-        siblings = [unit.numbers[id(each)] for each in of_operator[mutant.original.described.operator]]
+        siblings = [unit.numbers[id(each)] for each in of_operator[mutant.original.spec.operator]]
         entries.append([own if number == original else number for number in siblings])
         pairs.append((original, own))
         result.tried.append(mutant)
@@ -224,5 +223,5 @@ def rules_against(changed: Iterable[int], found: Found, known: Found) -> set[str
 
 
 def _numbered(function: FormulaFunction, number: int) -> FormulaFunction:
-    described: Described = replace(function.described, number=number, line=(number + 1) * _LINES)
-    return replace(function, described=described)
+    spec: FunctionSpec = replace(function.spec, number=number, line=(number + 1) * _LINES)
+    return replace(function, spec=spec)

@@ -71,7 +71,7 @@ def report(numeric: Campaign, static: Sequence[Collection[str]]) -> str:
         lines += ["", f"{title}: {len(members)}"]
         for index in members:
             mutant = numeric.tried[index]
-            where = f"{mutant.original.described.operator}, {mutant.original.described.key} ({mutant.kind})"
+            where = f"{mutant.original.spec.operator}, {mutant.original.spec.key} ({mutant.kind})"
             said = ", ".join(sorted({*static[index], *numeric.detected[index]})) or "nothing"
             lines += [f"  {where}: {said}", f"    - {mutant.before}", f"    + {mutant.after}"]
     return "\n".join(lines)

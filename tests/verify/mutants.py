@@ -202,7 +202,7 @@ def mutants(model: Model, functions: list[FormulaFunction], seed: int, count: in
             continue
         start, end, text = drawn.choice(changes)
         after = formula.text[:start] + text + formula.text[end:]
-        place = (original.described.operator, original.described.key, after)
+        place = (original.spec.operator, original.spec.key, after)
         if place in seen:
             continue
         seen.add(place)
@@ -216,7 +216,7 @@ def _changed(model: Model, original: FormulaFunction, formula: str) -> FormulaFu
     """The function of another formula in place of one; None where there is none."""
     source = SourceFile("derivatives.yaml", entry_text(model, original.written, formula))
     for each in collect(build_model(source, model.natives)).functions:
-        if each.described.key == original.described.key and each.described.kind == original.described.kind:
+        if each.spec.key == original.spec.key and each.spec.kind == original.spec.kind:
             return each
     return None
 

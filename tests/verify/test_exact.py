@@ -39,12 +39,12 @@ def test_double_precision_is_compared_with_mpmath(command: Command, tmp_path: Pa
 
 def test_without_mpmath_double_precision_is_not_checked() -> None:
     """Nothing is claimed of what was not compared."""
-    from derivlint.verify.code.functions import Described
+    from derivlint.verify.code.functions import FunctionSpec
     from derivlint.verify.comparison import exact
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "mpmath", None)
         exact._mpmath.cache_clear()
-        of = Described(0, "backward", "exp", "self", (), (), (), (), (), ())
+        of = FunctionSpec(0, "backward", "exp", "self", (), (), (), (), (), ())
         assert exact.double_precision(of, [], [], 1, None, []) == {"double_unchecked": "mpmath is not installed"}
     exact._mpmath.cache_clear()

@@ -9,19 +9,21 @@ import pytest
 
 from derivlint.model import Model
 from derivlint.verify.code.engine import _refusals
-from derivlint.verify.code.functions import BACKWARD, FORWARD, Collected, Described, collect
+from derivlint.verify.code.functions import BACKWARD, FORWARD, CollectedFunctions, FunctionSpec, collect
 from derivlint.verify.code.holders import holder
-from derivlint.verify.code.unit import can_be_called, source_of
+from derivlint.verify.code.unit import source_of, uncallable_reason
 
 
 @pytest.fixture(scope="module")
-def collected(model: Model) -> Collected:
+def collected(model: Model) -> CollectedFunctions:
     return collect(model)
 
 
-def test_every_formula_of_the_real_file_becomes_a_function_or_is_left_out_with_a_reason(collected: Collected) -> None:
+def test_every_formula_of_the_real_file_becomes_a_function_or_is_left_out_with_a_reason(
+    collected: CollectedFunctions,
+) -> None:
     """Only what is not implemented or of another dispatch key has no function."""
-    kinds = [each.described.kind for each in collected.functions]
+    kinds = [each.spec.kind for each in collected.functions]
     assert kinds.count(BACKWARD) >= 700
     assert kinds.count(FORWARD) >= 440
     assert {reason for _, reason in collected.left_out} == {
@@ -29,36 +31,36 @@ def test_every_formula_of_the_real_file_becomes_a_function_or_is_left_out_with_a
         "it is of the dispatch key AutogradCUDA",
         "it is of the dispatch key AutogradNestedTensor",
     }
-    assert not [each.described.operator for each in collected.functions if can_be_called(each)]
+    assert not [each.spec.operator for each in collected.functions if uncallable_reason(each)]
 
 
-def test_descriptions_survive_json(collected: Collected) -> None:
+def test_descriptions_survive_json(collected: CollectedFunctions) -> None:
     """What is sent to the process that checks is what it gets."""
     for each in collected.functions:
-        assert Described.from_json(json.loads(json.dumps(each.described.to_json()))) == each.described
+        assert FunctionSpec.from_json(json.loads(json.dumps(each.spec.to_json()))) == each.spec
 
 
-def test_formulas_stand_at_their_lines_in_the_unit(model: Model, collected: Collected) -> None:
+def test_formulas_stand_at_their_lines_in_the_unit(model: Model, collected: CollectedFunctions) -> None:
     """A line directive before each formula brings the compiler's messages back to the YAML."""
-    chosen = [each for each in collected.functions if each.described.operator in ("addcmul", "exp", "_linalg_eigh")]
+    chosen = [each for each in collected.functions if each.spec.operator in ("addcmul", "exp", "_linalg_eigh")]
     source = source_of(model, chosen)
     for each in chosen:
-        assert f'\n#line {each.described.line} "derivatives.yaml"\n{each.evaluation.text}\n' in source
-        assert re.search(rf'add_operator\("{each.described.name}\(.*, "{each.described.name}", &', source)
+        assert f'\n#line {each.spec.line} "derivatives.yaml"\n{each.evaluation.text}\n' in source
+        assert re.search(rf'add_operator\("{each.spec.name}\(.*, "{each.spec.name}", &', source)
 
 
-def test_messages_of_the_compiler_find_their_formula(model: Model, collected: Collected) -> None:
+def test_messages_of_the_compiler_find_their_formula(model: Model, collected: CollectedFunctions) -> None:
     """By the line of the YAML, or by the name of the function around the formula; others belong to none."""
     first, second = collected.functions[:2]
     output = (
-        f"/x/derivatives.yaml:{first.described.line}:7: error: 'foo' was not declared\n"
-        f"{second.described.name}:3:1: error: could not convert\n"
+        f"/x/derivatives.yaml:{first.spec.line}:7: error: 'foo' was not declared\n"
+        f"{second.spec.name}:3:1: error: could not convert\n"
         "/x/ATen/ATen.h:3:1: error: unrelated\n"
-        f"derivatives.yaml:{first.described.line}:9: warning: nothing\n"
+        f"derivatives.yaml:{first.spec.line}:9: warning: nothing\n"
     )
     assert _refusals(output, model, collected.functions) == {
-        first.described.number: "'foo' was not declared",
-        second.described.number: "could not convert",
+        first.spec.number: "'foo' was not declared",
+        second.spec.number: "could not convert",
     }
 
 

@@ -33,8 +33,8 @@ def functions_of(model: Model, entry: str) -> list[FormulaFunction]:
 
 def changed(before: list[FormulaFunction], after: list[FormulaFunction]) -> list[FormulaFunction]:
     """The functions of formulas that were fixed; what forward mode makes of a fixed one is another, too."""
-    known = {(each.described.kind, each.described.key, each.evaluation.text) for each in after}
-    return [each for each in before if (each.described.kind, each.described.key, each.evaluation.text) not in known]
+    known = {(each.spec.kind, each.spec.key, each.evaluation.text) for each in after}
+    return [each for each in before if (each.spec.kind, each.spec.key, each.evaluation.text) not in known]
 
 
 def test_most_bugs_that_compile_are_found(model: Model) -> None:
@@ -52,6 +52,6 @@ def test_most_bugs_that_compile_are_found(model: Model) -> None:
     missed = []
     for (ref, before, after), found in zip(compiling, unit.found(wrong, resolved), strict=True):
         if not rules_against([unit.numbers[id(each)] for each in changed(before, after)], found, set()):
-            missed.append((ref, before[0].described.operator))
+            missed.append((ref, before[0].spec.operator))
     assert len(compiling) >= 51
     assert missed == MISSED

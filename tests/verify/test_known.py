@@ -14,7 +14,7 @@ from derivlint.model import build_model
 from derivlint.rules import NUMERIC
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from derivlint.verify.known import KINDS, known_findings, what_is_known
+from derivlint.verify.known import KINDS, explanation_of, known_findings
 
 PAGE = Path(__file__).parents[2] / "docs" / "pytorch-defects.md"
 #: A section of the page: its title, the code, and what that prints.
@@ -39,8 +39,8 @@ def test_the_shipped_file_speaks_of_formulas_that_are_there(
 def test_a_finding_is_explained_with_its_kind_and_where_it_is_spoken_of() -> None:
     """Of another rule, and of other entries, nothing is known."""
     said = "a known defect of PyTorch: cholesky_inverse_jvp is wrong (pytorch/pytorch#196682)"
-    assert what_is_known("cholesky_inverse", "result", "wrong-jvp") == said
-    assert what_is_known("cholesky_inverse", "self", "wrong-vjp") == ""
+    assert explanation_of("cholesky_inverse", "result", "wrong-jvp") == said
+    assert explanation_of("cholesky_inverse", "self", "wrong-vjp") == ""
 
 
 @pytest.mark.torch

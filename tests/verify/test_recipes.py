@@ -9,7 +9,7 @@ import torch
 
 from derivlint.operators import Book
 from derivlint.operators.inputs import input_expressions, operators_with_like_inputs
-from derivlint.verify.code.functions import Described, FunctionValue
+from derivlint.verify.code.functions import FunctionSpec, FunctionValue
 from derivlint.verify.inputs.points import call, generator, is_inexact, overload_of
 from derivlint.verify.inputs.recipes import is_single, recipe_points
 from derivlint.verify.inputs.siblings import converted, recorded_points, siblings
@@ -18,20 +18,20 @@ from derivlint.verify.inputs.siblings import converted, recorded_points, sibling
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-def described(operator: str) -> Described:
+def spec(operator: str) -> FunctionSpec:
     """An operator as it is passed to the process that checks, by the installed schema."""
     schema = overload_of(operator)._schema
     arguments = tuple(
         FunctionValue(each.name, str(each.type).replace("Optional[Tensor]", "Tensor?")) for each in schema.arguments
     )
-    return Described(0, "backward", operator, "self", arguments, (), (), (), (), ())
+    return FunctionSpec(0, "backward", operator, "self", arguments, (), (), (), (), ())
 
 
 @pytest.mark.parametrize("operator", sorted(input_expressions()))
 def test_each_recipe_is_a_valid_call(operator: str) -> None:
     """The operator takes the arguments, which are the same each time and of the right precision."""
-    (point,) = recipe_points(described(operator), generator(0, operator))
-    (again,) = recipe_points(described(operator), generator(0, operator))
+    (point,) = recipe_points(spec(operator), generator(0, operator))
+    (again,) = recipe_points(spec(operator), generator(0, operator))
     assert point.size == again.size > 0
     dtype = torch.float32 if is_single(operator) else torch.float64
     assert any(value.dtype == dtype for value in _tensors(point.values))
@@ -64,7 +64,7 @@ def test_inputs_that_are_taken_over_are_recorded() -> None:
 
 def test_operators_without_a_recipe_have_no_points() -> None:
     """What is recorded is not written by hand."""
-    assert recipe_points(described("mul.Tensor"), generator(0)) == []
+    assert recipe_points(spec("mul.Tensor"), generator(0)) == []
 
 
 def test_siblings_come_nearest_first() -> None:
@@ -76,17 +76,17 @@ def test_siblings_come_nearest_first() -> None:
 
 def test_arguments_of_siblings_are_taken_by_name_and_converted() -> None:
     """A number becomes a tensor, a tensor a number, and what has a default need not be there."""
-    made = converted(described("add.Tensor"), {"self": torch.ones(2), "other": 2.5})
+    made = converted(spec("add.Tensor"), {"self": torch.ones(2), "other": 2.5})
     assert made is not None
     assert (made[0].tolist(), made[1].item(), made[2]) == ([1, 1], 2.5, 1)
-    assert converted(described("add.Tensor"), {"self": torch.ones(2)}) is None
+    assert converted(spec("add.Tensor"), {"self": torch.ones(2)}) is None
 
 
 def test_own_inputs_come_before_those_of_siblings() -> None:
     """Siblings are asked only where nothing of the operator's own was recorded."""
     own, other = [torch.ones(2), 2, 1], [torch.ones(3), torch.ones(3), 1]
     inputs = {"add.Scalar": [own], "add.Tensor": [other]}
-    (point,) = recorded_points(described("add.Scalar"), inputs)
+    (point,) = recorded_points(spec("add.Scalar"), inputs)
     assert (point.label, point.values) == ("sample", own)
-    (point,) = recorded_points(described("add.Tensor"), {"add.Scalar": [own]})
+    (point,) = recorded_points(spec("add.Tensor"), {"add.Scalar": [own]})
     assert (point.label, point.values[1].item()) == ("sibling", 2)

@@ -25,8 +25,8 @@ class InterruptedRecordingError(Exception):
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Four OpInfos instead of hundreds."""
-    infos = [info for info in samples.database() if info.name in NAMES]
-    monkeypatch.setattr(samples, "database", lambda: infos)
+    infos = [info for info in samples.op_infos() if info.name in NAMES]
+    monkeypatch.setattr(samples, "op_infos", lambda: infos)
     threads = torch.get_num_threads()
     yield
     torch.set_num_threads(threads)

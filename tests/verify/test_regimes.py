@@ -16,12 +16,12 @@ from derivlint.verify.inputs.hardening import noise_of
 from derivlint.verify.inputs.points import SamplePoint, generator
 from derivlint.verify.inputs.regimes import regimes
 from derivlint.verify.inputs.sites import decisions_of, instrumented
-from tests.verify.test_samples_hardening import described
+from tests.verify.test_samples_hardening import spec
 
 
 def made(operator: str, values: list[Any], **known: Any) -> dict[str, list[Any]]:
     """The special inputs by their labels."""
-    of = replace(described(operator), **known)
+    of = replace(spec(operator), **known)
     return {
         each.label: each.values for each in regimes(SamplePoint(values), of, noise_of(generator(0)), ("sum", "amax"))
     }

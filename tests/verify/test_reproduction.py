@@ -11,14 +11,14 @@ import pytest
 import torch
 
 from derivlint.model import Model
-from derivlint.verify.code.functions import Described, collect
+from derivlint.verify.code.functions import FunctionSpec, collect
 from derivlint.verify.inputs.points import SamplePoint
 from derivlint.verify.reproduction import LARGEST, reproduction
 
 
-def described(model: Model, operator: str, key: str) -> Described:
+def spec(model: Model, operator: str, key: str) -> FunctionSpec:
     """The function of a formula of the shipped file."""
-    return next(each.described for each in collect(model, {operator}).functions if each.described.key == key)
+    return next(each.spec for each in collect(model, {operator}).functions if each.spec.key == key)
 
 
 def run(script: str) -> subprocess.CompletedProcess[str]:
@@ -34,7 +34,7 @@ def numbers(text: str, which: str) -> list[float]:
 def test_a_defect_of_pytorch_shows_both_numbers(model: Model) -> None:
     """The tangent of logcumsumexp vanishes before a much larger number, where differences give one."""
     point = SamplePoint([torch.tensor([-40.0, 0.0], dtype=torch.float64), 0])
-    script = reproduction(described(model, "logcumsumexp", "result"), point, "wrong-jvp", "self")
+    script = reproduction(spec(model, "logcumsumexp", "result"), point, "wrong-jvp", "self")
     done = run(script)
     assert done.returncode == 1
     assert "GradcheckError" in done.stderr
@@ -46,7 +46,7 @@ def test_a_defect_of_pytorch_shows_both_numbers(model: Model) -> None:
 def test_a_right_formula_raises_nothing_and_the_script_says_what_it_cannot_show(model: Model) -> None:
     """A formula that is wrong only in an edited file is not among those of the installed PyTorch."""
     point = SamplePoint([torch.tensor([[0.5, 2.0]], dtype=torch.float64), torch.tensor([1.0], dtype=torch.float64)])
-    script = reproduction(described(model, "mul.Tensor", "self"), point, "wrong-vjp", "self")
+    script = reproduction(spec(model, "mul.Tensor", "self"), point, "wrong-vjp", "self")
     assert (
         script
         == """\
@@ -73,9 +73,7 @@ torch.autograd.gradcheck(f, (self,))
 def test_a_mask_is_shown_where_one_gradient_is_needed(model: Model) -> None:
     """The other input requires none."""
     tensor = torch.tensor([1.0], dtype=torch.float64)
-    script = reproduction(
-        described(model, "atan2", "self, other"), SamplePoint([tensor, tensor]), "mask-ignored", "other"
-    )
+    script = reproduction(spec(model, "atan2", "self, other"), SamplePoint([tensor, tensor]), "mask-ignored", "other")
     assert script.count("requires_grad_") == 1
     assert "other = torch.tensor([1.0], dtype=torch.float64).requires_grad_()" in script
 
@@ -90,4 +88,4 @@ def test_a_mask_is_shown_where_one_gradient_is_needed(model: Model) -> None:
 )
 def test_some_inputs_are_not_written_down(model: Model, operator: str, key: str, values: list[Any]) -> None:
     """Large ones, sparse ones, and those that the operator writes to."""
-    assert reproduction(described(model, operator, key), SamplePoint(values), "wrong-vjp", "self") == ""
+    assert reproduction(spec(model, operator, key), SamplePoint(values), "wrong-vjp", "self") == ""

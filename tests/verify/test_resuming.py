@@ -13,13 +13,13 @@ from derivlint.model import build_model
 from derivlint.project.caching.cache import sealed
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
-from derivlint.verify.code.functions import Collected
+from derivlint.verify.code.functions import CollectedFunctions
 from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.processes.journal import Journal
 from derivlint.verify.processes.process import Server
 from derivlint.verify.processes.work import not_checked
 from derivlint.verify.runner import RunOptions, _work, verify
-from derivlint.verify.unchecked import Why
+from derivlint.verify.unchecked import SkipReason
 
 OPERATORS = ("sin", "cos", "exp")
 
@@ -42,12 +42,12 @@ class Answering:
             yield {"failure": index, "rule": "wrong-vjp", "of": operator}
             if index == self.until:
                 raise BrokenOffError
-            yield {**not_checked(operator, Why.NO_INPUTS, ""), "points": 1, "why": ""}
+            yield {**not_checked(operator, SkipReason.NO_INPUTS, ""), "points": 1, "why": ""}
 
 
 def run(server: Answering, place: Path, *, resume: bool, seed: int = 0) -> RunOutcome:
     """What a run finds."""
-    outcome = RunOutcome(Collected())
+    outcome = RunOutcome(CollectedFunctions())
     task = {"functions": [{"operator": name} for name in OPERATORS], "seed": seed}
     _work(cast(Server, server), task, place, outcome, resume, lambda what: None)
     return outcome
@@ -124,7 +124,7 @@ def test_what_was_found_before_an_interrupt_is_reported(monkeypatch: pytest.Monk
     def interrupted(after: tuple[str, ...]) -> RunOutcome:
         def work(model: Any, place: Path, outcome: RunOutcome, *others: Any) -> None:
             for name in after:
-                outcome.take([{**not_checked(name, Why.NO_INPUTS, ""), "points": 1, "why": ""}])
+                outcome.take([{**not_checked(name, SkipReason.NO_INPUTS, ""), "points": 1, "why": ""}])
             raise KeyboardInterrupt
 
         monkeypatch.setattr("derivlint.verify.runner._verify", work)
@@ -136,8 +136,8 @@ def test_what_was_found_before_an_interrupt_is_reported(monkeypatch: pytest.Monk
     assert outcome.is_broken_off
     assert {name: state.why for name, state in outcome.checked.items()} == {
         "sin": None,
-        "cos": Why.BROKEN_OFF,
-        "exp": Why.BROKEN_OFF,
+        "cos": SkipReason.BROKEN_OFF,
+        "exp": SkipReason.BROKEN_OFF,
     }
     with pytest.raises(KeyboardInterrupt):
         interrupted(())

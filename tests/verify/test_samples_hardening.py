@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from derivlint.verify.code.functions import Described, FunctionValue
+from derivlint.verify.code.functions import FunctionSpec, FunctionValue
 from derivlint.verify.inputs.defined import is_defined
 from derivlint.verify.inputs.hardening import broadcast_positions, is_raw, variants
 from derivlint.verify.inputs.inputs import points_for, selected
@@ -18,17 +18,17 @@ from derivlint.verify.inputs.layouts import changed, dense, inner_product, moved
 from derivlint.verify.inputs.points import SamplePoint, generator, overload_of
 
 
-def described(operator: str) -> Described:
+def spec(operator: str) -> FunctionSpec:
     """An operator as it is passed to the process that checks."""
     kinds = {"Optional[Tensor]": "Tensor?", "Optional[number]": "Scalar?", "Optional[List[int]]": "int[]?"}
     kinds["number"] = "Scalar"
     schema = overload_of(operator)._schema
     arguments = tuple(FunctionValue(each.name, kinds.get(str(each.type), str(each.type))) for each in schema.arguments)
-    return Described(0, "backward", operator, "self", arguments, (), (), (), (), ())
+    return FunctionSpec(0, "backward", operator, "self", arguments, (), (), (), (), ())
 
 
 def made(operator: str, values: list[Any], **more: Any) -> list[SamplePoint]:
-    return list(variants(SamplePoint(values), described(operator), generator(0), **more))
+    return list(variants(SamplePoint(values), spec(operator), generator(0), **more))
 
 
 @settings(max_examples=40, deadline=None)
@@ -40,7 +40,7 @@ def made(operator: str, values: list[Any], **more: Any) -> list[SamplePoint]:
 def test_variants_keep_types_and_most_keep_shapes(shape: list[int], dtype: torch.dtype, seed: int) -> None:
     """Only those that are about shapes change them, only "one complex" changes types, and the sample itself stays."""
     one, other = torch.ones(shape, dtype=dtype), torch.full(shape, 2, dtype=dtype)
-    for point in variants(SamplePoint([one, other]), described("mul.Tensor"), generator(seed)):
+    for point in variants(SamplePoint([one, other]), spec("mul.Tensor"), generator(seed)):
         tensors = [value for value in point.values if isinstance(value, torch.Tensor)]
         if point.label not in ("sizes 2", "narrow", "broadcast"):
             assert [list(value.shape) for value in tensors] == [shape, shape]
@@ -79,7 +79,7 @@ def test_labels_say_what_is_special() -> None:
 
 def test_operators_that_trust_their_arguments_are_spared() -> None:
     """No shape, no flag and no optional argument of theirs is changed."""
-    operator = described("native_layer_norm")
+    operator = spec("native_layer_norm")
     assert is_raw(operator)
     values = [torch.rand(2, 3), [3], torch.rand(3), None, 1e-5]
     assert {point.label for point in variants(SamplePoint(values), operator, generator(0))} == {"generic", "small"}
@@ -101,27 +101,27 @@ def test_indices_of_variants_occur_once() -> None:
 
 def test_undefined_results_are_no_points() -> None:
     """Indices that occur twice, classes that are not there, negative lengths and singular matrices are left out."""
-    unpool = described("max_unpool2d")
+    unpool = spec("max_unpool2d")
     assert is_defined(unpool, [torch.rand(1, 2, 2), torch.tensor([[[0, 1], [2, 3]]]), [2, 2]])
     assert not is_defined(unpool, [torch.rand(1, 2, 2), torch.tensor([[[0, 1], [1, 3]]]), [2, 2]])
     probabilities, lengths = torch.zeros(2, 1, 3), ([2], [1], 0, False)
-    assert is_defined(described("_ctc_loss"), [probabilities, torch.tensor([[2]]), *lengths])
-    assert not is_defined(described("_ctc_loss"), [probabilities, torch.tensor([[3]]), *lengths])
-    assert not is_defined(described("polar"), [torch.tensor([-1.0]), torch.ones(1)])
-    assert not is_defined(described("linalg_qr"), [torch.ones(2, 2), "reduced"])
+    assert is_defined(spec("_ctc_loss"), [probabilities, torch.tensor([[2]]), *lengths])
+    assert not is_defined(spec("_ctc_loss"), [probabilities, torch.tensor([[3]]), *lengths])
+    assert not is_defined(spec("polar"), [torch.tensor([-1.0]), torch.ones(1)])
+    assert not is_defined(spec("linalg_qr"), [torch.ones(2, 2), "reduced"])
     wide = torch.tensor([[0.0, 1.0, 2.0], [0.0, 3.0, 4.0]])
-    assert not is_defined(described("linalg_lu_factor_ex"), [wide, True, False])
-    assert is_defined(described("linalg_lu_factor_ex"), [wide.flip(1), True, False])
-    assert not is_defined(described("scatter.src"), [torch.ones(2), 0, torch.tensor([1, 1]), torch.ones(2)])
+    assert not is_defined(spec("linalg_lu_factor_ex"), [wide, True, False])
+    assert is_defined(spec("linalg_lu_factor_ex"), [wide.flip(1), True, False])
+    assert not is_defined(spec("scatter.src"), [torch.ones(2), 0, torch.tensor([1, 1]), torch.ones(2)])
 
 
 def test_selection_covers_other_arguments_and_leaves_out_what_is_refused() -> None:
     """Each value of "dim" is there, a call that fails is not, and a sample without any derivative comes last."""
     x = torch.rand(3, 3, dtype=torch.float64)
     points = [SamplePoint([x, 0, None]), SamplePoint([x, 1, None]), SamplePoint([x, 7, None])]
-    assert sorted(point.values[1] for point in selected(described("cumsum"), points, 5)) == [0, 1]
+    assert sorted(point.values[1] for point in selected(spec("cumsum"), points, 5)) == [0, 1]
     flat = [SamplePoint([torch.zeros(3)]), SamplePoint([torch.ones(3)])]
-    assert [point.values[0].sum().item() for point in selected(described("exp"), flat, 2)] == [3, 0]
+    assert [point.values[0].sum().item() for point in selected(spec("exp"), flat, 2)] == [3, 0]
 
 
 SPECIAL = {
@@ -133,7 +133,7 @@ SPECIAL = {
 def test_points_of_an_operator_begin_with_its_samples() -> None:
     """As many as are asked for, then harder ones, at which the operator can be called."""
     recorded = {"exp": [[torch.rand(3, dtype=torch.float64)], [torch.rand(2, 2, dtype=torch.float64)]]}
-    points = list(points_for(described("exp"), recorded, "float64", seed=0, count=2, hardened=1, variants=3))
+    points = list(points_for(spec("exp"), recorded, "float64", seed=0, count=2, hardened=1, variants=3))
     assert [point.label for point in points[:2]] == ["sample", "sample"]
     assert [point.label in ("sample", *SPECIAL) for point in points].count(False) == 3
 

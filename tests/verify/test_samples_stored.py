@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from derivlint.verify.inputs.samples import bound, kept
+from derivlint.verify.inputs.samples import bound_arguments, storable
 from derivlint.verify.inputs.stored import StoredInputs, write_inputs
 
 SHAPES = st.lists(st.integers(0, 3), max_size=3)
@@ -70,8 +70,8 @@ def test_no_file_is_left_behind(tmp_path: Path) -> None:
 def test_values_are_kept_as_they_were() -> None:
     """A tensor is copied, a generator is left out, and all arguments have a place."""
     value = torch.ones(2)
-    copied = kept([value, torch.Generator(), (1, "x")])
+    copied = storable([value, torch.Generator(), (1, "x")])
     value.zero_()
     assert same(copied, [torch.ones(2), None, [1, "x"]])
-    assert bound(torch.ops.aten.add.Tensor._schema, (1, 2), {"alpha": 3}) == [1, 2, 3]
-    assert bound(torch.ops.aten.add.Tensor._schema, (1, 2), {}) == [1, 2, 1]
+    assert bound_arguments(torch.ops.aten.add.Tensor._schema, (1, 2), {"alpha": 3}) == [1, 2, 3]
+    assert bound_arguments(torch.ops.aten.add.Tensor._schema, (1, 2), {}) == [1, 2, 1]

@@ -15,7 +15,7 @@ from derivlint.source import SourceFile
 from derivlint.verify.code.engine import compiled
 from derivlint.verify.code.functions import collect
 from derivlint.verify.code.interpreter import InterpretedFunctions
-from derivlint.verify.code.translation import interpreted
+from derivlint.verify.code.translation import translate_formulas
 from tests.verify.conftest import NEEDS_COMPILER
 from tests.verify.values import same
 
@@ -45,7 +45,7 @@ def _arguments(operator: str) -> list[Any]:
 def test_nearly_all_formulas_can_be_translated(model: Model) -> None:
     """Those that cannot say why; ratchet."""
     functions = collect(model).functions
-    found = interpreted(model, functions)
+    found = translate_formulas(model, functions)
     assert len(found.functions) >= 1140
     assert len(found.functions) + len(found.refused) == len(functions)
     assert all(reason for reason in found.refused.values())
@@ -56,7 +56,7 @@ def test_a_formula_that_cannot_be_translated_is_left_out_with_the_reason(install
     """A helper that no one knows has no Python."""
     text = "- name: sin(Tensor self) -> Tensor\n  self: no_such_helper(grad, self)\n"
     model = build_model(SourceFile("derivatives.yaml", text), installed_natives)
-    found = interpreted(model, collect(model).functions)
+    found = translate_formulas(model, collect(model).functions)
     assert found.refused == {0: 'there is no Python for "no_such_helper"'}
     assert found.functions == ()
 
@@ -78,11 +78,11 @@ def test_translated_formulas_give_what_compiled_ones_give(model: Model, tmp_path
     functions = collect(model, CHOSEN).functions
     load: Any = torch.ops.load_library
     load(str(compiled(model, functions, tmp_path).library))
-    translated = interpreted(model, functions)
-    described = [each.described for each in translated.functions]
-    python = InterpretedFunctions([each.to_json() for each in translated.formulas], described)
+    translated = translate_formulas(model, functions)
+    spec = [each.spec for each in translated.functions]
+    python = InterpretedFunctions([each.to_json() for each in translated.formulas], spec)
     compared = set()
-    for each in described:
+    for each in spec:
         names = each.targets if each.kind == BACKWARD else each.tangents
         found = []
         for namespace in (torch.ops.derivlint_verify, python):

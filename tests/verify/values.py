@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from derivlint.verify.code.functions import BACKWARD, Described
+from derivlint.verify.code.functions import BACKWARD, FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint
 from derivlint.verify.comparison.failures import Tally
 from derivlint.verify.comparison.numeric import OperatorAtPoint
@@ -34,7 +34,7 @@ def main() -> None:
         if not pid:
             status = 2
             try:
-                status = differ(Described.from_json(one), Described.from_json(other), inputs, task)
+                status = differ(FunctionSpec.from_json(one), FunctionSpec.from_json(other), inputs, task)
             finally:
                 os._exit(status)
         _, status = os.waitpid(pid, 0)
@@ -43,7 +43,7 @@ def main() -> None:
     print(json.dumps(found))
 
 
-def differ(one: Described, other: Described, inputs: Any, task: dict[str, Any]) -> int:
+def differ(one: FunctionSpec, other: FunctionSpec, inputs: Any, task: dict[str, Any]) -> int:
     """1 where two formulas differ at some input, else 0."""
     import torch
 
@@ -73,7 +73,7 @@ def differ(one: Described, other: Described, inputs: Any, task: dict[str, Any]) 
     return 0
 
 
-def values(at: CheckedPoint, of: Described) -> list[Any]:
+def values(at: CheckedPoint, of: FunctionSpec) -> list[Any]:
     """What a formula gives at a point, as the engine makes it fit."""
     if of.kind != BACKWARD:
         return at.tangents(of, at.variables)

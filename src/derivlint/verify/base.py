@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from derivlint.emit.emission import Helpers
 from derivlint.model import Model
-from derivlint.verify.code.functions import Described, FormulaFunction, collect
+from derivlint.verify.code.functions import FormulaFunction, FunctionSpec, collect
 
 #: Lines beyond those of any file: they tell what the compiler says about a formula of the base from what it says about
 #: the file. Each formula has so many to itself.
@@ -35,7 +35,7 @@ class Base(Struct, frozen=True):
     helpers: Helpers | None = None
 
 
-class Paired(Struct, frozen=True):
+class BaseFunctions(Struct, frozen=True):
     """The formulas of a base, as functions.
 
     Attributes:
@@ -44,10 +44,10 @@ class Paired(Struct, frozen=True):
     """
 
     functions: tuple[FormulaFunction, ...] = ()
-    operators: dict[str, tuple[Described, ...]] = field(default_factory=dict)
+    operators: dict[str, tuple[FunctionSpec, ...]] = field(default_factory=dict)
 
 
-def paired(functions: Sequence[FormulaFunction], base: Base, helpers: Helpers | None) -> Paired:
+def functions_of_base(functions: Sequence[FormulaFunction], base: Base, helpers: Helpers | None) -> BaseFunctions:
     """The functions of a base for the operators of some functions.
 
     Args:
@@ -57,26 +57,26 @@ def paired(functions: Sequence[FormulaFunction], base: Base, helpers: Helpers | 
     """
     by_operator: dict[str, list[FormulaFunction]] = {}
     for function in functions:
-        by_operator.setdefault(function.described.operator, []).append(function)
+        by_operator.setdefault(function.spec.operator, []).append(function)
     own: list[FormulaFunction] = []
-    operators: dict[str, list[Described]] = {}
+    operators: dict[str, list[FunctionSpec]] = {}
     for earlier in collect(base.model, by_operator.keys()).functions:
-        candidates = by_operator[earlier.described.operator] if helpers == base.helpers else ()
+        candidates = by_operator[earlier.spec.operator] if helpers == base.helpers else ()
         same = next((candidate for candidate in candidates if _is_same(earlier, candidate)), None)
         if same is None:
             number = len(functions) + len(own)
-            same = replace(earlier, described=replace(earlier.described, number=number, line=_BEYOND + _LINES * number))
+            same = replace(earlier, spec=replace(earlier.spec, number=number, line=_BEYOND + _LINES * number))
             own.append(same)
-        operators.setdefault(earlier.described.operator, []).append(same.described)
-    return Paired(tuple(own), {name: tuple(items) for name, items in operators.items()})
+        operators.setdefault(earlier.spec.operator, []).append(same.spec)
+    return BaseFunctions(tuple(own), {name: tuple(items) for name, items in operators.items()})
 
 
-def corresponds(one: Described, another: Described) -> bool:
+def corresponds(one: FunctionSpec, another: FunctionSpec) -> bool:
     """Whether two functions of an operator are about the same gradients or tangents, or about some of them."""
     return one.kind == another.kind and not set(one.targets).isdisjoint(another.targets)
 
 
-def is_unchanged(functions: Collection[Described], base: Collection[Described]) -> bool:
+def is_unchanged(functions: Collection[FunctionSpec], base: Collection[FunctionSpec]) -> bool:
     """Whether an operator has the very functions that it has in the base."""
     return {function.number for function in functions} == {function.number for function in base}
 
@@ -84,7 +84,7 @@ def is_unchanged(functions: Collection[Described], base: Collection[Described]) 
 def _is_same(one: FormulaFunction, another: FormulaFunction) -> bool:
     """Whether the code of two functions is the same."""
     return (
-        replace(one.described, number=0, line=0) == replace(another.described, number=0, line=0)
+        replace(one.spec, number=0, line=0) == replace(another.spec, number=0, line=0)
         and one.evaluation.text == another.evaluation.text
         and one.evaluation.variables == another.evaluation.variables
     )

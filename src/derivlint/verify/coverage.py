@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from derivlint.verify.code.functions import FormulaFunction
-from derivlint.verify.outcome import Checked, RunOutcome
+from derivlint.verify.outcome import OperatorResult, RunOutcome
 
 #: What of a condition is reached, by the bit that says so; of masks, elements that are selected and such that are not.
 _ARMS = ((1, "true", "selects"), (2, "false", "leaves out"))
 
 
-class Reached(Struct, frozen=True):
+class FormulaCoverage(Struct, frozen=True):
     """What of a formula was reached.
 
     Attributes:
@@ -29,31 +29,29 @@ class Reached(Struct, frozen=True):
     missing: tuple[str, ...]
 
 
-def coverage(outcome: RunOutcome) -> list[Reached]:
+def coverage(outcome: RunOutcome) -> list[FormulaCoverage]:
     """What was reached of each formula that a function could be made of, in the order of the file."""
-    return [
-        _reached(function, outcome.checked.get(function.described.operator)) for function in outcome.collected.functions
-    ]
+    return [_reached(function, outcome.checked.get(function.spec.operator)) for function in outcome.collected.functions]
 
 
-def figure(reached: Sequence[Reached]) -> tuple[int, int]:
+def figure(reached: Sequence[FormulaCoverage]) -> tuple[int, int]:
     """How many things were reached, and how many could be."""
     items = sum(formula.items for formula in reached)
     return items - sum(len(formula.missing) for formula in reached), items
 
 
-def _reached(function: FormulaFunction, state: Checked | None) -> Reached:
-    of = function.described
+def _reached(function: FormulaFunction, state: OperatorResult | None) -> FormulaCoverage:
+    of = function.spec
     items = [*_items(function, state)]
     missing = tuple(name for name, is_reached in items if not is_reached)
     if state is None or of.number not in state.functions:
-        return Reached(of.operator, of.key, len(items) + 1, ("it was compared with nothing", *missing))
-    return Reached(of.operator, of.key, len(items) + 1, missing)
+        return FormulaCoverage(of.operator, of.key, len(items) + 1, ("it was compared with nothing", *missing))
+    return FormulaCoverage(of.operator, of.key, len(items) + 1, missing)
 
 
-def _items(function: FormulaFunction, state: Checked | None) -> Iterator[tuple[str, bool]]:
+def _items(function: FormulaFunction, state: OperatorResult | None) -> Iterator[tuple[str, bool]]:
     """The things to reach beside the formula itself, each with whether it was reached."""
-    of = function.described
+    of = function.spec
     arms = state.arms.get(of.number, []) if state is not None else []
     for index, site in enumerate(of.sites):
         taken = arms[index] if index < len(arms) else 0

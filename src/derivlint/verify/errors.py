@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.verify.unchecked import Why
+from derivlint.verify.unchecked import SkipReason
 
 
 class VerifyError(Exception):
@@ -17,6 +17,6 @@ class StoppedError(Exception):
         message: the reason in words.
     """
 
-    def __init__(self, why: Why, message: str) -> None:
+    def __init__(self, why: SkipReason, message: str) -> None:
         super().__init__(message)
         self.why = why

@@ -23,9 +23,9 @@ from derivlint.verify.comparison.failures import (
     WRONG_VJP,
 )
 from derivlint.verify.comparison.verdicts import FindingVerdict
-from derivlint.verify.known import what_is_known
+from derivlint.verify.known import explanation_of
 from derivlint.verify.outcome import RunOutcome
-from derivlint.verify.unchecked import Why
+from derivlint.verify.unchecked import SkipReason
 
 
 class JudgedFinding(Struct, frozen=True):
@@ -42,12 +42,10 @@ class JudgedFinding(Struct, frozen=True):
 
 def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
     """All findings, by place, with what became of them."""
-    functions = {function.described.number: function for function in outcome.functions}
+    functions = {function.spec.number: function for function in outcome.functions}
     findings = []
     for number, message in outcome.refused.items():
-        function = next(
-            (function for function in outcome.collected.functions if function.described.number == number), None
-        )
+        function = next((function for function in outcome.collected.functions if function.spec.number == number), None)
         if function is None:
             # of the earlier version
             continue
@@ -73,10 +71,10 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
         help = _help(failure, function, verdict)
         findings.append(JudgedFinding(_found(model, function, rule, message, help, severity), verdict))
     for death in outcome.deaths:
-        if death["why"] != Why.CRASHED.value:
+        if death["why"] != SkipReason.CRASHED.value:
             # nothing that is known to be the formula's fault
             continue
-        of_operator = [function for function in functions.values() if function.described.operator == death["died"]]
+        of_operator = [function for function in functions.values() if function.spec.operator == death["died"]]
         function = functions.get(death["function"], of_operator[0])
         text = f"checking this ended the process: {death['reason']}"
         verdict = FindingVerdict(death["verdict"]) if death.get("verdict") else None
@@ -88,9 +86,9 @@ def _verdict_of_refusal(function: FormulaFunction, outcome: RunOutcome) -> Findi
     """Whether the compiler refused the formula of the earlier version, too."""
     if outcome.base is None:
         return None
-    earlier = outcome.base.get(function.described.operator, ())
+    earlier = outcome.base.get(function.spec.operator, ())
     is_known = any(
-        earlier_function.number in outcome.refused and corresponds(earlier_function, function.described)
+        earlier_function.number in outcome.refused and corresponds(earlier_function, function.spec)
         for earlier_function in earlier
     )
     return FindingVerdict.UNCHANGED if is_known else FindingVerdict.NEW
@@ -98,13 +96,13 @@ def _verdict_of_refusal(function: FormulaFunction, outcome: RunOutcome) -> Findi
 
 def _successors(outcome: RunOutcome) -> dict[int, FormulaFunction]:
     """The functions by their numbers; for one of the earlier version what took its place."""
-    successors = {function.described.number: function for function in outcome.collected.functions}
+    successors = {function.spec.number: function for function in outcome.collected.functions}
     for operator, functions in (outcome.base or {}).items():
-        own = [function for function in outcome.collected.functions if function.described.operator == operator]
+        own = [function for function in outcome.collected.functions if function.spec.operator == operator]
         for function in functions:
             if function.number not in successors:
                 successors[function.number] = next(
-                    (candidate for candidate in own if corresponds(candidate.described, function)), own[0]
+                    (candidate for candidate in own if corresponds(candidate.spec, function)), own[0]
                 )
     return successors
 
@@ -121,7 +119,7 @@ def _found(
         severity=severity,
         confidence=Confidence.HIGH,
         help=help,
-        entry=formula.entry.operator or function.described.operator,
+        entry=formula.entry.operator or function.spec.operator,
         dispatch=formula.body.key,
         key=formula.key_text,
     )
@@ -138,9 +136,9 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
         subject = f"the derivative of this {detail}".rstrip()
         return f"{subject} along a direction is {actual}, by finite differences of it {expected}"
     if rule == OTHER_CONVENTION and detail:
-        return f'the {"gradient" if function.described.kind == BACKWARD else "tangent"} of "{target}" {detail}'
+        return f'the {"gradient" if function.spec.kind == BACKWARD else "tangent"} of "{target}" {detail}'
     if detail:
-        kind = "gradient of" if function.described.kind == BACKWARD else "tangent"
+        kind = "gradient of" if function.spec.kind == BACKWARD else "tangent"
         text = f'the {kind} "{target}" is wrong: {detail}'
         return detail if rule == WRONG_SHAPE else text
     if rule == WRONG_VJP:
@@ -149,7 +147,7 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
         subject = f'the tangent of "{target}"' if target == key else f'the tangent with respect to "{target}"'
         return f"{subject} is {actual} along a direction, by finite differences {expected}"
     if rule == OTHER_CONVENTION:
-        kind = "gradient" if function.described.kind == BACKWARD else "tangent"
+        kind = "gradient" if function.spec.kind == BACKWARD else "tangent"
         return (
             f'the {kind} of "{target}" along a direction is {actual}, in the installed PyTorch {expected}, '
             "where finite differences cannot tell"
@@ -165,11 +163,11 @@ def _help(failure: dict[str, Any], function: FormulaFunction, verdict: FindingVe
     times = f"{failure['count']} of {counted(failure['points'], 'input')}"
     before = f", at {failure['before']} more as before" if failure["before"] else ""
     text = f"at {times}{before}, the smallest ({failure['label']}): {failure['inputs']}"
-    if function.described.operator != function.written.entry.operator:
-        text = f'run as "{function.described.operator}"; {text}'
+    if function.spec.operator != function.written.entry.operator:
+        text = f'run as "{function.spec.operator}"; {text}'
     if verdict is FindingVerdict.NEW:
         return text
-    explanation = what_is_known(function.described.operator, function.written.key_text, failure["rule"])
+    explanation = explanation_of(function.spec.operator, function.written.key_text, failure["rule"])
     return f"{explanation}; {text}" if explanation else text
 
 

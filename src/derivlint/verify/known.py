@@ -24,7 +24,7 @@ KINDS = {
 Place = tuple[str, str, str]
 
 
-class Known(Struct, frozen=True, forbid_unknown_fields=True):
+class KnownFindings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of some findings.
 
     Attributes:
@@ -45,17 +45,17 @@ class Known(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def known_findings() -> tuple[Known, ...]:
+def known_findings() -> tuple[KnownFindings, ...]:
     """All that is known, as it is shipped."""
-    return convert(load_toml(FILE.read_text(encoding="utf-8"))["known"], tuple[Known, ...])
+    return convert(load_toml(FILE.read_text(encoding="utf-8"))["known"], tuple[KnownFindings, ...])
 
 
 @cache
-def _by_place() -> dict[Place, Known]:
+def _by_place() -> dict[Place, KnownFindings]:
     return {place: group for group in known_findings() for place in group.findings}
 
 
-def what_is_known(operator: str, key: str, rule: str) -> str:
+def explanation_of(operator: str, key: str, rule: str) -> str:
     """What is known of a finding in a sentence; empty where nothing is."""
     group = _by_place().get((operator, key, rule))
     return "" if group is None else str(group)

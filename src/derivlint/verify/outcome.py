@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from derivlint.verify.code.functions import Collected, Described, FormulaFunction
-from derivlint.verify.unchecked import Unchecked, Why
+from derivlint.verify.code.functions import CollectedFunctions, FormulaFunction, FunctionSpec
+from derivlint.verify.unchecked import SkipReason, Unchecked
 
 
-class Checked(Struct, frozen=True):
+class OperatorResult(Struct, frozen=True):
     """What became of an operator.
 
     Attributes:
@@ -33,7 +33,7 @@ class Checked(Struct, frozen=True):
     nonzero: tuple[int, ...] = ()
     arms: dict[int, list[int]] = field(default_factory=dict)
     states: dict[str, list[str]] = field(default_factory=dict)
-    why: Why | None = None
+    why: SkipReason | None = None
     reason: str = ""
 
 
@@ -54,17 +54,17 @@ class RunOutcome(Struct):
         base: the functions of the earlier version of the file, by operator; None where nothing is compared with one.
     """
 
-    collected: Collected
+    collected: CollectedFunctions
     functions: tuple[FormulaFunction, ...] = ()
     refused: dict[int, str] = field(default_factory=dict)
     left_out: dict[int, str] = field(default_factory=dict)
     newer: dict[int | str, str] = field(default_factory=dict)
-    checked: dict[str, Checked] = field(default_factory=dict)
+    checked: dict[str, OperatorResult] = field(default_factory=dict)
     failures: list[dict[str, Any]] = field(default_factory=list)
     deaths: list[dict[str, Any]] = field(default_factory=list)
     is_broken_off: bool = False
     measures: list[dict[str, Any]] = field(default_factory=list)
-    base: dict[str, tuple[Described, ...]] | None = None
+    base: dict[str, tuple[FunctionSpec, ...]] | None = None
 
     def take(self, messages: Iterable[dict[str, Any]]) -> None:
         """Take what the process that checks says."""
@@ -75,9 +75,11 @@ class RunOutcome(Struct):
                 self.failures.append(message)
             elif "died" in message:
                 self.deaths.append(message)
-                self.checked[message["died"]] = Checked(0, why=Why(message["why"]), reason=message["reason"])
+                self.checked[message["died"]] = OperatorResult(
+                    0, why=SkipReason(message["why"]), reason=message["reason"]
+                )
             elif "checked" in message:
-                self.checked[message["checked"]] = Checked(
+                self.checked[message["checked"]] = OperatorResult(
                     message["points"],
                     message["compared"],
                     message["unjudged"],
@@ -85,14 +87,14 @@ class RunOutcome(Struct):
                     tuple(message["nonzero"]),
                     {int(number): arms for number, arms in message["arms"].items()},
                     message["states"],
-                    Why(message["why"]) if message["why"] else None,
+                    SkipReason(message["why"]) if message["why"] else None,
                     message["reason"],
                 )
 
-    def give_up(self, why: Why, reason: str) -> None:
+    def give_up(self, why: SkipReason, reason: str) -> None:
         """No more is going to be checked: what was not checked until now is not checked."""
         for operator in self._wanted():
-            self.checked.setdefault(operator, Checked(0, why=why, reason=reason))
+            self.checked.setdefault(operator, OperatorResult(0, why=why, reason=reason))
 
     def unchecked(self) -> list[Unchecked]:
         """What was not checked: entries, and single formulas of entries that were checked otherwise."""
@@ -103,12 +105,12 @@ class RunOutcome(Struct):
         ]
         silent = {item.operator for item in whole}
         unchecked = [
-            Unchecked(name, "", Why.FAILED, "the run ended before it was reported")
+            Unchecked(name, "", SkipReason.FAILED, "the run ended before it was reported")
             for name in self._wanted()
             if name not in self.checked
         ]
         unchecked += [
-            Unchecked(name, "", Why.NOT_IN_TORCH, reason)
+            Unchecked(name, "", SkipReason.NOT_IN_TORCH, reason)
             for name, reason in self.newer.items()
             if isinstance(name, str) and name not in self.checked
         ]
@@ -116,21 +118,23 @@ class RunOutcome(Struct):
 
     def _wanted(self) -> list[str]:
         """The operators of the functions that were to be checked, of all formulas where there are no functions yet."""
-        return list(dict.fromkeys(function.described.operator for function in self.functions))
+        return list(dict.fromkeys(function.spec.operator for function in self.functions))
 
     def _formulas(self, silent: set[str]) -> Iterator[Unchecked]:
         """The formulas that were not checked, in entries that were checked in part."""
         for formula, reason in self.collected.left_out:
-            yield Unchecked(formula.entry.operator or "", formula.key_text, Why.NO_FUNCTION, reason)
+            yield Unchecked(formula.entry.operator or "", formula.key_text, SkipReason.NO_FUNCTION, reason)
         failed = {failure["failure"] for failure in self.failures}
         for function in self.collected.functions:
-            of = function.described
+            of = function.spec
             if of.number in self.refused or of.operator in silent:
                 continue
             reason = self.left_out.get(of.number, "")
             if of.number in self.newer:
-                yield Unchecked(of.operator, of.key, Why.NOT_IN_TORCH, self.newer[of.number])
+                yield Unchecked(of.operator, of.key, SkipReason.NOT_IN_TORCH, self.newer[of.number])
             elif reason:
-                yield Unchecked(of.operator, of.key, Why.NOT_CALLABLE, reason)
+                yield Unchecked(of.operator, of.key, SkipReason.NOT_CALLABLE, reason)
             elif of.number not in failed and of.number not in self.checked[of.operator].functions:
-                yield Unchecked(of.operator, of.key, Why.NOT_COMPARED, "at no input it can be compared with anything")
+                yield Unchecked(
+                    of.operator, of.key, SkipReason.NOT_COMPARED, "at no input it can be compared with anything"
+                )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from derivlint.source import open_input
-from derivlint.verify.code.functions import BACKWARD, FORWARD, Described
+from derivlint.verify.code.functions import BACKWARD, FORWARD, FunctionSpec
 from derivlint.verify.comparison.failures import INCONSISTENT, MASK_IGNORED, OTHER_CONVENTION, WRONG_SECOND
 from derivlint.verify.comparison.numeric import tensors
 from derivlint.verify.inputs.layouts import is_plain
@@ -44,64 +44,64 @@ _ONLY_FORWARD = ", check_forward_ad=True, check_backward_ad=False, check_undefin
 _COARSE = ", eps=3e-2, atol=2e-2, rtol=2e-2"
 
 
-def reproduction(described: Described, point: SamplePoint, rule: str, target: str) -> str:
+def reproduction(spec: FunctionSpec, point: SamplePoint, rule: str, target: str) -> str:
     """The script; empty where the input is too large or of another layout, or is written to.
 
     Args:
-        described: a function of the operator.
+        spec: a function of the operator.
         point: the input.
         rule: what is wrong.
         target: which argument or output it is about.
     """
-    if rule == OTHER_CONVENTION or point.size > LARGEST or any(argument.is_write for argument in described.arguments):
+    if rule == OTHER_CONVENTION or point.size > LARGEST or any(argument.is_write for argument in spec.arguments):
         return ""
     if not all(is_plain(tensor) for value in point.values for tensor in tensors(value) if tensor is not None):
         return ""
-    needed = _needed(described, rule, target)
+    needed = _needed(spec, rule, target)
     script = _Script()
     arguments = [
         (argument.name, script.written(argument.name, value, argument.name in needed))
-        for argument, value in zip(described.arguments, point.values, strict=True)
+        for argument, value in zip(spec.arguments, point.values, strict=True)
     ]
-    script.lines += ["", *_function(described, script.names, arguments)]
+    script.lines += ["", *_function(spec, script.names, arguments)]
     names = ", ".join(script.names)
-    check, function, more = _check(described, rule)
+    check, function, more = _check(spec, rule)
     if function == "tangents":
         script.lines += _TANGENTS.splitlines()
     more += _COARSE if script.is_single else ""
     script.lines += ["", f"torch.autograd.{check}({function}, ({names},){more})"]
-    return _HEAD.format(operator=described.operator, key=described.key, rule=rule) + "\n".join(script.lines) + "\n"
+    return _HEAD.format(operator=spec.operator, key=spec.key, rule=rule) + "\n".join(script.lines) + "\n"
 
 
-def _needed(described: Described, rule: str, target: str) -> tuple[str, ...]:
+def _needed(spec: FunctionSpec, rule: str, target: str) -> tuple[str, ...]:
     """The arguments that are to have a gradient or a tangent: those that the formula speaks of."""
     if rule == MASK_IGNORED:
         # seen where nothing else is needed
         return (target,)
-    if described.kind == FORWARD:
-        return described.inputs
-    return described.with_gradients if rule == WRONG_SECOND else described.targets
+    if spec.kind == FORWARD:
+        return spec.inputs
+    return spec.with_gradients if rule == WRONG_SECOND else spec.targets
 
 
-def _function(described: Described, names: list[str], arguments: list[tuple[str, str]]) -> list[str]:
+def _function(spec: FunctionSpec, names: list[str], arguments: list[tuple[str, str]]) -> list[str]:
     """The operator as a function of its differentiable inputs."""
-    base, _, overload = described.operator.partition(".")
-    keywords = {argument.name for argument in overload_of(described.operator)._schema.arguments if argument.kwarg_only}
+    base, _, overload = spec.operator.partition(".")
+    keywords = {argument.name for argument in overload_of(spec.operator)._schema.arguments if argument.kwarg_only}
     passed = ", ".join(f"{name}={text}" if name in keywords else text for name, text in arguments)
     call = f"torch.ops.aten.{base}.{overload or 'default'}({passed})"
     lines = [f"def f({', '.join(names)}):", "    torch.manual_seed(0)"]
-    if len(described.returns) > 1:
+    if len(spec.returns) > 1:
         return [*lines, f"    result = {call}", *_SEVERAL.splitlines()]
     return [*lines, f"    return {call}"]
 
 
-def _check(described: Described, rule: str) -> tuple[str, str, str]:
+def _check(spec: FunctionSpec, rule: str) -> tuple[str, str, str]:
     """What of PyTorch checks it, on which function, and with which further arguments."""
     if rule == WRONG_SECOND:
-        return ("gradgradcheck", "f", "") if described.kind == BACKWARD else ("gradcheck", "tangents", "")
+        return ("gradgradcheck", "f", "") if spec.kind == BACKWARD else ("gradcheck", "tangents", "")
     if rule == INCONSISTENT:
         return "gradcheck", "f", ", check_forward_ad=True"
-    return "gradcheck", "f", _ONLY_FORWARD if described.kind == FORWARD else ""
+    return "gradcheck", "f", _ONLY_FORWARD if spec.kind == FORWARD else ""
 
 
 def is_script(path: Path) -> bool:

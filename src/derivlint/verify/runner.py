@@ -18,7 +18,7 @@ from derivlint.compiler.children import ended_by_interrupt
 from derivlint.emit.emission import Helpers
 from derivlint.lint.wording import counted
 from derivlint.model import Model
-from derivlint.verify.base import Base, Paired, is_unchanged, paired
+from derivlint.verify.base import Base, BaseFunctions, functions_of_base, is_unchanged
 from derivlint.verify.code.engine import CompiledFunctions, EngineError, compiled
 from derivlint.verify.code.functions import FormulaFunction, collect
 from derivlint.verify.comparison.verdicts import FindingVerdict
@@ -27,10 +27,10 @@ from derivlint.verify.inputs.points import CPU
 from derivlint.verify.newer import needs_newer, operator_since
 from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.processes.journal import Journal
-from derivlint.verify.processes.keeping import workplace
+from derivlint.verify.processes.keeping import work_folder
 from derivlint.verify.processes.process import IDLE, Server
 from derivlint.verify.processes.recordings import recorded
-from derivlint.verify.unchecked import Why
+from derivlint.verify.unchecked import SkipReason
 
 #: The checks of an operator may use so many seconds of processor time.
 PROCESSOR = 90.0
@@ -130,7 +130,7 @@ def verify(
         outcome.newer[name] = f"PyTorch has it since {since}" if since else "the installed PyTorch has no such operator"
     if collected.functions:
         try:
-            with ended_by_interrupt(), workplace() as place:
+            with ended_by_interrupt(), work_folder() as place:
                 _verify(model, place, outcome, options, progress, base)
         except StoppedError as error:
             outcome.give_up(error.why, str(error))
@@ -138,7 +138,7 @@ def verify(
             if not outcome.checked:
                 raise
             outcome.is_broken_off = True
-            outcome.give_up(Why.BROKEN_OFF, "the run was interrupted; the same command resumes it")
+            outcome.give_up(SkipReason.BROKEN_OFF, "the run was interrupted; the same command resumes it")
     return outcome
 
 
@@ -146,8 +146,8 @@ def _verify(
     model: Model, place: Path, outcome: RunOutcome, options: RunOptions, progress: Progress, base: Base | None
 ) -> None:
     collected = outcome.collected
-    earlier = None if base is None else paired(collected.functions, base, options.helpers)
-    count = len({function.described.operator for function in collected.functions})
+    earlier = None if base is None else functions_of_base(collected.functions, base, options.helpers)
+    count = len({function.spec.operator for function in collected.functions})
     # PyTorch is imported, and inputs are recorded, while the compiler runs
     with Server() as server, ThreadPoolExecutor(max_workers=1) as pool:
         recording = pool.submit(lambda: {dtype: recorded(model, dtype, place, progress) for dtype in options.dtypes})
@@ -161,9 +161,9 @@ def _verify(
             task = {
                 **engine,
                 **effort,
-                "base": None if earlier is None else _described(earlier, outcome),
+                "base": None if earlier is None else _base_specs(earlier, outcome),
                 "samples": {dtype: str(path) for dtype, path in samples.items()},
-                "functions": [function.described.to_json() for function in outcome.functions],
+                "functions": [function.spec.to_json() for function in outcome.functions],
                 "seed": options.seed,
                 "precision": options.precision,
                 "device": options.device,
@@ -183,17 +183,19 @@ def _engine(
     options: RunOptions,
     progress: Progress,
     base: Base | None,
-    earlier: Paired | None,
+    earlier: BaseFunctions | None,
 ) -> dict[str, Any]:
     """What the process that checks calls formulas with; they are recorded in the outcome."""
     functions = outcome.collected.functions
     earlier_functions = earlier.functions if earlier is not None else ()
     if not options.compiles:
-        from derivlint.verify.code.translation import interpreted
+        from derivlint.verify.code.translation import translate_formulas
 
-        translated = interpreted(model, functions)
+        translated = translate_formulas(model, functions)
         outcome.functions, outcome.left_out = translated.functions, translated.refused
-        before = interpreted(base.model, earlier_functions) if base is not None else interpreted(model, ())
+        before = (
+            translate_formulas(base.model, earlier_functions) if base is not None else translate_formulas(model, ())
+        )
         outcome.left_out = {**outcome.left_out, **before.refused}
         return {"formulas": [formula.to_json() for formula in (*translated.formulas, *before.formulas)]}
 
@@ -209,10 +211,10 @@ def _engine(
     except EngineError as error:
         if error.is_missing:
             raise VerifyError(str(error)) from error
-        raise StoppedError(Why.FAILED, f"the formulas cannot be compiled: {error}") from error
-    numbers = {function.described.number for function in functions}
+        raise StoppedError(SkipReason.FAILED, f"the formulas cannot be compiled: {error}") from error
+    numbers = {function.spec.number for function in functions}
     outcome.functions = tuple(
-        function for part in made for function in part.functions if function.described.number in numbers
+        function for part in made for function in part.functions if function.spec.number in numbers
     )
     outcome.refused = {number: message for part in made for number, message in part.refused.items()}
     outcome.left_out = {number: message for part in made for number, message in part.uncallable.items()}
@@ -224,7 +226,7 @@ def _engine(
     return {"libraries": [str(part.library) for part in made], "place": str(place)}
 
 
-def _described(earlier: Paired, outcome: RunOutcome) -> dict[str, list[dict[str, Any]]]:
+def _base_specs(earlier: BaseFunctions, outcome: RunOutcome) -> dict[str, list[dict[str, Any]]]:
     """The functions of the base that could be made, by operator; the outcome records what was refused there."""
     missing = outcome.refused.keys() | outcome.left_out.keys()
     outcome.base = earlier.operators
@@ -236,8 +238,8 @@ def _described(earlier: Paired, outcome: RunOutcome) -> dict[str, list[dict[str,
 
 def _judge_deaths(task: dict[str, Any], outcome: RunOutcome) -> None:
     """Find out which crashes are new: the functions of the base are run alone where a child crashed."""
-    crashed = {death["died"]: death for death in outcome.deaths if death["why"] == Why.CRASHED.value}
-    functions = {function.described.number: function.described for function in outcome.functions}
+    crashed = {death["died"]: death for death in outcome.deaths if death["why"] == SkipReason.CRASHED.value}
+    functions = {function.spec.number: function.spec for function in outcome.functions}
     base = task.get("base") or {}
     again = []
     for operator, death in crashed.items():

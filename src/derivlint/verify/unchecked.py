@@ -10,7 +10,7 @@ from msgspec import Struct
 from derivlint.compiler.children import signal_name
 
 
-class Why(Enum):
+class SkipReason(Enum):
     """Why an entry or a formula was not checked."""
 
     #: No input is known that the operator takes and that has a derivative.
@@ -48,7 +48,17 @@ class Why(Enum):
         return self in _ERRORS
 
 
-_ERRORS = frozenset({Why.CRASHED, Why.KILLED, Why.OUT_OF_MEMORY, Why.TIMED_OUT, Why.HUNG, Why.FAILED, Why.BROKEN_OFF})
+_ERRORS = frozenset(
+    {
+        SkipReason.CRASHED,
+        SkipReason.KILLED,
+        SkipReason.OUT_OF_MEMORY,
+        SkipReason.TIMED_OUT,
+        SkipReason.HUNG,
+        SkipReason.FAILED,
+        SkipReason.BROKEN_OFF,
+    }
+)
 #: Signals by which a process is ended from outside.
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "Cannot allocate memory", "can't allocate memory", "out of memory")
@@ -66,7 +76,7 @@ class Unchecked(Struct, frozen=True):
 
     operator: str
     key: str
-    why: Why
+    why: SkipReason
     reason: str
 
     def __str__(self) -> str:
@@ -74,7 +84,7 @@ class Unchecked(Struct, frozen=True):
         return f"{label} is not checked: {self.reason}"
 
 
-def why_it_ended(status: int, output: str, limit: float) -> tuple[Why, str]:
+def exit_reason(status: int, output: str, limit: float) -> tuple[SkipReason, str]:
     """Why a process that should have gone on has ended, and that in words.
 
     Args:
@@ -84,15 +94,15 @@ def why_it_ended(status: int, output: str, limit: float) -> tuple[Why, str]:
     """
     also = f": {output}" if output else ""
     if status >= 0:
-        why = Why.OUT_OF_MEMORY if any(words in output for words in _OUT_OF_MEMORY) else Why.FAILED
+        why = SkipReason.OUT_OF_MEMORY if any(words in output for words in _OUT_OF_MEMORY) else SkipReason.FAILED
         return why, f"the process ended with exit status {status}{also}"
     name = signal_name(-status)
     if -status == signal.SIGXCPU:
-        return Why.TIMED_OUT, f"it took more than {limit:g} seconds of processor time"
+        return SkipReason.TIMED_OUT, f"it took more than {limit:g} seconds of processor time"
     if -status == signal.SIGKILL:
-        return Why.KILLED, f"the process was killed ({name}), as the system does where memory runs out{also}"
+        return SkipReason.KILLED, f"the process was killed ({name}), as the system does where memory runs out{also}"
     if -status in _FROM_OUTSIDE:
-        return Why.KILLED, f"the process was killed ({name}){also}"
+        return SkipReason.KILLED, f"the process was killed ({name}){also}"
     if -status == signal.SIGABRT and any(words in output for words in _OUT_OF_MEMORY):
-        return Why.OUT_OF_MEMORY, f"memory ran out{also}"
-    return Why.CRASHED, f"{name}{also}"
+        return SkipReason.OUT_OF_MEMORY, f"memory ran out{also}"
+    return SkipReason.CRASHED, f"{name}{also}"

@@ -21,7 +21,7 @@ from derivlint.emit.release import UnsupportedRelease
 from derivlint.lint.wording import counted
 from derivlint.model import Model
 from derivlint.operators.sources import TorchSource
-from derivlint.verify.known import Known, Place
+from derivlint.verify.known import KnownFindings, Place
 
 #: What of a wheel is unpacked: torchgen, which the conformance tests run, and the headers.
 PARTS = ("torchgen/", "torch/include/")
@@ -128,7 +128,7 @@ def conformance_line(folder: Path, root: Path) -> str:
     return f"conformance with its torchgen: {passed[1]}"
 
 
-def vanished_findings(model: Model, known: Iterable[Known]) -> list[Place]:
+def vanished_findings(model: Model, known: Iterable[KnownFindings]) -> list[Place]:
     """The known findings whose formulas a file no longer has.
 
     Args:

@@ -17,13 +17,13 @@ WORTH_TELLING = 8.0
 
 def report_precision(outcome: RunOutcome, output: OutputOptions) -> int:
     """Show how precise formulas are, the least precise first; the exit status, which is not a judgement."""
-    functions = {each.described.number: each for each in outcome.functions}
+    functions = {each.spec.number: each for each in outcome.functions}
     rows = []
     for each in outcome.measures:
         function = functions[each["precision"]]
         if function.written.auto is None:
             # an automatic forward formula is made of the backward formula, which is measured
-            rows.append({"entry": function.described.operator, "key": function.described.key, **each})
+            rows.append({"entry": function.spec.operator, "key": function.spec.key, **each})
     for row in rows:
         del row["precision"]
     rows.sort(key=lambda row: (-row["lost"] / row["inputs"], -row["ulps"], row["entry"], row["what"], row["dtype"]))

@@ -26,31 +26,31 @@ from derivlint.rules import NUMERIC
 from derivlint.source import replace_file
 from derivlint.verify.comparison.failures import CRASH
 from derivlint.verify.comparison.verdicts import FindingVerdict
-from derivlint.verify.coverage import Reached, coverage, figure
+from derivlint.verify.coverage import FormulaCoverage, coverage, figure
 from derivlint.verify.findings import JudgedFinding, judged_findings
 from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.reproduction import is_script
-from derivlint.verify.unchecked import Unchecked, Why
+from derivlint.verify.unchecked import SkipReason, Unchecked
 
 #: What a summary says of entries and formulas that were not checked, by the kind of reason.
 _WORDS = {
-    Why.NO_INPUTS: "without inputs",
-    Why.OTHER_SCHEMA: "with another schema installed",
-    Why.NOT_IN_TORCH: "that the installed PyTorch lacks",
-    Why.NO_DEVICE: "without the device",
-    Why.NO_FUNCTION: "without a function",
-    Why.NOT_CALLABLE: "that cannot be called",
-    Why.NOT_COMPARED: "that nothing can be compared with",
-    Why.CRASHED: "crashed",
-    Why.KILLED: "killed",
-    Why.OUT_OF_MEMORY: "out of memory",
-    Why.TIMED_OUT: "out of time",
-    Why.HUNG: "hung",
-    Why.FAILED: "failed",
-    Why.BROKEN_OFF: "left when the run was interrupted",
+    SkipReason.NO_INPUTS: "without inputs",
+    SkipReason.OTHER_SCHEMA: "with another schema installed",
+    SkipReason.NOT_IN_TORCH: "that the installed PyTorch lacks",
+    SkipReason.NO_DEVICE: "without the device",
+    SkipReason.NO_FUNCTION: "without a function",
+    SkipReason.NOT_CALLABLE: "that cannot be called",
+    SkipReason.NOT_COMPARED: "that nothing can be compared with",
+    SkipReason.CRASHED: "crashed",
+    SkipReason.KILLED: "killed",
+    SkipReason.OUT_OF_MEMORY: "out of memory",
+    SkipReason.TIMED_OUT: "out of time",
+    SkipReason.HUNG: "hung",
+    SkipReason.FAILED: "failed",
+    SkipReason.BROKEN_OFF: "left when the run was interrupted",
 }
 #: Formulas that could be checked in another way: who asks for them by name asks for that.
-_CHECKABLE = (Why.NOT_CALLABLE, Why.NOT_COMPARED)
+_CHECKABLE = (SkipReason.NOT_CALLABLE, SkipReason.NOT_COMPARED)
 #: Said where nothing was compared, be it that a file has no entries or that none of them can be checked.
 _VACUOUS = "nothing is checked: no formula was compared with anything"
 #: So many names of a kind are listed; with --verbose, all of them.
@@ -101,7 +101,7 @@ class Reporting(Struct, frozen=True):
         )
         names = rule_names(NUMERIC)
         checked = {name for name, state in outcome.checked.items() if state.why is None}
-        formulas = sum(each.described.operator in checked for each in outcome.functions)
+        formulas = sum(each.spec.operator in checked for each in outcome.functions)
         entries = len(checked)
         silenced = frozenset(suppressions_of(model).matches(every, names))
         findings = Findings(every, silenced, frozenset(NUMERIC), 0, entries, formulas)
@@ -167,10 +167,10 @@ class Reporting(Struct, frozen=True):
         """What was not checked, with the operators that have no formula that could be."""
         found = outcome.unchecked()
         known = set(outcome.checked) | {each.operator for each in found if not each.key}
-        known |= {each.described.operator for each in outcome.collected.functions}
+        known |= {each.spec.operator for each in outcome.collected.functions}
         said = "it has no formula that can be checked; derivlint check says what it lacks"
         without = sorted(set(self.operators or ()) - known)
-        return found + [Unchecked(name, "", Why.NO_FUNCTION, said) for name in without]
+        return found + [Unchecked(name, "", SkipReason.NO_FUNCTION, said) for name in without]
 
     def _was_due(self, each: Unchecked, accepted: Collection[str | None]) -> bool:
         """Whether less was checked than was asked for.
@@ -181,7 +181,7 @@ class Reporting(Struct, frozen=True):
         """
         if self.requires_all or (self.named and (not each.key or each.why in _CHECKABLE)):
             return True
-        return each.why.is_error and not (each.why is Why.CRASHED and each.operator in accepted)
+        return each.why.is_error and not (each.why is SkipReason.CRASHED and each.operator in accepted)
 
     def _tell_others(self, as_before: Sequence[Diagnostic], gone: Sequence[Diagnostic], output: OutputOptions) -> None:
         """Say what is as before, of few entries or where that is wanted each finding, and what is gone."""
@@ -214,7 +214,7 @@ class Reporting(Struct, frozen=True):
         for reason, count in alike.items():
             if not output.verbose and count > _LISTED:
                 tell(f"{count} entries and formulas are not checked (--verbose lists them): {reason}")
-        rest: dict[tuple[Why, bool], list[str]] = {}
+        rest: dict[tuple[SkipReason, bool], list[str]] = {}
         for each in unchecked:
             if each not in alone:
                 rest.setdefault((each.why, bool(each.key)), []).append(f"{each.operator} {each.key}".strip())
@@ -224,7 +224,7 @@ class Reporting(Struct, frozen=True):
             tell(f"not checked: {what} {_WORDS[why]}: {'; '.join(names[:_LISTED])}{more}")
 
 
-def _tell_coverage(reached: Sequence[Reached]) -> None:
+def _tell_coverage(reached: Sequence[FormulaCoverage]) -> None:
     for each in reached:
         for item in each.missing:
             tell(f"not reached: {each.operator}, {each.key}: {item}")
@@ -246,15 +246,15 @@ def _summarize(outcome: RunOutcome, unchecked: Sequence[Unchecked]) -> None:
 
 
 def _write_scripts(outcome: RunOutcome, folder: Path) -> None:
-    functions = {each.described.number: each.described for each in outcome.functions}
+    functions = {each.spec.number: each.spec for each in outcome.functions}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for failure in outcome.failures:
             # what only the earlier version has is gone
             if failure["script"] and failure["failure"] in functions:
-                described = functions[failure["failure"]]
-                key = described.key.replace(", ", "-")
-                name = f"{described.operator.replace('.', '_')}-{key}-{failure['rule']}.py"
+                spec = functions[failure["failure"]]
+                key = spec.key.replace(", ", "-")
+                name = f"{spec.operator.replace('.', '_')}-{key}-{failure['rule']}.py"
                 path = folder / name
                 if path.exists() and not (path.is_file() and is_script(path)):
                     raise InputError(f'"{path}" was not written by derivlint, and is left alone')

@@ -26,7 +26,7 @@ from derivlint.source import is_own, read_input, replace_file
 from derivlint.verify.code.building import built_library, is_exhausted, is_whole, precompiled
 from derivlint.verify.code.functions import FormulaFunction
 from derivlint.verify.code.headers import FEW, OPERATORS, common_headers, has_operator_headers, operator_headers
-from derivlint.verify.code.unit import HEAD, REGISTRATION, can_be_called, source_of
+from derivlint.verify.code.unit import HEAD, REGISTRATION, source_of, uncallable_reason
 from derivlint.verify.code.wrappers import LIBRARY
 
 #: The compiler works on as many files at a time.
@@ -101,8 +101,8 @@ def compiled(
     Raises:
         EngineError: there is no compiler or no PyTorch, or what it refuses is not a formula.
     """
-    uncallable = {function.described.number: reason for function in functions if (reason := can_be_called(function))}
-    candidates = [function for function in functions if function.described.number not in uncallable]
+    uncallable = {function.spec.number: reason for function in functions if (reason := uncallable_reason(function))}
+    candidates = [function for function in functions if function.spec.number not in uncallable]
     refused: dict[int, str] = {}
     fresh = False
     toolchain = _toolchain(compiler)
@@ -119,14 +119,14 @@ def compiled(
         if helpers is not None:
             files |= _files_of(helpers)
         folder = _folder(place, files, toolchain)
-        messages = _known_refusals(folder)
+        messages = _stored_refusals(folder)
         if messages is None or not (messages or few):
             _write(folder, files, model)
             try:
                 loaded = _shared(_LOADED, model, place, toolchain)
                 headers = _headers(folder, model, place, toolchain, compiler, progress) if few else None
                 built = built_library(folder, loaded, compiler, headers, progress)
-                _forget_old(place)
+                _delete_oldest(place)
                 return CompiledFunctions(
                     built.library, tuple(candidates), refused, uncallable, fresh or bool(built.compiled)
                 )
@@ -145,10 +145,10 @@ def compiled(
                     if not messages:
                         raise EngineError(str(error)) from error
                 fresh = True
-                _keep_refusals(folder, messages or {})
+                _store_refusals(folder, messages or {})
         few = False
         refused |= messages or {}
-        candidates = [function for function in candidates if function.described.number not in refused]
+        candidates = [function for function in candidates if function.spec.number not in refused]
 
 
 def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_split: bool) -> str:
@@ -191,7 +191,7 @@ def _refused_by_halves(
         if not output or is_exhausted(output):
             return {}
         if len(part) == 1:
-            return {part[0].described.number: first_error(output)}
+            return {part[0].spec.number: first_error(output)}
         middle = len(part) // 2
         return refused(part[:middle]) | refused(part[middle:])
 
@@ -236,7 +236,7 @@ def _folder(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path
     return folder
 
 
-def _forget_old(place: Path) -> None:
+def _delete_oldest(place: Path) -> None:
     """Delete the libraries that were not used for longest: every edit of a formula makes another one."""
     try:
         folders = sorted((path for path in place.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
@@ -273,7 +273,7 @@ def _headers(
     return folder
 
 
-def _known_refusals(folder: Path) -> dict[int, str] | None:
+def _stored_refusals(folder: Path) -> dict[int, str] | None:
     """What the compiler refused in an earlier run; None where it is not known to refuse anything."""
     try:
         text = unsealed(read_input(folder / REFUSED))
@@ -285,7 +285,7 @@ def _known_refusals(folder: Path) -> dict[int, str] | None:
         return None
 
 
-def _keep_refusals(folder: Path, messages: Mapping[int, str]) -> None:
+def _store_refusals(folder: Path, messages: Mapping[int, str]) -> None:
     """Keep what the compiler refuses for the next run, where that is possible."""
     with suppress(OSError):
         replace_file(folder / REFUSED, sealed(json.dumps(messages).encode()), mode=0o600)
@@ -344,7 +344,7 @@ def _numbers_at(place: re.Match[str], file: str, functions: Sequence[FormulaFunc
     if numbered is not None:
         return [int(numbered[1])]
     return [
-        function.described.number
+        function.spec.number
         for function in functions
-        if name == file and 0 <= line - function.described.line <= function.evaluation.text.count("\n")
+        if name == file and 0 <= line - function.spec.line <= function.evaluation.text.count("\n")
     ]

@@ -34,7 +34,7 @@ class FunctionValue(Struct, frozen=True):
     is_write: bool = False
 
 
-class Described(Struct, frozen=True):
+class FunctionSpec(Struct, frozen=True):
     """All that those who call a function have to know; plain values, so that it can be sent to another process.
 
     Attributes:
@@ -84,32 +84,32 @@ class Described(Struct, frozen=True):
         return content
 
     @staticmethod
-    def from_json(content: dict[str, Any]) -> Described:
+    def from_json(content: dict[str, Any]) -> FunctionSpec:
         """From a JSON object.
 
         Raises:
             ValidationError: it is not one of :meth:`to_json`.
         """
-        return convert(content, Described)
+        return convert(content, FunctionSpec)
 
 
 class FormulaFunction(Struct, frozen=True):
     """A formula with what its function is made from.
 
     Attributes:
-        described: what callers know.
+        spec: the description that callers need.
         evaluation: the expression and its variables.
         differentiability: what the kernel of the operator does.
         written: the formula in the YAML.
     """
 
-    described: Described
+    spec: FunctionSpec
     evaluation: Evaluation
     differentiability: Differentiability
     written: DerivativeFormula
 
 
-class Collected(Struct):
+class CollectedFunctions(Struct):
     """The functions of a model, the formulas that have none, with the reason, and the entries of unknown operators."""
 
     functions: list[FormulaFunction] = field(default_factory=list)
@@ -117,16 +117,16 @@ class Collected(Struct):
     unknown: list[str] = field(default_factory=list)
 
 
-def own_outputs(described: Described) -> tuple[FunctionValue, ...]:
+def own_outputs(spec: FunctionSpec) -> tuple[FunctionValue, ...]:
     """The returns that are not arguments; in backward formulas ``result`` is what an in-place operator returns."""
-    names = {value.name for value in described.arguments}
-    own = tuple(value for value in described.returns if value.name not in names)
-    if not own and described.kind == BACKWARD and described.returns:
-        return (FunctionValue("result", described.returns[0].type),)
+    names = {value.name for value in spec.arguments}
+    own = tuple(value for value in spec.returns if value.name not in names)
+    if not own and spec.kind == BACKWARD and spec.returns:
+        return (FunctionValue("result", spec.returns[0].type),)
     return own
 
 
-def collect(model: Model, operators: Collection[str] | None = None) -> Collected:
+def collect(model: Model, operators: Collection[str] | None = None) -> CollectedFunctions:
     """The functions of all formulas of a model that are expressions under the dispatch key Default.
 
     Args:
@@ -134,7 +134,7 @@ def collect(model: Model, operators: Collection[str] | None = None) -> Collected
         operators: only these operators, None for all that have an entry. Operators on lists that have none, whose
             formulas are made of those of another entry, have to be named.
     """
-    collected = Collected()
+    collected = CollectedFunctions()
     lists = [name for name in operators or () if name.startswith(FOREACH)]
     bases = {name.partition(".")[0].removeprefix(FOREACH) for name in lists}
     for entry in model.entries:
@@ -153,8 +153,8 @@ def collect(model: Model, operators: Collection[str] | None = None) -> Collected
             if reason:
                 collected.left_out.append((evaluation.written, reason))
                 continue
-            described = _described(len(collected.functions), model, evaluation, differentiability)
-            collected.functions.append(FormulaFunction(described, evaluation, differentiability, evaluation.written))
+            spec = _spec_of(len(collected.functions), model, evaluation, differentiability)
+            collected.functions.append(FormulaFunction(spec, evaluation, differentiability, evaluation.written))
         evaluated = {id(evaluation.written) for evaluation, _ in own}
         for formula in entry.formulas if is_wanted else ():
             if id(formula) not in evaluated and formula.role is not Role.NON_DIFFERENTIABLE:
@@ -198,7 +198,7 @@ def _reason_against(evaluation: Evaluation, differentiability: Differentiability
     return ""
 
 
-def _described(number: int, model: Model, evaluation: Evaluation, of: Differentiability) -> Described:
+def _spec_of(number: int, model: Model, evaluation: Evaluation, of: Differentiability) -> FunctionSpec:
     function = evaluation.function
     is_backward = evaluation.mode is Mode.BACKWARD
     formula = evaluation.written
@@ -213,7 +213,7 @@ def _described(number: int, model: Model, evaluation: Evaluation, of: Differenti
         tangents = forward.required_inputs_fw_grad or ()
     lists = tuple(value.name for value in of.inputs if is_tensor_list(value.type))
     decisions = decisions_of(evaluation.text)
-    return Described(
+    return FunctionSpec(
         number,
         BACKWARD if is_backward else FORWARD,
         str(function.name),

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field, to_builtins
 
 from derivlint.model.generated.evaluation import INDEX, ORIGINAL_SELF
-from derivlint.verify.code.functions import BACKWARD, Described, own_outputs
+from derivlint.verify.code.functions import BACKWARD, FunctionSpec, own_outputs
 
 
 class PythonFormula(Struct, frozen=True):
@@ -50,26 +50,26 @@ class InterpretedFunctions:
         functions: what is known of their functions.
     """
 
-    def __init__(self, formulas: Sequence[dict[str, Any]], functions: Sequence[Described]) -> None:
-        described = {function.number: function for function in functions}
+    def __init__(self, formulas: Sequence[dict[str, Any]], functions: Sequence[FunctionSpec]) -> None:
+        spec = {function.number: function for function in functions}
         for content in formulas:
             formula = PythonFormula(**content)
-            if formula.number not in described:
+            if formula.number not in spec:
                 # a run that was broken off has checked it
                 continue
-            setattr(self, described[formula.number].name, _Function(formula, described[formula.number]))
+            setattr(self, spec[formula.number].name, _Function(formula, spec[formula.number]))
 
 
 class _Function:
     """A formula that can be called like a compiled one."""
 
-    def __init__(self, formula: PythonFormula, described: Described) -> None:
+    def __init__(self, formula: PythonFormula, spec: FunctionSpec) -> None:
         from derivlint.functional import namespace
 
         self._formula = formula
-        self._described = described
+        self._described = spec
         self._globals = namespace()
-        self._code = compile(formula.text, f"<{described.operator}: {described.key}>", "eval")
+        self._code = compile(formula.text, f"<{spec.operator}: {spec.key}>", "eval")
         self._saved = {name: compile(text, f"<{name}>", "eval") for name, text in formula.saved.items()}
 
     def __call__(self, first: list[Any], second: list[Any], *values: Any) -> list[Any]:
@@ -80,10 +80,10 @@ class _Function:
             second: which gradients are needed, or the first argument of an in-place operator before the call.
             values: the arguments and outputs.
         """
-        described = self._described
-        names = [value.name for value in (*described.arguments, *own_outputs(described))]
+        spec = self._described
+        names = [value.name for value in (*spec.arguments, *own_outputs(spec))]
         scope = {_spelled(name): value for name, value in zip(names, values, strict=True)}
-        if described.kind == BACKWARD:
+        if spec.kind == BACKWARD:
             return self._backward(first, second, scope)
         values_by_name = dict(zip(names, values, strict=True))
         if self._formula.per_element:

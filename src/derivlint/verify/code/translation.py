@@ -18,7 +18,7 @@ from derivlint.verify.code.functions import BACKWARD, FormulaFunction
 from derivlint.verify.code.interpreter import PythonFormula
 
 
-class Interpreted(Struct, frozen=True):
+class TranslatedFormulas(Struct, frozen=True):
     """The formulas that could be translated.
 
     Attributes:
@@ -32,37 +32,35 @@ class Interpreted(Struct, frozen=True):
     refused: dict[int, str]
 
 
-def interpreted(model: Model, functions: Sequence[FormulaFunction]) -> Interpreted:
+def translate_formulas(model: Model, functions: Sequence[FormulaFunction]) -> TranslatedFormulas:
     """Translate formulas."""
     formulas, done, refused = [], [], {}
     for function in functions:
         formula = _formula(model, function)
         if isinstance(formula, str):
-            refused[function.described.number] = formula
+            refused[function.spec.number] = formula
         else:
             formulas.append(formula)
             done.append(function)
-    return Interpreted(tuple(formulas), tuple(done), refused)
+    return TranslatedFormulas(tuple(formulas), tuple(done), refused)
 
 
 def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
     """The formula in Python, or why there is none."""
-    described, evaluation = function.described, function.evaluation
+    spec, evaluation = function.spec, function.evaluation
     typed = model.typing.typed(evaluation, evaluation.text)
     if typed is None or typed.tree is None:
         return "it cannot be parsed"
     translated = translate(typed.tree, model.natives, helper_modules(), Typing(typed.typer.found, typed.typer.callees))
     if isinstance(translated, Untranslatable):
         return translated.reason
-    if described.kind != BACKWARD:
+    if spec.kind != BACKWARD:
         sources = ({**evaluation.primals, ORIGINAL_SELF: ORIGINAL_SELF}, evaluation.tangents)
         primals, tangents = (
             {name: of for name, of in source.items() if name in translated.names} for source in sources
         )
         on_lists = function.differentiability.is_foreach
-        return PythonFormula(
-            described.number, translated.text, primals=primals, tangents=tangents, per_element=on_lists
-        )
+        return PythonFormula(spec.number, translated.text, primals=primals, tangents=tangents, per_element=on_lists)
     info = function.differentiability.info
     saved = {}
     for saved_value in (*info.all_saved_inputs, *info.all_saved_outputs):
@@ -78,11 +76,11 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
     derivative = next(derivative for derivative in info.derivatives if derivative.written is function.written)
     use = evaluation.consumer.use
     return PythonFormula(
-        described.number,
+        spec.number,
         translated.text,
         saved,
         {python_name(name): position for name, position in incoming_gradients(info).items()},
-        tuple(described.with_gradients.index(name) for name in derivative.var_names),
+        tuple(spec.with_gradients.index(name) for name in derivative.var_names),
         guarded=use is Use.GRADIENT,
         per_element=use is Use.ELEMENT_GRADIENT,
     )

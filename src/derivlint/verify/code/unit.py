@@ -13,7 +13,7 @@ from pathlib import Path
 from derivlint.compiler.unit import is_confined
 from derivlint.model import Model
 from derivlint.model.generated.evaluation import Mode
-from derivlint.verify.code.functions import BACKWARD, Described, FormulaFunction, own_outputs
+from derivlint.verify.code.functions import BACKWARD, FormulaFunction, FunctionSpec, own_outputs
 from derivlint.verify.code.headers import COMMON, OPERATORS
 from derivlint.verify.code.holders import holder
 from derivlint.verify.code.wrappers import LIBRARY, backward_function, forward_function
@@ -24,10 +24,10 @@ HEAD = _DATA / "formula_functions.cpp"
 REGISTRATION = _DATA / "registration.cpp"
 
 
-def can_be_called(function: FormulaFunction) -> str:
+def uncallable_reason(function: FormulaFunction) -> str:
     """Why a function cannot be constructed from a formula; empty where it can."""
-    described = function.described
-    for value in (*described.arguments, *described.returns):
+    spec = function.spec
+    for value in (*spec.arguments, *spec.returns):
         if holder(value.type) is None:
             return f'no value of type "{value.type}" can be passed'
     if not is_confined(function.evaluation.text):
@@ -46,14 +46,14 @@ def source_of(model: Model, functions: Sequence[FormulaFunction], *, few: bool =
     head = f'#include "{COMMON}"\n#include "{OPERATORS}"\n' if few else HEAD.read_text(encoding="utf-8")
     parts = [head, *(_function(model, function) for function in functions)]
     # the library is loaded for what its constants do while they are made
-    added = "".join(f"{LIBRARY}::{_addition(function.described)}\n" for function in functions)
+    added = "".join(f"{LIBRARY}::{_addition(function.spec)}\n" for function in functions)
     parts.append(f"static const bool dv_added = [] {{\n{added}return true;\n}}();\n")
     return "\n".join(parts)
 
 
-def _addition(described: Described) -> str:
-    name = described.name
-    return f'add_operator("{_schema(described)}", "{name}", &torch::autograd::VariableType::{name}_boxed);'
+def _addition(spec: FunctionSpec) -> str:
+    name = spec.name
+    return f'add_operator("{_schema(spec)}", "{name}", &torch::autograd::VariableType::{name}_boxed);'
 
 
 def _function(model: Model, function: FormulaFunction) -> str:
@@ -62,11 +62,11 @@ def _function(model: Model, function: FormulaFunction) -> str:
     return forward_function(model, function)
 
 
-def _schema(described: Described) -> str:
-    if described.kind == BACKWARD:
+def _schema(spec: FunctionSpec) -> str:
+    if spec.kind == BACKWARD:
         parts = ["Tensor?[] grads", "bool[] needs"]
     else:
         parts = ["Tensor?[] tangents", "Tensor?[] originals"]
-    parts += [f"{value.type} a{index}" for index, value in enumerate(described.arguments)]
-    parts += [f"{value.type} r{index}" for index, value in enumerate(own_outputs(described))]
-    return f"{described.name}({', '.join(parts)}) -> Tensor?[]"
+    parts += [f"{value.type} a{index}" for index, value in enumerate(spec.arguments)]
+    parts += [f"{value.type} r{index}" for index, value in enumerate(own_outputs(spec))]
+    return f"{spec.name}({', '.join(parts)}) -> Tensor?[]"

@@ -23,9 +23,9 @@ _FOUND = "c10::List<std::optional<at::Tensor>>"
 
 def backward_function(model: Model, function: FormulaFunction) -> str:
     """The functions of a backward formula: the incoming gradients and what is needed, arguments, outputs."""
-    described, evaluation = function.described, function.evaluation
+    spec, evaluation = function.spec, function.evaluation
     info = function.differentiability.info
-    name, use = described.name, evaluation.consumer.use
+    name, use = spec.name, evaluation.consumer.use
     variables = dict(evaluation.variables)
     body = _in_yaml(model, function)
     if use is Use.GRADIENT:
@@ -48,7 +48,7 @@ def backward_function(model: Model, function: FormulaFunction) -> str:
         "[[maybe_unused]] const bool retain_variables = true;",
         _mask(function),
     ]
-    passed = _Passed(function, release_of(model.natives.version))
+    passed = _BackwardArguments(function, release_of(model.natives.version))
     arguments = [passed.argument(variable, kind) for variable, kind in variables.items()]
     scope = "torch::autograd::generated"
     inner = _inner(scope, name, variables, f"{value}\n{LIBRARY}::put(dv_found, dv_result);")
@@ -60,12 +60,12 @@ def _mask(function: FormulaFunction) -> str:
     """The declaration of ``grad_input_mask``: which of the gradients that the formula gives are needed."""
     info = function.differentiability.info
     derivative = next(derivative for derivative in info.derivatives if derivative.written is function.written)
-    places = [function.described.with_gradients.index(name) for name in derivative.var_names]
+    places = [function.spec.with_gradients.index(name) for name in derivative.var_names]
     values = ", ".join(f"needs_input_grad[{place}]" for place in places)
     return f"[[maybe_unused]] const std::array<bool, {len(places)}> grad_input_mask{{{values}}};"
 
 
-class _Passed:
+class _BackwardArguments:
     """What is passed for the variables of a backward formula, as a node unpacks it.
 
     Attributes:
@@ -110,7 +110,7 @@ def forward_function(model: Model, function: FormulaFunction) -> str:
     """The functions of a forward formula: tangents, the first argument before the call, arguments, outputs."""
     if function.differentiability.is_foreach:
         return _of_elements(model, function)
-    described, evaluation = function.described, function.evaluation
+    spec, evaluation = function.spec, function.evaluation
     inputs = [value.name for value in function.differentiability.inputs]
     lines = [
         f"const auto dv_tangents = {LIBRARY}::tensors(dv_args[0]);",
@@ -133,7 +133,7 @@ def forward_function(model: Model, function: FormulaFunction) -> str:
             continue
         arguments.append(f"{variable}_in")
     value = f"{spelled(evaluation.consumer.type)} dv_value;\ndv_value = {_in_yaml(model, function)};"
-    name = described.name
+    name = spec.name
     inner = _inner(
         "torch::autograd::VariableType",
         name,
@@ -145,7 +145,7 @@ def forward_function(model: Model, function: FormulaFunction) -> str:
 
 def _of_elements(model: Model, function: FormulaFunction) -> str:
     """The functions of a forward formula that is evaluated for each element of lists, whose tangents the lists have."""
-    described, evaluation = function.described, function.evaluation
+    spec, evaluation = function.spec, function.evaluation
     lines, arguments, lists = [], ["dv_found"], []
     for variable in evaluation.variables:
         of = evaluation.tangents.get(variable) or evaluation.primals.get(variable)
@@ -161,20 +161,20 @@ def _of_elements(model: Model, function: FormulaFunction) -> str:
             lines.append(f"if (!{variable}_in.defined()) {{ {variable}_in = {zero}; }}")
         arguments.append(f"{variable}_in")
     value = f"{spelled(evaluation.consumer.type)} dv_value;\ndv_value = {_in_yaml(model, function)};"
-    name = described.name
+    name = spec.name
     put = f"{value}\n{LIBRARY}::put(dv_found, dv_value);"
     inner = _inner("torch::autograd::VariableType", name, evaluation.variables, put)
     body = "\n".join((*lines, f"{name}_inner({', '.join(arguments)});"))
-    size = f"{(lists or described.inputs)[0]}.size()"
+    size = f"{(lists or spec.inputs)[0]}.size()"
     return inner + _boxed(function, [], f"for (size_t dv_i = 0; dv_i < {size}; ++dv_i) {{\n{body}\n}}")
 
 
 def _in_yaml(model: Model, function: FormulaFunction) -> str:
     """The formula, with its line in the YAML as the compiler will tell it."""
-    described = function.described
+    spec = function.spec
     file = yaml_name(model.source.path)
-    text = instrumented(function.evaluation.text, described.sites, described.number)
-    return f'\n#line {described.line} "{file}"\n{text}\n#line 1 "{described.name}"\n'
+    text = instrumented(function.evaluation.text, spec.sites, spec.number)
+    return f'\n#line {spec.line} "{file}"\n{text}\n#line 1 "{spec.name}"\n'
 
 
 def _inner(scope: str, name: str, variables: dict[str, DeclaredType], body: str) -> str:
@@ -188,10 +188,10 @@ def _inner(scope: str, name: str, variables: dict[str, DeclaredType], body: str)
 
 def _boxed(function: FormulaFunction, lines: list[str], call: str) -> str:
     """The function that the dispatcher calls; arguments and outputs have the names that the kernel gives them."""
-    described = function.described
+    spec = function.spec
     types = formals(function.evaluation.function)
     taken = []
-    values = (*described.arguments, *own_outputs(described))
+    values = (*spec.arguments, *own_outputs(spec))
     for index, value in enumerate(values, start=2):
         held = holder(value.type)
         taken.append(f"auto {value.name}_held = {LIBRARY}::Holding<{held}>::taken(dv_args[{index}]);")
@@ -200,7 +200,7 @@ def _boxed(function: FormulaFunction, lines: list[str], call: str) -> str:
     body = "\n".join((*taken, *lines))
     return (
         "namespace torch::autograd::VariableType {\n"
-        f"static void {described.name}_boxed(std::vector<c10::IValue>& stack) {{\n"
+        f"static void {spec.name}_boxed(std::vector<c10::IValue>& stack) {{\n"
         f"std::vector<c10::IValue> dv_args(stack.end() - {count}, stack.end());\n"
         f"stack.erase(stack.end() - {count}, stack.end());\n"
         f"{_FOUND} dv_found;\n{body}\n{call}\n"

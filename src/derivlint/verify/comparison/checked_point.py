@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedError, inner, size_of
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import Tally, place
 from derivlint.verify.comparison.forms import form_of, saved
-from derivlint.verify.comparison.numeric import Called, OperatorAtPoint
+from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint
 from derivlint.verify.inputs.layouts import changed, dense, has_finite_numbers, is_plain, moved
 from derivlint.verify.inputs.points import REFUSALS, is_inexact
 
@@ -58,7 +58,7 @@ class CheckedPoint:
     def __init__(
         self,
         subject: OperatorAtPoint,
-        called: Called,
+        called: CallResult,
         names: Sequence[str],
         random: Callable[..., Any],
         tally: Tally,
@@ -129,11 +129,11 @@ class CheckedPoint:
         factor = math.sqrt(max(tensor.numel(), 1)) / max(size_of([made]), 1e-12)
         return changed(made, lambda values: values * factor)
 
-    def note(self, of: Described, rule: str, target: str, number: float, part: int = 0) -> None:
+    def note(self, of: FunctionSpec, rule: str, target: str, number: float, part: int = 0) -> None:
         """Keep what a formula gives, for a comparison with another version of it."""
         self.tally.numbers[place(of, rule, target, part, self.turn)] = number
 
-    def note_form(self, of: Described, target: str, part: int, tensor: Any) -> None:
+    def note_form(self, of: FunctionSpec, target: str, part: int, tensor: Any) -> None:
         """Keep what a gradient or tangent is beside its numbers, for a comparison with another version of a formula."""
         if tensor is not None:
             inputs = [*saved(self.subject, self.called), *self.subject.last_tangents]
@@ -200,7 +200,7 @@ class CheckedPoint:
             for variable in self.subject.variables(names)
         }
 
-    def gradients(self, of: Described, cotangents: Sequence[Any], only: Sequence[str] | None = None) -> list[Any]:
+    def gradients(self, of: FunctionSpec, cotangents: Sequence[Any], only: Sequence[str] | None = None) -> list[Any]:
         """What a backward formula gives at the point.
 
         Args:
@@ -211,10 +211,10 @@ class CheckedPoint:
         subject, called = self.subject, self.called
         if not called.originals:
             leaves = self.leaves(of.with_gradients if only is None else only)
-            called = Called(subject.after(called, leaves), called.returns, called.outputs)
+            called = CallResult(subject.after(called, leaves), called.returns, called.outputs)
         return subject.pull_back(of, called, cotangents, subject.needs(of, only))
 
-    def undifferentiated(self, of: Described) -> list[Any]:
+    def undifferentiated(self, of: FunctionSpec) -> list[Any]:
         """What a backward formula gives where it is not to be differentiated again, of :attr:`incoming`."""
         import torch
 
@@ -242,19 +242,19 @@ class CheckedPoint:
 
     # ---- forward formulas
 
-    def positions(self, of: Described) -> list[int]:
+    def positions(self, of: FunctionSpec) -> list[int]:
         """The positions among the outputs of the tensors whose tangent a forward formula gives."""
-        described = self.subject.described
-        named = [described.returns[index].name for index in described.outputs]
+        spec = self.subject.spec
+        named = [spec.returns[index].name for index in spec.outputs]
         if len(named) == 1:
             return list(range(len(self.called.outputs)))
         return [named.index(name) for name in of.targets]
 
-    def tangents(self, of: Described, group: Sequence[Variable]) -> list[Any]:
+    def tangents(self, of: FunctionSpec, group: Sequence[Variable]) -> list[Any]:
         """What a forward formula gives at the point, with tangents for these tensors only."""
         return self.subject.push_forward(of, self.called, {variable: self.directions[variable] for variable in group})
 
-    def projected(self, of: Described, tangents: Sequence[Any]) -> float:
+    def projected(self, of: FunctionSpec, tangents: Sequence[Any]) -> float:
         """The inner product of tangents with the incoming gradients of their outputs."""
         return inner([self.cotangents[position] for position in self.positions(of)], tangents)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from derivlint.verify.code.functions import BACKWARD, FORWARD, Described
+from derivlint.verify.code.functions import BACKWARD, FORWARD, FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint, MisshapenError
 from derivlint.verify.comparison.differences import DOUBLE, UnjudgedError
 from derivlint.verify.comparison.exhaustion import require_memory
@@ -33,7 +33,7 @@ from derivlint.verify.comparison.incoming import (
     check_undifferentiated,
 )
 from derivlint.verify.comparison.installed import is_differentiated, unfinished_problems
-from derivlint.verify.comparison.numeric import Called, OperatorAtPoint
+from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint
 from derivlint.verify.comparison.second_order import check_second_backward, check_second_forward
 from derivlint.verify.comparison.untouched import WriteError
 from derivlint.verify.inputs.layouts import has_finite_numbers
@@ -69,7 +69,7 @@ class OperatorChecker:
 
     def __init__(
         self,
-        functions: Sequence[Described],
+        functions: Sequence[FunctionSpec],
         namespace: Any,
         seed: int,
         *,
@@ -150,11 +150,11 @@ class OperatorChecker:
             for failure_there in again
         )
 
-    def _backward_at(self, at: CheckedPoint) -> list[Described]:
+    def _backward_at(self, at: CheckedPoint) -> list[FunctionSpec]:
         """The backward formulas that a node evaluates: not those of arguments that need no gradient."""
         return [formula for formula in self._backward if at.subject.variables(formula.targets)]
 
-    def _compare(self, subject: OperatorAtPoint, called: Called, number: int) -> Iterator[Failure]:
+    def _compare(self, subject: OperatorAtPoint, called: CallResult, number: int) -> Iterator[Failure]:
         """What another version of the formulas gives otherwise where some outputs are not finite."""
         random = partial(generator, self._seed, self._first.operator, number, 0)
         at = CheckedPoint(
@@ -191,7 +191,7 @@ class OperatorChecker:
                 # reported by the check of that formula
                 require_memory(error)
 
-    def _failures(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+    def _failures(self, at: CheckedPoint, of: FunctionSpec, is_first: bool) -> Iterator[Failure]:
         """What is wrong with one formula; an error that it raises is what is wrong with it."""
         try:
             yield from (
@@ -212,7 +212,7 @@ class OperatorChecker:
                 self.tally.unjudged += 1
                 self.refusal = first_line(error)
 
-    def _check_backward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+    def _check_backward(self, at: CheckedPoint, of: FunctionSpec, is_first: bool) -> Iterator[Failure]:
         gradients = at.gradients(of, at.cotangents)
         failed = False
         for failure in check_gradients(at, of, gradients):
@@ -231,7 +231,7 @@ class OperatorChecker:
         if self._order > 1 and at.precision.second and not at.is_empty:
             yield from check_second_backward(at, of, self._order)
 
-    def _check_forward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+    def _check_forward(self, at: CheckedPoint, of: FunctionSpec, is_first: bool) -> Iterator[Failure]:
         failed = False
         for failure in check_tangents(at, of):
             failed = failed or failure.rule != OTHER_CONVENTION
@@ -247,7 +247,7 @@ class OperatorChecker:
             yield from check_second_forward(at, of, self._order)
 
 
-def _names(backward: Sequence[Described], forward: Sequence[Described]) -> tuple[str, ...]:
+def _names(backward: Sequence[FunctionSpec], forward: Sequence[FunctionSpec]) -> tuple[str, ...]:
     """The arguments that formulas speak of; where none does it may be that one needs none."""
     names = [name for formula in backward for name in formula.targets]
     names += [name for formula in forward for name in formula.tangents]

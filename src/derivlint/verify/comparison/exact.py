@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from derivlint import operators
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.numeric import tensors
 from derivlint.verify.inputs.points import call, is_inexact
@@ -56,7 +56,7 @@ def _expressions() -> Mapping[str, Any]:
     return {name: compile(text, f"<{name}>", "eval") for name, text in pairs}
 
 
-def _function(of: Described) -> Callable[[Mapping[str, Any]], Any] | None:
+def _function(of: FunctionSpec) -> Callable[[Mapping[str, Any]], Any] | None:
     """An operator as a function of its arguments by name; None where mpmath has no such function."""
     expression = _expressions().get(of.operator)
     if expression is not None:
@@ -66,7 +66,7 @@ def _function(of: Described) -> Callable[[Mapping[str, Any]], Any] | None:
 
 
 def double_precision(
-    of: Described, values: Sequence[Any], moved: Sequence[str], order: int, derivatives: Any, places: Sequence[int]
+    of: FunctionSpec, values: Sequence[Any], moved: Sequence[str], order: int, derivatives: Any, places: Sequence[int]
 ) -> dict[str, Any]:
     """What is to be said of a derivative in double precision.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from derivlint.verify.code.functions import FORWARD, Described
+from derivlint.verify.code.functions import FORWARD, FunctionSpec
 from derivlint.verify.comparison.forms import Form
 
 WRONG_VJP = "wrong-vjp"
@@ -29,7 +29,7 @@ _OWN = (INCONSISTENT, WRONG_SECOND, WRONG_UNDEFINED, MASK_IGNORED)
 Place = tuple[str, str, str, int, int]
 
 
-def place(of: Described, rule: str, target: str, part: int, turn: int) -> Place:
+def place(of: FunctionSpec, rule: str, target: str, part: int, turn: int) -> Place:
     """What a number of a function is known by, whatever its formula is."""
     about = " ".join((of.kind, *of.targets)) if of.kind == FORWARD else of.kind
     return about, rule, target, part, turn
@@ -58,7 +58,7 @@ class Failure(Struct, frozen=True):
     part: int = 0
     turn: int = 0
 
-    def place(self, of: Described) -> Place:
+    def place(self, of: FunctionSpec) -> Place:
         """What the number of another version of the formula is known by.
 
         Args:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison import installed
 from derivlint.verify.comparison.checked_point import CheckedPoint, MisshapenError, Variable
 from derivlint.verify.comparison.differences import UnjudgedError, inner, size_of
@@ -22,7 +22,7 @@ from derivlint.verify.comparison.failures import (
 from derivlint.verify.inputs.points import REFUSALS, is_inexact
 
 
-def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+def check_gradients(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
     """The gradients that a backward formula gives, each against differences of the operator."""
     targets = at.subject.targets(of)
     if len(gradients) != len(targets):
@@ -42,11 +42,11 @@ def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -
         yield from _check_gradient(at, of, variable, fitted)
 
 
-def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradient: Any) -> Iterator[Failure]:
+def _check_gradient(at: CheckedPoint, of: FunctionSpec, variable: Variable, gradient: Any) -> Iterator[Failure]:
     actual = inner([gradient], [at.directions[variable]])
     for rule in (WRONG_VJP, OTHER_CONVENTION):
         at.note(of, rule, variable[0], actual, variable[1])
-    judged = _judged(at, of, [variable], range(len(at.cotangents)), actual)
+    judged = _compare_along(at, of, [variable], range(len(at.cotangents)), actual)
     if judged is None:
         problem = installed.gradient_problem(at, of, variable, gradient)
         if problem is not None:
@@ -57,7 +57,7 @@ def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradien
         yield Failure(of.number, WRONG_VJP, variable[0], expected, actual, part=variable[1])
 
 
-def check_tangents(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+def check_tangents(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
     """The tangents that a forward formula gives against differences: all inputs at once, then each alone."""
     groups = [at.variables]
     if len(at.variables) > 1:
@@ -70,7 +70,7 @@ def check_tangents(at: CheckedPoint, of: Described) -> Iterator[Failure]:
                 return
 
 
-def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -> Failure | None:
+def _wrong_tangent(at: CheckedPoint, of: FunctionSpec, group: Sequence[Variable]) -> Failure | None:
     positions = at.positions(of)
     tangents = at.tangents(of, group)
     for position, tangent in zip(positions, tangents, strict=False):
@@ -89,7 +89,7 @@ def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -
     at.note(of, WRONG_JVP, target, actual, part)
     if len(group) == len(at.variables):
         at.note(of, OTHER_CONVENTION, of.key, actual)
-    judged = _judged(at, of, group, positions, actual)
+    judged = _compare_along(at, of, group, positions, actual)
     if judged is None:
         return installed.tangents_problem(at, of, actual) if len(group) == len(at.variables) else None
     expected, is_right = judged
@@ -98,8 +98,8 @@ def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -
     return Failure(of.number, WRONG_JVP, target, expected, actual, part=part)
 
 
-def _judged(
-    at: CheckedPoint, of: Described, variables: Sequence[Variable], positions: Sequence[int], actual: float
+def _compare_along(
+    at: CheckedPoint, of: FunctionSpec, variables: Sequence[Variable], positions: Sequence[int], actual: float
 ) -> tuple[float, bool] | None:
     """The derivative of some outputs along some inputs, and whether a formula gave it; None where nothing can tell."""
     chosen = [at.cotangents[position] for position in positions]
@@ -125,7 +125,9 @@ def _judged(
     return expected, is_right
 
 
-def check_adjoint(at: CheckedPoint, backward: Sequence[Described], forward: Sequence[Described]) -> Iterator[Failure]:
+def check_adjoint(
+    at: CheckedPoint, backward: Sequence[FunctionSpec], forward: Sequence[FunctionSpec]
+) -> Iterator[Failure]:
     """Both kinds of formulas are those of one linear map.
 
     Nothing is compared where one kind does not speak of every input or output that the other speaks of.
@@ -162,7 +164,7 @@ def check_adjoint(at: CheckedPoint, backward: Sequence[Described], forward: Sequ
         yield Failure(forward[0].number, INCONSISTENT, forward[0].key, pulled, pushed)
 
 
-def _pulled_back(at: CheckedPoint, of: Described) -> tuple[float, float]:
+def _pulled_back(at: CheckedPoint, of: FunctionSpec) -> tuple[float, float]:
     """The inner product of the directions with the gradients of a formula, and the product of their sizes."""
     at.before(of.number)
     if not at.subject.variables(of.targets):

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from derivlint.verify.comparison.numeric import Called, OperatorAtPoint, tensors
+from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint, tensors
 from derivlint.verify.inputs.layouts import is_plain
 
 #: Tensors by what they are called.
@@ -53,13 +53,11 @@ def form_of(tensor: Any, named_tensors: Named) -> Form:
     return Form(f"{layout} {kind}", None if tensor.is_nested else tuple(tensor.shape), shares)
 
 
-def saved(subject: OperatorAtPoint, called: Called) -> Named:
+def saved(subject: OperatorAtPoint, called: CallResult) -> Named:
     """The arguments and outputs of an operator."""
-    described = subject.described
-    named = [*zip(described.arguments, called.values, strict=True)]
-    own = [
-        value for value in described.returns if value.name not in {argument.name for argument in described.arguments}
-    ]
+    spec = subject.spec
+    named = [*zip(spec.arguments, called.values, strict=True)]
+    own = [value for value in spec.returns if value.name not in {argument.name for argument in spec.arguments}]
     for value, content in [*named, *zip(own, called.returns, strict=True)]:
         yield from ((f'"{value.name}"', item) for item in tensors(content) if item is not None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint, MisshapenError, Variable
 from derivlint.verify.comparison.differences import size_of
 from derivlint.verify.comparison.exhaustion import require_memory
@@ -24,7 +24,7 @@ from derivlint.verify.inputs.points import REFUSALS
 _ZERO = 1e-9
 
 
-def check_mask(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+def check_mask(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
     """A gradient does not depend on which others are needed; those that are not needed may have any value."""
     if not of.masked:
         return
@@ -36,7 +36,7 @@ def check_mask(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Ite
                 yield Failure(of.number, MASK_IGNORED, name, size_of([expected]), size_of([actual]))
 
 
-def check_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+def check_undefined(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
     """An undefined incoming gradient is taken as zeros."""
     import torch
 
@@ -61,7 +61,7 @@ def check_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
                 )
 
 
-def _is_guarded(of: Described) -> bool:
+def _is_guarded(of: FunctionSpec) -> bool:
     """Whether a node evaluates a backward formula only where some incoming gradient is defined.
 
     Follows tools/autograd/gen_autograd_functions.py, emit_derivative: only the formula of one tensor is guarded.
@@ -70,7 +70,7 @@ def _is_guarded(of: Described) -> bool:
     return len(of.targets) == 1 and types[of.targets[0]].partition("(")[0].rstrip("?") == "Tensor"
 
 
-def check_all_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+def check_all_undefined(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
     """A formula that is not guarded is evaluated also where no incoming gradient is defined, and gives zeros."""
     if _is_guarded(of):
         return
@@ -86,7 +86,7 @@ def check_all_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
             yield Failure(of.number, WRONG_UNDEFINED, variable[0], 0.0, size_of([gradient]))
 
 
-def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+def check_strides(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
     """The strides of an incoming gradient do not matter."""
     strided = [None if item is None else _other_strides(item) for item in at.cotangents]
     again = at.gradients(of, strided)
@@ -97,7 +97,7 @@ def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> 
             yield Failure(of.number, WRONG_VJP, variable[0], message=message)
 
 
-def check_undifferentiated(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+def check_undifferentiated(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
     """A gradient that is not to be differentiated again, as most are, is the same one."""
     again = at.undifferentiated(of)
     for variable, gradient, gradient_again in zip(at.subject.targets(of), gradients, again, strict=True):
@@ -107,12 +107,12 @@ def check_undifferentiated(at: CheckedPoint, of: Described, gradients: Sequence[
             yield Failure(of.number, WRONG_VJP, variable[0], message=message)
 
 
-def check_accumulation(at: CheckedPoint, backward: Sequence[Described]) -> Iterator[Failure]:
+def check_accumulation(at: CheckedPoint, backward: Sequence[FunctionSpec]) -> Iterator[Failure]:
     """No gradient changes where a further one is added to another in place, as in the second backward pass.
 
     Follows torch/csrc/autograd/functions/accumulate_grad.h: what comes first is kept without a copy.
     """
-    accumulated: list[tuple[Described, Variable, Any]] = []
+    accumulated: list[tuple[FunctionSpec, Variable, Any]] = []
     for of in backward:
         for variable, gradient in zip(at.subject.targets(of), at.undifferentiated(of), strict=True):
             if variable in at.directions and _is_kept(at, variable, gradient):
@@ -147,7 +147,7 @@ def _overlap(one: Any, another: Any) -> bool:
     return bool(begin < end + another_size and end < begin + size)
 
 
-def check_embedding(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+def check_embedding(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
     """A real incoming gradient of a complex output is as good as the complex one of the same numbers."""
     if not any(item is not None and item.is_complex() for item in at.cotangents):
         return

@@ -11,17 +11,17 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from derivlint.verify.code.functions import FORWARD, Described
+from derivlint.verify.code.functions import FORWARD, FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint, Variable
 from derivlint.verify.comparison.differences import inner, size_of
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import OTHER_CONVENTION, Failure
-from derivlint.verify.comparison.numeric import Called
+from derivlint.verify.comparison.numeric import CallResult
 from derivlint.verify.inputs.layouts import is_plain, numbers
 from derivlint.verify.inputs.points import REFUSALS
 
 
-def gradient_problem(at: CheckedPoint, of: Described, variable: Variable, gradient: Any) -> Failure | None:
+def gradient_problem(at: CheckedPoint, of: FunctionSpec, variable: Variable, gradient: Any) -> Failure | None:
     """What is to be said of a gradient where differences cannot tell it."""
     gradient_there = _gradient(at, of, variable)
     if gradient_there is None:
@@ -31,7 +31,7 @@ def gradient_problem(at: CheckedPoint, of: Described, variable: Variable, gradie
     return _compared(at, of, variable, reference, actual, size_of([gradient]) * size_of(direction))
 
 
-def tangents_problem(at: CheckedPoint, of: Described, actual: float) -> Failure | None:
+def tangents_problem(at: CheckedPoint, of: FunctionSpec, actual: float) -> Failure | None:
     """What is to be said of the tangents for all inputs at once, multiplied by the cotangents."""
     tangents = _tangents(at)
     if tangents is None:
@@ -40,7 +40,7 @@ def tangents_problem(at: CheckedPoint, of: Described, actual: float) -> Failure 
     return _compared(at, of, (of.key, 0), reference, actual, size_of(tangents) * size_of(at.cotangents))
 
 
-def unfinished_problems(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+def unfinished_problems(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
     """What is to be said of a formula where some outputs are not finite: only another version tells what is right.
 
     Of complex numbers nothing is: which of their parts are NaN depends on the order of a product.
@@ -67,7 +67,7 @@ def unfinished_problems(at: CheckedPoint, of: Described) -> Iterator[Failure]:
 
 def _unfinished(
     at: CheckedPoint,
-    of: Described,
+    of: FunctionSpec,
     target: Variable,
     values: Sequence[Any],
     reference: Sequence[Any] | None,
@@ -94,7 +94,7 @@ def _finite(tensor: Any) -> Any:
     return torch.view_as_complex(made) if tensor.is_complex() else made
 
 
-def is_differentiated(at: CheckedPoint, of: Described) -> bool:
+def is_differentiated(at: CheckedPoint, of: FunctionSpec) -> bool:
     """Whether the installed PyTorch has a derivative of the kind of a formula at the point."""
     if of.kind == FORWARD:
         return _tangents(at) is not None
@@ -102,7 +102,7 @@ def is_differentiated(at: CheckedPoint, of: Described) -> bool:
 
 
 def _compared(
-    at: CheckedPoint, of: Described, target: Variable, reference: float, actual: float, scale: float
+    at: CheckedPoint, of: FunctionSpec, target: Variable, reference: float, actual: float, scale: float
 ) -> Failure | None:
     if math.isfinite(reference) and math.isfinite(actual):
         agrees = at.precision.same(reference, actual, scale)
@@ -111,7 +111,7 @@ def _compared(
     return None if agrees else Failure(of.number, OTHER_CONVENTION, target[0], reference, actual, part=target[1])
 
 
-def _gradient(at: CheckedPoint, of: Described, variable: Variable) -> Any:
+def _gradient(at: CheckedPoint, of: FunctionSpec, variable: Variable) -> Any:
     """The gradient that the installed PyTorch gives; None where it gives none."""
     import torch
 
@@ -159,7 +159,7 @@ def _tangents(at: CheckedPoint) -> list[Any] | None:
         return None
 
 
-def _is_same(at: CheckedPoint, called: Called) -> bool:
+def _is_same(at: CheckedPoint, called: CallResult) -> bool:
     """Whether the outputs are those at the point: of random numbers and uninitialized memory there may be others."""
     pairs = zip(called.outputs, at.called.outputs, strict=True)
     return all(

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from derivlint.verify.code.functions import FORWARD, Described, own_outputs
+from derivlint.verify.code.functions import FORWARD, FunctionSpec, own_outputs
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.untouched import InputGuard, WriteError
 from derivlint.verify.inputs.domains import auxiliary_of, manifold_of, tangent_space_of
@@ -27,7 +27,7 @@ def tensors(value: Any) -> list[Any]:
     return [item if isinstance(item, torch.Tensor) else None for item in value]
 
 
-class Called(Struct):
+class CallResult(Struct):
     """What an operator gave.
 
     Attributes:
@@ -53,34 +53,34 @@ class OperatorAtPoint:
         last_tangents: the tangents that the last forward formula got, by what they are called.
     """
 
-    def __init__(self, described: Described, point: SamplePoint, namespace: Any, seed: int = 0) -> None:
-        self.described = described
+    def __init__(self, spec: FunctionSpec, point: SamplePoint, namespace: Any, seed: int = 0) -> None:
+        self.spec = spec
         self.point = point
-        self.positions = {argument.name: index for index, argument in enumerate(described.arguments)}
+        self.positions = {argument.name: index for index, argument in enumerate(spec.arguments)}
         self.last_tangents: list[tuple[str, Any]] = []
-        self._operator = overload_of(described.operator)
+        self._operator = overload_of(spec.operator)
         self._namespace = namespace
         self._seed = seed
         self._is_on_cpu = all(tensor is None or tensor.is_cpu for value in point.values for tensor in tensors(value))
         self._keywords = [argument.name for argument in self._operator._schema.arguments if argument.kwarg_only]
-        self._auxiliary = auxiliary_of(described.operator)
-        argument_names = {value.name for value in described.arguments}
-        self._is_return = [value.name not in argument_names for value in described.returns]
+        self._auxiliary = auxiliary_of(spec.operator)
+        argument_names = {value.name for value in spec.arguments}
+        self._is_return = [value.name not in argument_names for value in spec.returns]
 
         made: dict[tuple[str, int], Any] = {}
         for name, position in self.positions.items():
-            manifold = manifold_of(described.operator, name)
+            manifold = manifold_of(spec.operator, name)
             if manifold is not None:
                 made[name, 0] = manifold(point.values[position], self._named(point.values))
         if made or self._auxiliary is not None:
             self.point = SamplePoint(self.with_tensors(made, moves=True), point.label)
 
     def _named(self, values: list[Any]) -> dict[str, Any]:
-        return {argument.name: value for argument, value in zip(self.described.arguments, values, strict=True)}
+        return {argument.name: value for argument, value in zip(self.spec.arguments, values, strict=True)}
 
     def tangential(self, variable: tuple[str, int], direction: Any) -> Any:
         """A direction in which the input may move."""
-        manifold = tangent_space_of(self.described.operator, variable[0])
+        manifold = tangent_space_of(self.spec.operator, variable[0])
         return direction if manifold is None else manifold(direction, self._named(self.point.values))
 
     def variables(self, names: Sequence[str]) -> list[tuple[str, int]]:
@@ -120,15 +120,15 @@ class OperatorAtPoint:
                     values[self.positions[name]] = tensor if connected else tensor.detach()
         return values
 
-    def after(self, called: Called, changed: dict[tuple[str, int], Any]) -> list[Any]:
+    def after(self, called: CallResult, changed: dict[tuple[str, int], Any]) -> list[Any]:
         """The arguments after a call, with other tensors: formulas see what the operator wrote to its arguments."""
         values = self.with_tensors(changed)
-        for index, argument in enumerate(self.described.arguments):
+        for index, argument in enumerate(self.spec.arguments):
             if argument.is_write and (argument.name, 0) not in changed:
                 values[index] = called.values[index]
         return values
 
-    def call(self, values: list[Any]) -> Called:
+    def call(self, values: list[Any]) -> CallResult:
         """Call the operator.
 
         Raises:
@@ -141,7 +141,7 @@ class OperatorAtPoint:
         seed(self._seed)
         arguments = list(values)
         originals = []
-        for index, argument in enumerate(self.described.arguments):
+        for index, argument in enumerate(self.spec.arguments):
             if argument.is_write and isinstance(arguments[index], torch.Tensor):
                 if index == 0:
                     originals.append(arguments[index])
@@ -149,15 +149,17 @@ class OperatorAtPoint:
         keywords = {name: arguments[self.positions[name]] for name in self._keywords}
         count = len(arguments) - len(keywords)
         result = self._operator(*arguments[:count], **keywords)
-        several = len(self.described.returns) > 1
+        several = len(self.spec.returns) > 1
         returned = list(result) if several else [result]
-        if self.described.returns and str(self.described.returns[0].type).endswith("]") and not several:
+        if self.spec.returns and str(self.spec.returns[0].type).endswith("]") and not several:
             returned = [list(result)]
-        outputs = [item for index in self.described.outputs for item in tensors(returned[index])]
+        outputs = [item for index in self.spec.outputs for item in tensors(returned[index])]
         own = [value for value, is_own in zip(returned, self._is_return, strict=True) if is_own]
-        return Called(arguments, own, outputs, originals)
+        return CallResult(arguments, own, outputs, originals)
 
-    def pull_back(self, of: Described, called: Called, gradients: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
+    def pull_back(
+        self, of: FunctionSpec, called: CallResult, gradients: Sequence[Any], needs: Sequence[bool]
+    ) -> list[Any]:
         """The gradients that a backward formula gives, one for each tensor of its targets.
 
         Raises:
@@ -177,17 +179,17 @@ class OperatorAtPoint:
         finally:
             guard.require_untouched()
 
-    def _inputs(self, of: Described, values: Sequence[Any], returns: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    def _inputs(self, of: FunctionSpec, values: Sequence[Any], returns: Sequence[Any]) -> Iterator[tuple[str, Any]]:
         """Arguments and outputs with the names that formulas have for them."""
         yield from zip((argument.name for argument in of.arguments), values, strict=True)
         yield from zip((value.name for value in own_outputs(of)), returns, strict=True)
 
-    def needs(self, of: Described, only: Sequence[str] | None = None) -> list[bool]:
+    def needs(self, of: FunctionSpec, only: Sequence[str] | None = None) -> list[bool]:
         """Which gradients are needed, for all arguments that have a backward formula."""
         chosen = of.with_gradients if only is None else only
         return [name in chosen and bool(self.variables([name])) for name in of.with_gradients]
 
-    def targets(self, of: Described) -> list[tuple[str, int]]:
+    def targets(self, of: FunctionSpec) -> list[tuple[str, int]]:
         """The variable of each gradient that a backward formula gives."""
         variables = []
         for name in of.targets:
@@ -195,7 +197,7 @@ class OperatorAtPoint:
             variables += [(name, index) for index in range(len(value) if isinstance(value, list) else 1)]
         return variables
 
-    def _zero(self, called: Called, position: int, *, is_efficient: bool) -> Any:
+    def _zero(self, called: CallResult, position: int, *, is_efficient: bool) -> Any:
         before = called.originals[0] if called.originals and position == 0 else called.values[position]
         import torch
 
@@ -204,7 +206,7 @@ class OperatorAtPoint:
         # as the kernels have it: a tensor that is known to be zero
         return torch._efficientzerotensor(before.shape, dtype=before.dtype, device=before.device)
 
-    def push_forward(self, of: Described, called: Called, tangents: dict[tuple[str, int], Any]) -> list[Any]:
+    def push_forward(self, of: FunctionSpec, called: CallResult, tangents: dict[tuple[str, int], Any]) -> list[Any]:
         """The tangents that a forward formula gives; arguments that are not named have none.
 
         Raises:
@@ -222,7 +224,7 @@ class OperatorAtPoint:
             return self._push_forward(of, called, tangents, is_efficient=False)
 
     def _push_forward(
-        self, of: Described, called: Called, tangents: dict[tuple[str, int], Any], *, is_efficient: bool
+        self, of: FunctionSpec, called: CallResult, tangents: dict[tuple[str, int], Any], *, is_efficient: bool
     ) -> list[Any]:
         import torch
         from torch.autograd import forward_ad

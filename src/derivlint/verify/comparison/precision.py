@@ -12,10 +12,10 @@ from typing import Any
 
 from derivlint.operators import Book
 from derivlint.verify.base import corresponds
-from derivlint.verify.code.functions import BACKWARD, Described
+from derivlint.verify.code.functions import BACKWARD, FunctionSpec
 from derivlint.verify.comparison.exact import double_precision
 from derivlint.verify.comparison.exhaustion import require_memory
-from derivlint.verify.comparison.numeric import Called, OperatorAtPoint, tensors
+from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint, tensors
 from derivlint.verify.inputs.hardening import is_reduction
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import CPU, REFUSALS, SamplePoint, call, generator, is_inexact, placed
@@ -38,7 +38,7 @@ _FEW_STEPS = -1024.0
 GRADIENT, TANGENT, SECOND = "gradient", "tangent", "second derivative"
 
 #: What a function gives: the kind of derivative, what it is of, the function, and its values in few bits and in many.
-_Found = tuple[str, str, Described, tuple[Any, Any]]
+_FailureGroup = tuple[str, str, FunctionSpec, tuple[Any, Any]]
 
 
 def grid(dtype: str) -> Any:
@@ -55,7 +55,7 @@ def grid(dtype: str) -> Any:
 
 
 def measured(
-    functions: Sequence[Described], base: Sequence[Described], recorded: Inputs, namespace: Any, device: str = CPU
+    functions: Sequence[FunctionSpec], base: Sequence[FunctionSpec], recorded: Inputs, namespace: Any, device: str = CPU
 ) -> Iterator[dict[str, Any]]:
     """What is to be said of the precision of an operator's functions.
 
@@ -100,13 +100,13 @@ def measured(
             yield {"precision": of.number, "dtype": dtype, "kind": kind, "what": target, **message}
 
 
-def _unreduced(of: Described, point: SamplePoint) -> SamplePoint:
+def _unreduced(of: FunctionSpec, point: SamplePoint) -> SamplePoint:
     """A point at which a loss is not summed up."""
     pairs = zip(of.arguments, point.values, strict=True)
     return SamplePoint([0 if is_reduction(argument) else value for argument, value in pairs], point.label)
 
 
-def _is_elementwise(of: Described, point: SamplePoint) -> bool:
+def _is_elementwise(of: FunctionSpec, point: SamplePoint) -> bool:
     """Whether all tensors of a point can be replaced by vectors, each element of which has a result of its own."""
     import torch
 
@@ -155,7 +155,7 @@ def _values(point: SamplePoint, numbers: Any) -> list[Any]:
     return made
 
 
-def _both(functions: Sequence[Described], values: list[Any], namespace: Any) -> Iterator[_Found]:
+def _both(functions: Sequence[FunctionSpec], values: list[Any], namespace: Any) -> Iterator[_FailureGroup]:
     """What functions give in the type of the numbers, and in double precision."""
     exact = [value.double() if is_inexact(value) else value for value in values]
     low = _given(functions, values, namespace)
@@ -169,7 +169,7 @@ def _both(functions: Sequence[Described], values: list[Any], namespace: Any) -> 
 
 
 def _given(
-    functions: Sequence[Described], values: list[Any], namespace: Any
+    functions: Sequence[FunctionSpec], values: list[Any], namespace: Any
 ) -> dict[tuple[str, str, int], tuple[Any, Any]]:
     """The derivatives that functions give for incoming gradients and tangents that are all one.
 
@@ -198,7 +198,7 @@ def _given(
     for of in functions:
         try:
             if of.kind == BACKWARD:
-                _take_gradients(keep, of, subject, called, ones)
+                _record_gradients(keep, of, subject, called, ones)
             else:
                 variables = subject.variables(of.tangents)
                 tangents = subject.push_forward(
@@ -211,8 +211,12 @@ def _given(
     return derivatives
 
 
-def _take_gradients(
-    keep: Callable[[str, str, int, Any], None], of: Described, subject: OperatorAtPoint, called: Called, ones: list[Any]
+def _record_gradients(
+    keep: Callable[[str, str, int, Any], None],
+    of: FunctionSpec,
+    subject: OperatorAtPoint,
+    called: CallResult,
+    ones: list[Any],
 ) -> None:
     """Add what a backward formula gives, and its derivative where it has one."""
     import torch
@@ -252,7 +256,7 @@ def _errors(low: Any, high: Any, kind: Any) -> tuple[Any, Any, Any]:
     return can_be_written, lost, off
 
 
-def _message(low: Any, high: Any, values: list[Any], kind: Any, of: Described) -> dict[str, Any] | None:
+def _message(low: Any, high: Any, values: list[Any], kind: Any, of: FunctionSpec) -> dict[str, Any] | None:
     """What is to be said of a derivative; None where nothing can be judged."""
     judged, lost, off = _errors(low, high, kind)
     if not bool(judged.any()):
@@ -290,7 +294,7 @@ def _difference(low: Any, before: Any, high: Any, kind: Any) -> dict[str, Any]:
     }
 
 
-def _reported(values: list[Any], place: int, of: Described, low: Any, high: Any) -> str:
+def _reported(values: list[Any], place: int, of: FunctionSpec, low: Any, high: Any) -> str:
     """The numbers at a place, and what was found there."""
     pairs = zip(of.arguments, values, strict=True)
     at = ", ".join(f"{argument.name}={float(value[place]):.6g}" for argument, value in pairs if is_inexact(value))

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint, Moved
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import WRONG_SECOND, Failure
@@ -24,7 +24,7 @@ _Pairs = Sequence[tuple[Any, Any]]
 _Value = Callable[[Moved, Sequence[Any]], _Pairs]
 
 
-def check_second_backward(at: CheckedPoint, of: Described, order: int) -> Iterator[Failure]:
+def check_second_backward(at: CheckedPoint, of: FunctionSpec, order: int) -> Iterator[Failure]:
     """The derivative of a backward formula along the inputs and the incoming gradients together.
 
     Args:
@@ -55,7 +55,7 @@ def check_second_backward(at: CheckedPoint, of: Described, order: int) -> Iterat
     yield from _Directional(at, of, value, ends, seconds).check(order)
 
 
-def check_second_forward(at: CheckedPoint, of: Described, order: int) -> Iterator[Failure]:
+def check_second_forward(at: CheckedPoint, of: FunctionSpec, order: int) -> Iterator[Failure]:
     """The derivative of a forward formula along the inputs, its tangents held.
 
     Args:
@@ -68,7 +68,7 @@ def check_second_forward(at: CheckedPoint, of: Described, order: int) -> Iterato
     """
     subject = at.subject
     # tangents in lists are duals, which autograd does not differentiate a second time
-    if at.called.originals or any(argument.type == "Tensor[]" for argument in subject.described.arguments):
+    if at.called.originals or any(argument.type == "Tensor[]" for argument in subject.spec.arguments):
         return
     chosen = [at.cotangents[position] for position in at.positions(of)]
 
@@ -91,7 +91,7 @@ class _Directional:
     """
 
     def __init__(
-        self, at: CheckedPoint, of: Described, value: _Value, ends: Sequence[Any], seconds: Sequence[Any]
+        self, at: CheckedPoint, of: FunctionSpec, value: _Value, ends: Sequence[Any], seconds: Sequence[Any]
     ) -> None:
         self._at = at
         self._of = of
@@ -115,14 +115,14 @@ class _Directional:
             at.tally.unjudged += 1
             return
         is_wrong = False
-        for failure in self._judged(first, self._number, total, ""):
+        for failure in self._compare_with_differences(first, self._number, total, ""):
             is_wrong = True
             yield failure
         if is_wrong:
             return
         forward = self._forward()
         if forward is not None:
-            yield from self._judged(forward, self._number, total, FORWARD_MODE)
+            yield from self._compare_with_differences(forward, self._number, total, FORWARD_MODE)
         if order > 2:
             yield from self._third(first)
 
@@ -133,7 +133,7 @@ class _Directional:
             require_memory(error)
             self._at.tally.unjudged += 1
             return
-        yield from self._judged(second, self._derivative, first, THIRD)
+        yield from self._compare_with_differences(second, self._derivative, first, THIRD)
 
     # ---- the number
 
@@ -209,7 +209,9 @@ class _Directional:
             return None
         return _as_number(_weighted(_present([weight for weight, _ in pairs], tangents)))
 
-    def _judged(self, actual: float, along: Callable[[float], float], total: float, mode: str) -> Iterator[Failure]:
+    def _compare_with_differences(
+        self, actual: float, along: Callable[[float], float], total: float, mode: str
+    ) -> Iterator[Failure]:
         at, of = self._at, self._of
         if not math.isfinite(actual) and not at.is_finite:
             # a derivative of a product is a sum of products, and one of them can be infinity times zero

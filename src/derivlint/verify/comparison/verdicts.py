@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from derivlint.verify.base import corresponds
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.checks import OperatorChecker
 from derivlint.verify.comparison.failures import FIRST_ORDER, INCONSISTENT, OTHER_CONVENTION, WRONG_SECOND, Failure
 from derivlint.verify.inputs.points import UNSTEADY, SamplePoint, scaled
@@ -53,8 +53,8 @@ class Referee:
 
     def __init__(
         self,
-        functions: Sequence[Described],
-        base: Sequence[Described],
+        functions: Sequence[FunctionSpec],
+        base: Sequence[FunctionSpec],
         checker: OperatorChecker,
         earlier: OperatorChecker,
     ) -> None:
@@ -81,12 +81,12 @@ class Referee:
             is_known = self._is_known(failure, before, numbers_before)
             is_known = is_known or self._is_unsteady(failure, point, number, numbers, numbers_before)
             judged.append((failure, FindingVerdict.UNCHANGED if is_known else FindingVerdict.NEW))
-        judged.extend((failure, FindingVerdict.NEW) for failure in self._other_forms())
+        judged.extend((failure, FindingVerdict.NEW) for failure in self._changed_forms())
         for earlier_failure in before:
             if not any(self._replaces(own, earlier_failure) for own in failures):
                 is_gone = self._is_compared(earlier_failure, numbers, numbers_before, of_own)
                 judged.append((earlier_failure, FindingVerdict.GONE if is_gone else FindingVerdict.UNJUDGED))
-        yield from _leading(judged)
+        yield from _without_consequences(judged)
 
     def _is_compared(self, earlier: Failure, numbers: Any, numbers_before: Any, judged: Collection[int]) -> bool:
         """Whether what fails in the earlier version was judged in this one, at the same input.
@@ -128,7 +128,7 @@ class Referee:
             return math.isfinite(number_before) == math.isfinite(failure.number)
         return self._checker.precision.same(failure.number, number_before, 0.0)
 
-    def _other_forms(self) -> Iterator[Failure]:
+    def _changed_forms(self) -> Iterator[Failure]:
         """Gradients and tangents that are other than those of the earlier version, beside their numbers."""
         forms, before = self._checker.tally.forms, self._earlier.tally.forms
         for (kind, target, part), form in forms.items():
@@ -166,7 +166,7 @@ class Referee:
         return False
 
 
-def _leading(judged: list[tuple[Failure, FindingVerdict]]) -> Iterator[tuple[Failure, FindingVerdict]]:
+def _without_consequences(judged: list[tuple[Failure, FindingVerdict]]) -> Iterator[tuple[Failure, FindingVerdict]]:
     """Failures without those that follow from others: where a derivative is wrong, so is all that is made of it."""
     wrong: dict[tuple[int, FindingVerdict], str] = {}
     for failure, verdict in judged:

@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from derivlint.operators import Book
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 
 Condition = Callable[[dict[str, Any]], bool]
 
 
-def is_defined(described: Described, values: Sequence[Any]) -> bool:
+def is_defined(spec: FunctionSpec, values: Sequence[Any]) -> bool:
     """Whether the result of an operator is defined for arguments, by its documentation."""
-    named = dict(zip((argument.name for argument in described.arguments), values, strict=True))
-    return all(
-        condition(named) for topic, condition in _CONDITIONS.items() if described.operator in Book.by_hand(topic)
-    )
+    named = dict(zip((argument.name for argument in spec.arguments), values, strict=True))
+    return all(condition(named) for topic, condition in _CONDITIONS.items() if spec.operator in Book.by_hand(topic))
 
 
 def _differ(values: dict[str, Any]) -> bool:

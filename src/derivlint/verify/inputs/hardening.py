@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from derivlint.operators import Book
-from derivlint.verify.code.functions import Described, FunctionValue
+from derivlint.verify.code.functions import FunctionSpec, FunctionValue
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact, mapped
@@ -28,45 +28,45 @@ _ZEROS = 0.25
 _REDUCTIONS = 3
 
 
-def is_raw(described: Described) -> bool:
+def is_raw(spec: FunctionSpec) -> bool:
     """Whether an operator trusts its arguments."""
-    operator = described.operator
+    operator = spec.operator
     topics = (Book.by_hand(topic) for topic in ("trusts-arguments", "other-layouts", "single-precision"))
     return any(operator in names for names in topics) or any(word in operator for word in _RAW)
 
 
 def variants(
-    point: SamplePoint, described: Described, random: Any, *, broadcasts: Collection[int] = ()
+    point: SamplePoint, spec: FunctionSpec, random: Any, *, broadcasts: Collection[int] = ()
 ) -> Iterator[SamplePoint]:
     """Harder inputs made of a point, those that tell most first.
 
     Args:
         point: the point.
-        described: a function of the operator.
+        spec: a function of the operator.
         random: a generator of random numbers.
         broadcasts: the positions of arguments that the operator brings to the shape of another.
     """
-    fixed = {index for index, argument in enumerate(described.arguments) if argument.name in _TOLERANCES}
-    for made in _variants(point, described, noise_of(random), broadcasts):
+    fixed = {index for index, argument in enumerate(spec.arguments) if argument.name in _TOLERANCES}
+    for made in _variants(point, spec, noise_of(random), broadcasts):
         yield SamplePoint([point.values[i] if i in fixed else value for i, value in enumerate(made.values)], made.label)
 
 
 def _variants(
-    point: SamplePoint, described: Described, noise: Change, broadcasts: Collection[int]
+    point: SamplePoint, spec: FunctionSpec, noise: Change, broadcasts: Collection[int]
 ) -> Iterator[SamplePoint]:
-    if is_raw(described):
+    if is_raw(spec):
         # what has to lie between 0 and 1 stays there
         yield _numbers(point, "generic", lambda value: value * (0.6 + 0.4 * noise(value)))
         yield _numbers(point, "small", lambda value: 0.2 + 0.6 * noise(value))
         return
     yield _numbers(point, "generic", lambda value: value + 0.3 * noise(value))
     yield from _one_complex(point)
-    follows_strides = described.operator in Book.by_hand("follows-strides")
+    follows_strides = spec.operator in Book.by_hand("follows-strides")
     if not follows_strides:
         yield _shapes(point, "strided", _strided)
     yield _numbers(point, "zeros", lambda value: value * (noise(value).real > _ZEROS))
     yield from _equal(point, noise)
-    yield from _of_values(point, described)
+    yield from _of_values(point, spec)
     yield _numbers(point, "small", lambda value: 0.2 + 0.6 * noise(value))
     yield _numbers(point, "signed", lambda value: 2 * noise(value) - 0.9)
     if not follows_strides:
@@ -114,9 +114,9 @@ def _replaced(point: SamplePoint, position: int, value: Any, label: str) -> Samp
 # ---- arguments that are not tensors
 
 
-def _of_values(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
+def _of_values(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
     is_complex = any(is_inexact(value) and value.is_complex() for value in point.values)
-    for position, argument in enumerate(described.arguments):
+    for position, argument in enumerate(spec.arguments):
         for label, new_value in _other_values(argument, point.values[position], is_complex=is_complex):
             yield _replaced(point, position, new_value, label)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.inputs.defined import is_defined
 from derivlint.verify.inputs.hardening import broadcast_positions, is_raw, noise_of
@@ -28,7 +28,7 @@ _UNLISTED = "does not support automatic differentiation for outputs with complex
 
 
 def points_for(
-    described: Described,
+    spec: FunctionSpec,
     recorded: Inputs,
     dtype: str,
     *,
@@ -41,7 +41,7 @@ def points_for(
     """The points of an operator, those that it is most used with first.
 
     Args:
-        described: a function of the operator.
+        spec: a function of the operator.
         recorded: the recorded inputs of all operators.
         dtype: the type of their numbers.
         seed: what random numbers depend on.
@@ -50,57 +50,57 @@ def points_for(
         variants: as many harder ones of each.
         special: as many of special kinds, one of each kind.
     """
-    defined_points = [point for point in recorded_points(described, recorded) if is_defined(described, point.values)]
+    defined_points = [point for point in recorded_points(spec, recorded) if is_defined(spec, point.values)]
     wide = broadcast_positions(defined_points)
-    chosen = [point for point in selected(described, defined_points, count) if is_differentiated(described, point)]
+    chosen = [point for point in selected(spec, defined_points, count) if is_differentiated(spec, point)]
     if dtype == "float64":
-        random = generator(seed, described.operator, "recipe")
-        chosen = [*recipe_points(described, random), *chosen]
+        random = generator(seed, spec.operator, "recipe")
+        chosen = [*recipe_points(spec, random), *chosen]
     yield from chosen
     for number, point in enumerate(chosen[:hardened]):
-        random = generator(seed, described.operator, "variants", dtype, number)
-        harder = _callable(described, variants_of(point, described, random, broadcasts=wide))
+        random = generator(seed, spec.operator, "variants", dtype, number)
+        harder = _callable(spec, variants_of(point, spec, random, broadcasts=wide))
         yield from islice(harder, variants)
-    random = generator(seed, described.operator, "regimes", dtype)
-    words = _words(described, recorded) if special else ()
+    random = generator(seed, spec.operator, "regimes", dtype)
+    words = _words(spec, recorded) if special else ()
     seen: set[str] = set()
     # a kind that cannot be constructed from the first point may be made of another one
     for point in chosen[:REGIMES] if special else ():
         kinds = (
-            candidate for candidate in regimes(point, described, noise_of(random), words) if candidate.label not in seen
+            candidate for candidate in regimes(point, spec, noise_of(random), words) if candidate.label not in seen
         )
-        for candidate in islice(_callable(described, kinds), special - len(seen)):
+        for candidate in islice(_callable(spec, kinds), special - len(seen)):
             seen.add(candidate.label)
             yield candidate
 
 
-def _words(described: Described, recorded: Inputs) -> list[str]:
+def _words(spec: FunctionSpec, recorded: Inputs) -> list[str]:
     """The words that an operator takes: those in its formula and in recorded inputs of it and of its siblings."""
-    if not any(argument.type.rstrip("?") == "str" for argument in described.arguments):
+    if not any(argument.type.rstrip("?") == "str" for argument in spec.arguments):
         return []
-    inputs = (values for name in siblings(described.operator, recorded) for values in recorded[name])
-    return sorted({value for values in inputs for value in values if isinstance(value, str)}.union(described.words))
+    inputs = (values for name in siblings(spec.operator, recorded) for values in recorded[name])
+    return sorted({value for values in inputs for value in values if isinstance(value, str)}.union(spec.words))
 
 
-def _callable(described: Described, points: Iterable[SamplePoint]) -> Iterator[SamplePoint]:
+def _callable(spec: FunctionSpec, points: Iterable[SamplePoint]) -> Iterator[SamplePoint]:
     """The points at which the operator can be called."""
     for point in points:
-        if not is_differentiated(described, point):
+        if not is_differentiated(spec, point):
             continue
-        if _is_defined(described, point) and (is_raw(described) or _outputs(described, point) is not None):
+        if _is_defined(spec, point) and (is_raw(spec) or _outputs(spec, point) is not None):
             yield point
 
 
-def _is_defined(described: Described, point: SamplePoint) -> bool:
+def _is_defined(spec: FunctionSpec, point: SamplePoint) -> bool:
     """Whether the result of an operator is defined at a point; where that cannot be found out it is not."""
     try:
-        return is_defined(described, point.values)
+        return is_defined(spec, point.values)
     except REFUSALS as error:
         require_memory(error)
         return False
 
 
-def selected(described: Described, points: Sequence[SamplePoint], count: int) -> list[SamplePoint]:
+def selected(spec: FunctionSpec, points: Sequence[SamplePoint], count: int) -> list[SamplePoint]:
     """As many points, with as many different values of the other arguments as possible among them.
 
     Those at which the operator cannot be called are left out, and those at which it does not change with its inputs
@@ -114,7 +114,7 @@ def selected(described: Described, points: Sequence[SamplePoint], count: int) ->
     while remaining and len(chosen) < count:
         best = max(remaining, key=lambda point: sum(kind not in seen for kind in kinds[id(point)]))
         remaining.remove(best)
-        depends = _depends(described, best)
+        depends = _depends(spec, best)
         if depends is None:
             continue
         seen.update(kinds[id(best)])
@@ -122,17 +122,17 @@ def selected(described: Described, points: Sequence[SamplePoint], count: int) ->
     return (chosen + idle)[:count]
 
 
-def _depends(described: Described, point: SamplePoint) -> bool | None:
+def _depends(spec: FunctionSpec, point: SamplePoint) -> bool | None:
     """Whether an operator's outputs change with its inputs at a point; None where it cannot be called there."""
     import torch
 
-    first = _outputs(described, point)
+    first = _outputs(spec, point)
     if first is None:
         return None
-    if is_raw(described):
+    if is_raw(spec):
         # operators that are not meant for users trust their arguments
         return True
-    second = _outputs(described, SamplePoint([mapped(value, lambda item: item * (1 + STEP)) for value in point.values]))
+    second = _outputs(spec, SamplePoint([mapped(value, lambda item: item * (1 + STEP)) for value in point.values]))
     if second is None:
         return False
     try:
@@ -145,19 +145,19 @@ def _depends(described: Described, point: SamplePoint) -> bool | None:
         return None
 
 
-def is_differentiated(described: Described, point: SamplePoint) -> bool:
+def is_differentiated(spec: FunctionSpec, point: SamplePoint) -> bool:
     """Whether PyTorch evaluates formulas at a point: for complex numbers it does for the operators on a list only."""
     import torch
 
-    if not any(is_inexact(value) and value.is_complex() for value in point.values) or is_raw(described):
+    if not any(is_inexact(value) and value.is_complex() for value in point.values) or is_raw(spec):
         return True
     values = [value.detach().clone().requires_grad_() if is_inexact(value) else value for value in point.values]
-    if any(argument.is_write for argument in described.arguments):
+    if any(argument.is_write for argument in spec.arguments):
         # a leaf that requires a gradient cannot be written to
         values = [value * 1 if is_inexact(value) else value for value in values]
     try:
         with torch.enable_grad():
-            call(described.operator, values)
+            call(spec.operator, values)
     except RuntimeError as error:
         require_memory(error)
         return _UNLISTED not in str(error)
@@ -168,7 +168,7 @@ def is_differentiated(described: Described, point: SamplePoint) -> bool:
     return True
 
 
-def _outputs(described: Described, point: SamplePoint) -> list[Any] | None:
+def _outputs(spec: FunctionSpec, point: SamplePoint) -> list[Any] | None:
     """The outputs of an operator that may have a derivative; None where it cannot be called or has none."""
     import torch
 
@@ -177,7 +177,7 @@ def _outputs(described: Described, point: SamplePoint) -> list[Any] | None:
     torch.default_generator.manual_seed(0)
     try:
         with torch.no_grad():
-            result = call(described.operator, values)
+            result = call(spec.operator, values)
     except Exception as error:
         # of any kind: what the operator refuses is not a point
         require_memory(error)

@@ -13,7 +13,7 @@ from typing import Any
 from derivlint.operators import Book
 from derivlint.operators.inputs import input_expressions
 from derivlint.operators.reference.interpretation import Interpreter, Primitive
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.points import SamplePoint, overload_of
 
 
@@ -22,23 +22,23 @@ def is_single(operator: str) -> bool:
     return operator in Book.by_hand("single-precision")
 
 
-def recipe_points(described: Described, random: Any) -> list[SamplePoint]:
+def recipe_points(spec: FunctionSpec, random: Any) -> list[SamplePoint]:
     """The points of an operator by its recipe, none where there is no recipe.
 
     Args:
-        described: a function of the operator.
+        spec: a function of the operator.
         random: a generator of random numbers.
     """
-    recipe = input_expressions().get(described.operator)
+    recipe = input_expressions().get(spec.operator)
     if recipe is None:
         return []
-    interpreter = _interpreter(random, is_single=is_single(described.operator))
+    interpreter = _interpreter(random, is_single=is_single(spec.operator))
     values: dict[str, Any] = {
-        argument.name: argument.default_value for argument in overload_of(described.operator)._schema.arguments
+        argument.name: argument.default_value for argument in overload_of(spec.operator)._schema.arguments
     }
     for name, expression in recipe.items():
         values[name] = _as_list(interpreter.value(expression, values))
-    return [SamplePoint([values.get(argument.name) for argument in described.arguments], "recipe")]
+    return [SamplePoint([values.get(argument.name) for argument in spec.arguments], "recipe")]
 
 
 def _as_list(value: Any) -> Any:

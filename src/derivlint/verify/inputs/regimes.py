@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from derivlint.operators import Book
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.hardening import Change, is_number, is_raw, is_reduction, squared
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact
@@ -33,34 +33,34 @@ _SPECIAL = 0.34
 
 
 def regimes(
-    point: SamplePoint, described: Described, noise: Change, words: Collection[str] = ()
+    point: SamplePoint, spec: FunctionSpec, noise: Change, words: Collection[str] = ()
 ) -> Iterator[SamplePoint]:
     """Inputs of special kinds made of a point; each label stands for a kind.
 
     Args:
         point: the point.
-        described: a function of the operator.
+        spec: a function of the operator.
         noise: makes random numbers of the shape of a tensor.
         words: values that arguments of words have in any recorded input.
     """
     places = [index for index, value in enumerate(point.values) if is_inexact(value) and is_plain(value)]
     kinds = [
-        _flags(point, described),
-        _factors(point, described),
-        _parameters(point, described),
-        _bounds(point, described, places, noise),
+        _flags(point, spec),
+        _factors(point, spec),
+        _parameters(point, spec),
+        _bounds(point, spec, places, noise),
     ]
     # what trusts its arguments gets other numbers, and flags that do not say which of them are there
-    if not is_raw(described):
+    if not is_raw(spec):
         kinds += [
-            _states(point, described, words),
+            _states(point, spec, words),
             _not_finite(point, places, noise),
             _types(point),
-            _numbers(point, described),
-            _views(point) if described.operator not in Book.by_hand("follows-strides") else iter(()),
+            _numbers(point, spec),
+            _views(point) if spec.operator not in Book.by_hand("follows-strides") else iter(()),
             _sizes(point),
             # losses are called with tensors of one shape: the functions around them see to that
-            iter(()) if any(map(is_reduction, described.arguments)) else _coincident(point, places, noise),
+            iter(()) if any(map(is_reduction, spec.arguments)) else _coincident(point, places, noise),
             _zeros(point, places),
         ]
     # in turn: whoever has time for a few only gets some of every kind
@@ -91,48 +91,48 @@ def _all(point: SamplePoint, change: Callable[[Any], Any], label: str) -> Iterat
 # ---- arguments that are not tensors
 
 
-def _flags(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
+def _flags(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
     """Flags in all combinations."""
     flags = [
         index
-        for index, argument in enumerate(described.arguments)
+        for index, argument in enumerate(spec.arguments)
         if isinstance(point.values[index], bool) and argument.name not in _TRUSTED
     ][:_FLAGS]
     for states in itertools.product((False, True), repeat=len(flags)) if flags else ():
         yield _replaced(point, dict(zip(flags, states, strict=True)), f"flags {states}")
 
 
-def _factors(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
+def _factors(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
     """Optional numbers present, each another one: they are taken for each other."""
     missing = [
         index
-        for index, argument in enumerate(described.arguments)
+        for index, argument in enumerate(spec.arguments)
         if argument.type == "float?" and point.values[index] is None
     ]
     if missing:
         yield _replaced(point, {index: 0.5 + 0.25 * place for place, index in enumerate(missing)}, "numbers present")
 
 
-def _parameters(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
+def _parameters(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
     """The weight and the bias of a module absent, one of them and both."""
-    if any(argument.name == "output_mask" for argument in described.arguments):
+    if any(argument.name == "output_mask" for argument in spec.arguments):
         # it asks for their gradients
         return
     present = [
         index
-        for index, argument in enumerate(described.arguments)
+        for index, argument in enumerate(spec.arguments)
         if argument.type == "Tensor?" and argument.name in _PARAMETERS and point.values[index] is not None
     ]
     for missing in [[index] for index in present] + ([present] if len(present) > 1 else []):
-        names = " and ".join(described.arguments[index].name for index in missing)
+        names = " and ".join(spec.arguments[index].name for index in missing)
         yield _replaced(point, dict.fromkeys(missing), f"{names}{ABSENT}")
 
 
-def _states(point: SamplePoint, described: Described, words: Collection[str]) -> Iterator[SamplePoint]:
+def _states(point: SamplePoint, spec: FunctionSpec, words: Collection[str]) -> Iterator[SamplePoint]:
     """Optional arguments present and absent, all words."""
     import torch
 
-    arguments = list(enumerate(described.arguments))
+    arguments = list(enumerate(spec.arguments))
     like = next((value for value in point.values if is_inexact(value) and is_plain(value)), None)
     for index, argument in arguments:
         value = point.values[index]
@@ -155,13 +155,13 @@ def _states(point: SamplePoint, described: Described, words: Collection[str]) ->
 # ---- numbers
 
 
-def _bounds(point: SamplePoint, described: Described, places: list[int], noise: Change) -> Iterator[SamplePoint]:
+def _bounds(point: SamplePoint, spec: FunctionSpec, places: list[int], noise: Change) -> Iterator[SamplePoint]:
     """Numbers that are equal to what formulas or arguments compare with, and on both sides of it."""
     import torch
 
     numbers = [item for value in point.values for item in (value if isinstance(value, list) else [value])]
     numbers = [number for number in numbers if isinstance(number, (int, float)) and not isinstance(number, bool)]
-    bounds = list(dict.fromkeys([*described.bounds, *map(float, numbers[:3])]))
+    bounds = list(dict.fromkeys([*spec.bounds, *map(float, numbers[:3])]))
     yield from _among(point, [*bounds, 0.0, 1.0, -1.0], noise)
     for bound, (label, sign) in itertools.product(() if places else bounds[:6], (("above", 1), ("below", -1))):
 
@@ -180,7 +180,7 @@ def _bounds(point: SamplePoint, described: Described, places: list[int], noise: 
             ("above", bound + _BESIDE + noise(value)),
             ("below", bound - _BESIDE - noise(value)),
         ):
-            yield _replaced(point, {place: made}, f"{label} {bound:g} ({described.arguments[place].name})")
+            yield _replaced(point, {place: made}, f"{label} {bound:g} ({spec.arguments[place].name})")
 
 
 def _among(point: SamplePoint, bounds: list[float], noise: Change) -> Iterator[SamplePoint]:
@@ -256,9 +256,9 @@ def _each(value: Any, change: Callable[[Any], Any]) -> Any:
     return [change(item) for item in value] if isinstance(value, list) else change(value)
 
 
-def _numbers(point: SamplePoint, described: Described) -> Iterator[SamplePoint]:
+def _numbers(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
     """Numbers that are not in tensors, with the other sign and zero."""
-    for index, argument in enumerate(described.arguments):
+    for index, argument in enumerate(spec.arguments):
         value = point.values[index]
         is_list = argument.type == "Scalar[]" and isinstance(value, list)
         numbers = value if is_list else [value]

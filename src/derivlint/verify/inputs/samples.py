@@ -29,7 +29,7 @@ FEW = 3
 SAMPLES = 24
 
 
-def database() -> list[Any]:
+def op_infos() -> list[Any]:
     """PyTorch's OpInfos."""
     if "expecttest" not in sys.modules:
         # PyTorch's tests compare texts with it, and samples only have to import it
@@ -47,14 +47,14 @@ def database() -> list[Any]:
     return infos
 
 
-def bound(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def bound_arguments(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """All arguments of a call in the order of the schema."""
     values = list(args)
     values += [kwargs.get(argument.name, argument.default_value) for argument in schema.arguments[len(args) :]]
     return values
 
 
-def kept(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """A value as it can be kept: tensors are copied, generators of random numbers are left out.
 
     Raises:
@@ -69,7 +69,7 @@ def kept(value: Any) -> Any:
             raise ValueError("numbers too rough for differences")
         return value.detach().resolve_conj().resolve_neg().clone()
     if isinstance(value, (list, tuple)):
-        return [kept(item) for item in value]
+        return [storable(item) for item in value]
     if isinstance(value, torch.Generator):
         return None
     plain_types = (bool, int, float, complex, str, torch.dtype, torch.layout, torch.device, torch.memory_format)
@@ -173,13 +173,13 @@ def record(
         if recording.is_full(name):
             return
         try:
-            values = [kept(value) for value in bound(schema, args, kwargs)]
+            values = [storable(value) for value in bound_arguments(schema, args, kwargs)]
         except ValueError:
             return
         recording.add(name, values)
 
     dtype = getattr(torch, dtype_name)
-    infos = database()
+    infos = op_infos()
     with _without_traces():
         for number in range(recording.done, len(infos)):
             info = infos[number]

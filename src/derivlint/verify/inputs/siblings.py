@@ -6,24 +6,24 @@ from collections.abc import Iterable
 from typing import Any
 
 from derivlint.operators.inputs import operators_with_like_inputs
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.points import SamplePoint, overload_of
 from derivlint.verify.inputs.samples import stem
 from derivlint.verify.inputs.stored import Inputs
 
 
-def recorded_points(described: Described, inputs: Inputs) -> list[SamplePoint]:
+def recorded_points(spec: FunctionSpec, inputs: Inputs) -> list[SamplePoint]:
     """What was recorded for an operator, else what is made of the inputs of its nearest sibling.
 
     Args:
-        described: a function of the operator.
+        spec: a function of the operator.
         inputs: what was recorded.
     """
-    if described.operator in inputs:
-        return [SamplePoint(values) for values in inputs[described.operator]]
-    for name in siblings(described.operator, inputs):
+    if spec.operator in inputs:
+        return [SamplePoint(values) for values in inputs[spec.operator]]
+    for name in siblings(spec.operator, inputs):
         names = [argument.name for argument in overload_of(name)._schema.arguments]
-        made = [converted(described, dict(zip(names, values, strict=True))) for values in inputs[name]]
+        made = [converted(spec, dict(zip(names, values, strict=True))) for values in inputs[name]]
         points = [SamplePoint(values, "sibling") for values in made if values is not None]
         if points:
             return points
@@ -42,11 +42,11 @@ def siblings(operator: str, recorded: Iterable[str]) -> list[str]:
     return sorted((name for name in recorded if stem(name.partition(".")[0]) == own_stem), key=distance)
 
 
-def converted(described: Described, values: dict[str, Any]) -> list[Any] | None:
+def converted(spec: FunctionSpec, values: dict[str, Any]) -> list[Any] | None:
     """The arguments of an operator out of those of another, by their names; None where one is missing."""
     made: list[Any] = []
-    defaults = {argument.name: argument for argument in overload_of(described.operator)._schema.arguments}
-    for argument in described.arguments:
+    defaults = {argument.name: argument for argument in overload_of(spec.operator)._schema.arguments}
+    for argument in spec.arguments:
         if argument.name in values:
             value = values[argument.name]
         elif argument.name in defaults and defaults[argument.name].has_default_value():

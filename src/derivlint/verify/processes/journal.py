@@ -10,10 +10,10 @@ from typing import Any
 
 from derivlint.project.caching.cache import sealed, unsealed
 from derivlint.source import is_own, read_input
-from derivlint.verify.unchecked import Why
+from derivlint.verify.unchecked import SkipReason
 
 #: Why an operator is not done: the run had an error there.
-_ERRORS = frozenset(why.value for why in Why if why.is_error)
+_ERRORS = frozenset(why.value for why in SkipReason if why.is_error)
 
 
 class Journal:

@@ -15,7 +15,7 @@ from derivlint.verify.errors import VerifyError
 
 
 @contextmanager
-def workplace() -> Iterator[Path]:
+def work_folder() -> Iterator[Path]:
     """The folder for recorded inputs, libraries and journals.
 
     It is in the cache. Where there is none that belongs to this user alone, it is a temporary folder for this run.
@@ -23,7 +23,7 @@ def workplace() -> Iterator[Path]:
     Raises:
         VerifyError: no folder can be made.
     """
-    folder = _kept()
+    folder = _cached_folder()
     if folder is not None:
         yield folder
         return
@@ -35,7 +35,7 @@ def workplace() -> Iterator[Path]:
         yield Path(name)
 
 
-def _kept() -> Path | None:
+def _cached_folder() -> Path | None:
     cache = cache_folder()
     if cache is None:
         return None
@@ -51,7 +51,7 @@ def _kept() -> Path | None:
         return None
 
 
-def strangers_in(path: Path, top: Path) -> Path | None:
+def first_foreign_path(path: Path, top: Path) -> Path | None:
     """The first of a file and the folders around it, up to ``top``, that someone else can write to; None for none."""
     chain = [path, *path.parents]
     if top not in chain:

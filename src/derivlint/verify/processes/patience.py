@@ -11,7 +11,7 @@ LEAST = 0.01
 BLIND = 10.0
 
 
-class Patience:
+class HangDetector:
     """Waits for signs of life of a process.
 
     Args:
@@ -22,14 +22,14 @@ class Patience:
     def __init__(self, pid: int, idle: float) -> None:
         self._pid = pid
         self._idle = idle
-        self.renew()
+        self.reset()
 
-    def renew(self) -> None:
+    def reset(self) -> None:
         """The process has given a sign of life."""
         self._since = time.monotonic()
         self._used = _usage(self._pid)[0]
 
-    def is_over(self) -> bool:
+    def is_hanging(self) -> bool:
         """Whether the process hangs."""
         waited = time.monotonic() - self._since
         if waited < self._idle:
@@ -38,7 +38,7 @@ class Patience:
         if used is None or self._used is None:
             return waited > BLIND * self._idle
         if is_runnable or used - self._used >= LEAST * waited:
-            self.renew()
+            self.reset()
             return False
         return True
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from derivlint.compiler.children import PythonChild
 from derivlint.verify.errors import StoppedError, VerifyError
-from derivlint.verify.processes.patience import Patience
-from derivlint.verify.unchecked import Why, why_it_ended
+from derivlint.verify.processes.patience import HangDetector
+from derivlint.verify.unchecked import SkipReason, exit_reason
 
 MODULE = "derivlint.verify.processes.server"
 #: A process that waits for something else than a processor, and says nothing, hangs after so many seconds.
@@ -31,28 +31,30 @@ def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
     """
     assert child.process.stdout is not None
     pipe = child.process.stdout.fileno()
-    patience = Patience(child.process.pid, idle)
+    hang_detector = HangDetector(child.process.pid, idle)
     rest = b""
     while True:
         if not select.select([pipe], [], [], LOOK)[0]:
-            if patience.is_over():
-                raise StoppedError(Why.HUNG, "the process that checks waits for something, and uses no processor time")
+            if hang_detector.is_hanging():
+                raise StoppedError(
+                    SkipReason.HUNG, "the process that checks waits for something, and uses no processor time"
+                )
             continue
         data = os.read(pipe, 1 << 16)
         if not data:
             return
-        patience.renew()
+        hang_detector.reset()
         *lines, rest = (rest + data).split(b"\n")
         yield from lines
 
 
-def ended_early(child: PythonChild) -> StoppedError:
+def early_exit(child: PythonChild) -> StoppedError:
     """Why a process that has closed its output had not done its work before."""
     try:
         status = child.process.wait(timeout=IDLE)
     except subprocess.TimeoutExpired:
-        return StoppedError(Why.HUNG, "it has closed its output and does not end")
-    why, reason = why_it_ended(status, child.said(), 0.0)
+        return StoppedError(SkipReason.HUNG, "it has closed its output and does not end")
+    why, reason = exit_reason(status, child.said(), 0.0)
     return StoppedError(why, reason)
 
 
@@ -68,7 +70,7 @@ class Server:
             self._child = PythonChild(MODULE)
         except OSError as error:
             raise StoppedError(
-                Why.FAILED, f"the process that checks cannot be started: {error.strerror or error}"
+                SkipReason.FAILED, f"the process that checks cannot be started: {error.strerror or error}"
             ) from error
 
     def __enter__(self) -> Server:
@@ -103,6 +105,6 @@ class Server:
             # why it has ended is found out below
             pass
         except (OSError, ValueError) as error:
-            raise StoppedError(Why.FAILED, f"the process that checks cannot be understood: {error}") from error
-        stopped = ended_early(self._child)
+            raise StoppedError(SkipReason.FAILED, f"the process that checks cannot be understood: {error}") from error
+        stopped = early_exit(self._child)
         raise StoppedError(stopped.why, f"the process that checks has ended: {stopped}")

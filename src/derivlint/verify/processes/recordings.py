@@ -11,8 +11,8 @@ from derivlint.source import is_own
 from derivlint.verify.code.functions import FOREACH
 from derivlint.verify.errors import StoppedError
 from derivlint.verify.inputs.stored import DamagedError, StoredInputs
-from derivlint.verify.processes.process import IDLE, ended_early, lines_of
-from derivlint.verify.unchecked import Why
+from derivlint.verify.processes.process import IDLE, early_exit, lines_of
+from derivlint.verify.unchecked import SkipReason
 
 #: Raised when recording or the form of the file changes.
 RECORDER = 6
@@ -48,15 +48,15 @@ def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], No
         path.unlink(missing_ok=True)
         _record(dtype, path, names, progress)
     except OSError as error:
-        raise _failed(dtype, Why.FAILED, error.strerror or str(error)) from error
+        raise _failed(dtype, SkipReason.FAILED, error.strerror or str(error)) from error
     except StoppedError as error:
         raise _failed(dtype, error.why, str(error)) from error
     if not _is_whole(path):
-        raise _failed(dtype, Why.FAILED, "what was recorded cannot be read")
+        raise _failed(dtype, SkipReason.FAILED, "what was recorded cannot be read")
     return path
 
 
-def _failed(dtype: str, why: Why, reason: str) -> StoppedError:
+def _failed(dtype: str, why: SkipReason, reason: str) -> StoppedError:
     more = "; the extra derivlint[verify] has what recording needs" if "ModuleNotFoundError" in reason else ""
     return StoppedError(why, f"no inputs of type {dtype} can be recorded: {reason}{more}")
 
@@ -95,6 +95,6 @@ def _record(dtype: str, path: Path, names: str, progress: Callable[[str], None])
             if count:
                 progress(f"recording inputs of PyTorch's samples, {dtype}: {number} of {count}")
         if not is_done:
-            raise ended_early(child)
+            raise early_exit(child)
     finally:
         child.end()

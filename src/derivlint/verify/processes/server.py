@@ -24,13 +24,13 @@ from msgspec import Struct
 
 from derivlint.compiler.child import end_with_parent
 from derivlint.compiler.children import quoted
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.stored import StoredInputs
-from derivlint.verify.processes.keeping import strangers_in
-from derivlint.verify.processes.patience import Patience
-from derivlint.verify.processes.uncompiled import without_compiler
-from derivlint.verify.processes.work import Work, check_operator, not_checked
-from derivlint.verify.unchecked import Why, why_it_ended
+from derivlint.verify.processes.patience import HangDetector
+from derivlint.verify.processes.keeping import first_foreign_path
+from derivlint.verify.processes.uncompiled import replace_compiler_by_stub
+from derivlint.verify.processes.work import CheckContext, check_operator, not_checked
+from derivlint.verify.unchecked import SkipReason, exit_reason
 
 #: Operators that one child checks.
 CHUNK = 12
@@ -60,7 +60,7 @@ class Child(Struct):
     pipe: int
     errors: int
     operators: deque[str]
-    patience: Patience
+    hang_detector: HangDetector
     rest: bytes = b""
     stderr_tail: bytes = b""
     function: int = -1
@@ -72,7 +72,7 @@ class Child(Struct):
         """The pipes that may have something to read."""
         return (self.pipe,) if self.is_silent else (self.pipe, self.errors)
 
-    def hear(self) -> None:
+    def read_stderr(self) -> None:
         """Take what is there of its standard error."""
         try:
             data = os.read(self.errors, 1 << 16)
@@ -82,7 +82,7 @@ class Child(Struct):
         self.is_silent = not data
 
 
-def say(message: dict[str, Any], to: int | None = None) -> None:
+def send(message: dict[str, Any], to: int | None = None) -> None:
     """Write one line."""
     data = (json.dumps(message) + "\n").encode()
     target = sys.stdout.fileno() if to is None else to
@@ -104,44 +104,46 @@ def main(lifeline: int) -> None:
     import torch
     import torch.autograd.forward_ad
 
-    without_compiler()
+    replace_compiler_by_stub()
     torch.set_num_threads(1)
     task = json.loads(sys.stdin.readline())
     inputs = {dtype: StoredInputs(Path(path)) for dtype, path in task["samples"].items()}
-    described = [Described.from_json(content) for content in task["functions"]]
+    spec = [FunctionSpec.from_json(content) for content in task["functions"]]
     base = _base(task)
     arms: list[Callable[[int, int], int]] = []
     if "formulas" in task:
         from derivlint.verify.code.interpreter import InterpretedFunctions
 
         earlier = (function for functions in (base or {}).values() for function in functions)
-        namespace: Any = InterpretedFunctions(task["formulas"], [*described, *earlier])
+        namespace: Any = InterpretedFunctions(task["formulas"], [*spec, *earlier])
     else:
         for library in map(Path, task["libraries"]):
-            stranger = strangers_in(library, Path(task["place"]))
+            stranger = first_foreign_path(library, Path(task["place"]))
             if stranger is not None:
-                say({"fatal": f'"{stranger}" is not this user\'s alone; nothing is loaded from there'})
+                send({"fatal": f'"{stranger}" is not this user\'s alone; nothing is loaded from there'})
                 return
             load_library: Any = torch.ops.load_library
             load_library(str(library))
             problem = _helpers_problem(str(library))
             if problem:
-                say({"fatal": problem})
+                send({"fatal": problem})
                 return
             arms.append(_arms_of(str(library)))
         namespace = torch.ops.derivlint_verify
-    functions: dict[str, list[Described]] = {}
-    for function in described:
+    functions: dict[str, list[FunctionSpec]] = {}
+    for function in spec:
         functions.setdefault(function.operator, []).append(function)
-    run(functions, Work(namespace, inputs, task, base, arms[0] if arms else None), lifeline)
-    say({"end": True})
+    run(functions, CheckContext(namespace, inputs, task, base, arms[0] if arms else None), lifeline)
+    send({"end": True})
 
 
-def _base(task: dict[str, Any]) -> dict[str, list[Described]] | None:
+def _base(task: dict[str, Any]) -> dict[str, list[FunctionSpec]] | None:
     """The functions of an earlier version of the file, by operator; None where nothing is compared with one."""
     if task.get("base") is None:
         return None
-    return {name: [Described.from_json(function) for function in functions] for name, functions in task["base"].items()}
+    return {
+        name: [FunctionSpec.from_json(function) for function in functions] for name, functions in task["base"].items()
+    }
 
 
 def _arms_of(library: str) -> Callable[[int, int], int]:
@@ -162,7 +164,7 @@ def _helpers_problem(library: str) -> str:
     return answer.decode(errors="replace") if answer else ""
 
 
-def run(functions: dict[str, list[Described]], work: Work, lifeline: int) -> None:
+def run(functions: dict[str, list[FunctionSpec]], work: CheckContext, lifeline: int) -> None:
     """Check all operators, in several children at a time."""
     if len(functions) > CHUNK:
         prepare()
@@ -176,7 +178,7 @@ def run(functions: dict[str, list[Described]], work: Work, lifeline: int) -> Non
         ready, _, _ = select.select([pipe for child in children for pipe in child.pipes], [], [], BEAT)
         for child in list(children):
             if child.errors in ready:
-                child.hear()
+                child.read_stderr()
             if child.pipe not in ready:
                 continue
             data = os.read(child.pipe, 1 << 16)
@@ -184,12 +186,12 @@ def run(functions: dict[str, list[Described]], work: Work, lifeline: int) -> Non
                 receive(child, data)
             else:
                 children.remove(child)
-                waiting.extendleft(reversed(buried(child, work.task["processor"])))
+                waiting.extendleft(reversed(reap(child, work.task["processor"])))
         if time.monotonic() - beat >= BEAT:
             beat = time.monotonic()
-            say({"alive": True})
+            send({"alive": True})
             for child in children:
-                if child.patience.is_over():
+                if child.hang_detector.is_hanging():
                     child.hangs = True
                     os.kill(child.pid, signal.SIGKILL)
 
@@ -206,7 +208,7 @@ def prepare() -> None:
     one.mul(torch._efficientzerotensor((1,), dtype=torch.float64))
 
 
-def buried(child: Child, limit: float) -> list[str]:
+def reap(child: Child, limit: float) -> list[str]:
     """The operators that a child left unchecked; the one at which it ended is reported.
 
     Args:
@@ -216,21 +218,21 @@ def buried(child: Child, limit: float) -> list[str]:
     os.close(child.pipe)
     _, ending = os.waitpid(child.pid, 0)
     status = os.waitstatus_to_exitcode(ending)
-    child.hear()
+    child.read_stderr()
     os.close(child.errors)
     if not child.operators:
         return []
     current = child.operators.popleft()
-    why, reason = why_it_ended(status, quoted(child.stderr_tail), limit)
+    why, reason = exit_reason(status, quoted(child.stderr_tail), limit)
     if child.hangs:
-        why, reason = Why.HUNG, "it waits for something, and uses no processor time"
-    say({"died": current, "function": child.function, "why": why.value, "reason": reason})
+        why, reason = SkipReason.HUNG, "it waits for something, and uses no processor time"
+    send({"died": current, "function": child.function, "why": why.value, "reason": reason})
     return list(child.operators)
 
 
 def receive(child: Child, data: bytes) -> None:
     """Take what a child wrote: it is passed on, but for what is only for the case of a crash."""
-    child.patience.renew()
+    child.hang_detector.reset()
     *lines, child.rest = (child.rest + data).split(b"\n")
     for line in lines:
         message = json.loads(line)
@@ -240,10 +242,10 @@ def receive(child: Child, data: bytes) -> None:
         if "checked" in message:
             child.operators.popleft()
             child.function = -1
-        say(message)
+        send(message)
 
 
-def start(chunk: list[list[Described]], work: Work, lifeline: int, siblings: Sequence[Child] = ()) -> Child:
+def start(chunk: list[list[FunctionSpec]], work: CheckContext, lifeline: int, siblings: Sequence[Child] = ()) -> Child:
     """Fork a child that checks some operators; it holds no end of the pipes of its siblings."""
     reading, writing = os.pipe()
     hearing, complaining = os.pipe()
@@ -254,7 +256,7 @@ def start(chunk: list[list[Described]], work: Work, lifeline: int, siblings: Seq
         os.close(complaining)
         os.set_blocking(hearing, False)
         operators = deque(functions[0].operator for functions in chunk)
-        return Child(pid, reading, hearing, operators, Patience(pid, work.task["idle"]))
+        return Child(pid, reading, hearing, operators, HangDetector(pid, work.task["idle"]))
     status = 1
     try:
         end_with_parent(lifeline, parent)
@@ -264,7 +266,7 @@ def start(chunk: list[list[Described]], work: Work, lifeline: int, siblings: Seq
         os.dup2(complaining, 2)
         for functions in chunk:
             limit_processor_time(work.task["processor"])
-            check_or_say_why_not(functions, work, writing)
+            check_or_report_error(functions, work, writing)
         status = 0
     except BaseException as error:
         os.write(2, f"{type(error).__name__}: {error}\n".encode(errors="backslashreplace"))
@@ -272,16 +274,16 @@ def start(chunk: list[list[Described]], work: Work, lifeline: int, siblings: Seq
         os._exit(status)
 
 
-def check_or_say_why_not(functions: list[Described], work: Work, to: int) -> None:
+def check_or_report_error(functions: list[FunctionSpec], work: CheckContext, to: int) -> None:
     """Check an operator; where the checks themselves fail, that is said of it."""
     try:
-        check_operator(functions, work, lambda message: say(message, to))
+        check_operator(functions, work, lambda message: send(message, to))
     except MemoryError as error:
         detail = f": {error}" if str(error) else ""
-        say(not_checked(functions[0].operator, Why.OUT_OF_MEMORY, f"memory ran out{detail}"[:300]), to)
+        send(not_checked(functions[0].operator, SkipReason.OUT_OF_MEMORY, f"memory ran out{detail}"[:300]), to)
     except Exception as error:
         reason = f"the checks themselves fail: {type(error).__name__}: {error}"[:300]
-        say(not_checked(functions[0].operator, Why.FAILED, reason), to)
+        send(not_checked(functions[0].operator, SkipReason.FAILED, reason), to)
 
 
 def limit_processor_time(seconds: float) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 _NAME = "torch._dynamo"
 
 
-class _StandIn(ModuleType):
+class _DynamoStub(ModuleType):
     """Has the mark, which does nothing where nothing is compiled, and becomes the module where more of it is wanted."""
 
     @staticmethod
@@ -28,6 +28,6 @@ class _StandIn(ModuleType):
         return getattr(importlib.import_module(_NAME), name)
 
 
-def without_compiler() -> None:
+def replace_compiler_by_stub() -> None:
     """Let a stand-in take the place of the compiler in this process, where it is not imported yet."""
-    sys.modules.setdefault(_NAME, _StandIn(_NAME))
+    sys.modules.setdefault(_NAME, _DynamoStub(_NAME))

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from derivlint.verify.base import is_unchanged
-from derivlint.verify.code.functions import Described
+from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.checks import OperatorChecker
 from derivlint.verify.comparison.failures import FIRST_ORDER, INCONSISTENT, OTHER_CONVENTION, Failure
 from derivlint.verify.comparison.precision import measured
@@ -18,15 +18,15 @@ from derivlint.verify.inputs.inputs import points_for
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_available, overload_of
 from derivlint.verify.reproduction import reproduction
-from derivlint.verify.unchecked import Why
+from derivlint.verify.unchecked import SkipReason
 
-Say = Callable[[dict[str, Any]], None]
+Send = Callable[[dict[str, Any]], None]
 
 #: Tensors with more elements are shown by their shape.
 SHOWN = 4
 
 
-class Work(Struct, frozen=True):
+class CheckContext(Struct, frozen=True):
     """What all operators are checked with.
 
     Attributes:
@@ -41,11 +41,11 @@ class Work(Struct, frozen=True):
     namespace: Any
     inputs: Mapping[str, Any]
     task: Mapping[str, Any]
-    base: Mapping[str, Sequence[Described]] | None = None
+    base: Mapping[str, Sequence[FunctionSpec]] | None = None
     arms: Callable[[int, int], int] | None = None
 
 
-class _Found(Struct):
+class _FailureGroup(Struct):
     """Failures of one kind of one function: the one with the smallest input, and at how many inputs there is one.
 
     Attributes:
@@ -62,10 +62,10 @@ class _Found(Struct):
 
 
 #: By the number of the function, the rule and the verdict.
-_Findings = dict[tuple[int, str, FindingVerdict | None], _Found]
+_FailureGroups = dict[tuple[int, str, FindingVerdict | None], _FailureGroup]
 
 
-def not_checked(operator: str, why: Why, reason: str) -> dict[str, Any]:
+def not_checked(operator: str, why: SkipReason, reason: str) -> dict[str, Any]:
     """The message that an operator could not be checked."""
     return {
         "checked": operator,
@@ -81,10 +81,10 @@ def not_checked(operator: str, why: Why, reason: str) -> dict[str, Any]:
     }
 
 
-def points_of(described: Described, recorded: Any, dtype: str, task: Mapping[str, Any]) -> Iterator[SamplePoint]:
+def points_of(spec: FunctionSpec, recorded: Any, dtype: str, task: Mapping[str, Any]) -> Iterator[SamplePoint]:
     """The inputs of a formula's operator that a task asks for."""
     return points_for(
-        described,
+        spec,
         recorded,
         dtype,
         seed=task["seed"],
@@ -95,40 +95,40 @@ def points_of(described: Described, recorded: Any, dtype: str, task: Mapping[str
     )
 
 
-def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None:
+def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) -> None:
     """Check the formulas of an operator, and say what is wrong with them, each kind once."""
     base = None if work.base is None else work.base.get(functions[0].operator, ())
-    first = _deciding([*(base or ()), *functions], functions[0])
+    first = _with_all_decisions([*(base or ()), *functions], functions[0])
     task = work.task
-    missing = _why_missing(first) or _why_nowhere(task["device"])
+    missing = _schema_problem(first) or _why_nowhere(task["device"])
     if missing is not None:
-        say(not_checked(first.operator, *missing))
+        send(not_checked(first.operator, *missing))
         return
     if task["precision"]:
-        _measure(functions, work, say)
+        _measure(functions, work, send)
         return
-    groups: _Findings = {}
+    groups: _FailureGroups = {}
     points = run = compared = unjudged = 0
     judged: set[int] = set()
     states: dict[str, set[str]] = {}
     nonzero: set[int] = set()
     reason, refusal = "no inputs are known", ""
     for dtype, recorded in work.inputs.items():
-        checker = _checker(functions, work, say, complete=bool(base))
-        referee = _referee(functions, base, checker, work, say)
+        checker = _checker(functions, work, send, complete=bool(base))
+        referee = _referee(functions, base, checker, work, send)
         made = points_of(first, recorded, dtype, task)
         for number, point in enumerate(made):
-            say({"at": first.number})
+            send({"at": first.number})
             failures = list(referee(point, number))
             for failure, verdict in failures:
-                _keep(groups, failure, verdict, point, (dtype, number))
+                _add_to_group(groups, failure, verdict, point, (dtype, number))
             invalid = checker.invalid
             run += bool(failures) or not invalid
             if invalid:
                 reason = invalid.splitlines()[0][:200]
             else:
                 points += 1
-                _take_states(states, first, point)
+                _record_states(states, first, point)
         refusal = checker.refusal or refusal
         compared += checker.tally.compared
         unjudged += checker.tally.unjudged
@@ -136,12 +136,12 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
         nonzero |= checker.tally.nonzero
     why = None
     if not points:
-        why = Why.NO_INPUTS
+        why = SkipReason.NO_INPUTS
     elif not compared and not groups:
-        why, reason = Why.NOT_COMPARED, refusal or "at no input can anything be compared"
+        why, reason = SkipReason.NOT_COMPARED, refusal or "at no input can anything be compared"
     for message in _messages([*functions, *(base or ())], groups, run):
-        say(message)
-    say(
+        send(message)
+    send(
         {
             "checked": first.operator,
             "points": points,
@@ -161,14 +161,14 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
     )
 
 
-def _deciding(functions: Sequence[Described], of: Described) -> Described:
+def _with_all_decisions(functions: Sequence[FunctionSpec], of: FunctionSpec) -> FunctionSpec:
     """A function with what decides which inputs there are: the bounds and words of all versions of all formulas."""
     bounds = dict.fromkeys(bound for function in functions for bound in function.bounds)
     words = dict.fromkeys(word for function in functions for word in function.words)
     return replace(of, bounds=tuple(bounds), words=tuple(words))
 
 
-def _measure(functions: Sequence[Described], work: Work, say: Say) -> None:
+def _measure(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) -> None:
     """Say how precise the formulas of an operator are."""
     first = functions[0]
     base = (work.base or {}).get(first.operator, ())
@@ -178,10 +178,10 @@ def _measure(functions: Sequence[Described], work: Work, say: Say) -> None:
         for message in measured(functions, base, recorded, work.namespace, work.task["device"])
     ]
     for message in measures:
-        say(message)
-    done = not_checked(first.operator, Why.NO_INPUTS, "no inputs of one shape in few bits are known")
+        send(message)
+    done = not_checked(first.operator, SkipReason.NO_INPUTS, "no inputs of one shape in few bits are known")
     numbers = sorted({message["precision"] for message in measures})
-    say(
+    send(
         {
             **done,
             "functions": numbers,
@@ -192,15 +192,15 @@ def _measure(functions: Sequence[Described], work: Work, say: Say) -> None:
     )
 
 
-def _take_states(states: dict[str, set[str]], described: Described, point: SamplePoint) -> None:
+def _record_states(states: dict[str, set[str]], spec: FunctionSpec, point: SamplePoint) -> None:
     """Take down which states arguments have at a point: flags, words, and what need not be there."""
-    for argument, value in zip(described.arguments, point.values, strict=True):
+    for argument, value in zip(spec.arguments, point.values, strict=True):
         if isinstance(value, (bool, str)) or argument.type.endswith("?"):
             state = str(value) if isinstance(value, (bool, str)) else "absent" if value is None else "present"
             states.setdefault(argument.name, set()).add(state)
 
 
-def _checker(functions: Sequence[Described], work: Work, say: Say, *, complete: bool) -> OperatorChecker:
+def _checker(functions: Sequence[FunctionSpec], work: CheckContext, send: Send, *, complete: bool) -> OperatorChecker:
     task = work.task
     made = OperatorChecker(
         functions,
@@ -211,16 +211,20 @@ def _checker(functions: Sequence[Described], work: Work, say: Say, *, complete: 
         complete=complete,
         device=task["device"],
     )
-    made.before = lambda number: say({"at": number})
+    made.before = lambda number: send({"at": number})
     return made
 
 
 def _referee(
-    functions: Sequence[Described], base: Sequence[Described] | None, checker: OperatorChecker, work: Work, say: Say
+    functions: Sequence[FunctionSpec],
+    base: Sequence[FunctionSpec] | None,
+    checker: OperatorChecker,
+    work: CheckContext,
+    send: Send,
 ) -> Callable[[SamplePoint, int], Iterator[tuple[Failure, FindingVerdict | None]]]:
     """What checks a point, and says of each failure what became of it; None where there is no earlier version."""
     if base and not is_unchanged(functions, base):
-        return Referee(functions, base, checker, _checker(base, work, say, complete=True)).check
+        return Referee(functions, base, checker, _checker(base, work, send, complete=True)).check
     verdict = None if base is None else FindingVerdict.UNCHANGED if base else FindingVerdict.NEW
 
     def check(point: SamplePoint, number: int) -> Iterator[tuple[Failure, FindingVerdict | None]]:
@@ -230,7 +234,7 @@ def _referee(
     return check
 
 
-def _messages(functions: Sequence[Described], groups: _Findings, points: int) -> Iterator[dict[str, Any]]:
+def _messages(functions: Sequence[FunctionSpec], groups: _FailureGroups, points: int) -> Iterator[dict[str, Any]]:
     """What is said of what was found: of each kind of failure of a function, one thing."""
     verdicts: dict[tuple[int, str], set[FindingVerdict | None]] = {}
     for number, rule, verdict in groups:
@@ -255,13 +259,13 @@ def _messages(functions: Sequence[Described], groups: _Findings, points: int) ->
         yield _message(functions, group, verdict, 0 if before is None else len(before.points), points)
 
 
-def _keep(
-    groups: _Findings, failure: Failure, verdict: FindingVerdict | None, point: SamplePoint, place: tuple[str, int]
+def _add_to_group(
+    groups: _FailureGroups, failure: Failure, verdict: FindingVerdict | None, point: SamplePoint, place: tuple[str, int]
 ) -> None:
     key = failure.function, failure.rule, verdict
     group = groups.get(key)
     if group is None:
-        group = groups[key] = _Found(failure, point, place[0])
+        group = groups[key] = _FailureGroup(failure, point, place[0])
     group.points.add(place)
     if _rank(point) < _rank(group.point):
         group.failure, group.point, group.dtype = failure, point, place[0]
@@ -273,7 +277,7 @@ def _rank(point: SamplePoint) -> tuple[bool, int]:
 
 
 def _message(
-    functions: Sequence[Described], group: _Found, verdict: FindingVerdict | None, before: int, points: int
+    functions: Sequence[FunctionSpec], group: _FailureGroup, verdict: FindingVerdict | None, before: int, points: int
 ) -> dict[str, Any]:
     failure, point = group.failure, group.point
     return {
@@ -299,20 +303,20 @@ def _message(
     }
 
 
-def _why_missing(described: Described) -> tuple[Why, str] | None:
+def _schema_problem(spec: FunctionSpec) -> tuple[SkipReason, str] | None:
     """Why the installed PyTorch has no operator with just these arguments; None where it has."""
     try:
-        schema = overload_of(described.operator)._schema
+        schema = overload_of(spec.operator)._schema
     except AttributeError:
-        return Why.NOT_IN_TORCH, "the installed PyTorch has no such operator"
-    if [argument.name for argument in schema.arguments] == [argument.name for argument in described.arguments]:
+        return SkipReason.NOT_IN_TORCH, "the installed PyTorch has no such operator"
+    if [argument.name for argument in schema.arguments] == [argument.name for argument in spec.arguments]:
         return None
-    return Why.OTHER_SCHEMA, "another schema is installed"
+    return SkipReason.OTHER_SCHEMA, "another schema is installed"
 
 
-def _why_nowhere(device: str) -> tuple[Why, str] | None:
+def _why_nowhere(device: str) -> tuple[SkipReason, str] | None:
     """That there is no such device; None where there is one."""
-    return None if is_available(device) else (Why.NO_DEVICE, f'the machine has no device "{device}"')
+    return None if is_available(device) else (SkipReason.NO_DEVICE, f'the machine has no device "{device}"')
 
 
 def numbers(value: Any) -> str:
@@ -322,7 +326,7 @@ def numbers(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, (float, complex)) else repr(value)
 
 
-def described_inputs(described: Described, point: SamplePoint) -> str:
+def described_inputs(spec: FunctionSpec, point: SamplePoint) -> str:
     """The inputs in a few words: the numbers of small tensors, shapes of others, and other values."""
     import torch
 
@@ -339,5 +343,5 @@ def described_inputs(described: Described, point: SamplePoint) -> str:
             return f"[{', '.join(map(words, value))}]"
         return repr(value)
 
-    pairs = zip(described.arguments, point.values, strict=True)
+    pairs = zip(spec.arguments, point.values, strict=True)
     return ", ".join(f"{argument.name}={words(value)}" for argument, value in pairs)
