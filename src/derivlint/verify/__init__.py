@@ -1,6 +1,9 @@
 """Checking formulas numerically against an installed PyTorch, which is not rebuilt.
 
-Begin with :mod:`derivlint.verify.runner`.
+Begin with :mod:`derivlint.verify.runner`. The terms are ``FunctionSpec`` (``code.functions``), a formula as a function
+that is called with an operator's arguments; ``SamplePoint`` (``inputs.points``), the arguments at which it is checked;
+``Failure`` (``comparison.failures``), a check that failed there; ``FindingVerdict`` (``comparison.verdicts``), the
+comparison of a failure with the earlier version of the file; and ``SkipReason`` (``unchecked``).
 
     code          formulas as functions: ``unit`` in C++, ``translation`` in Python, without a compiler
     inputs        samples of PyTorch; ``sites`` are where formulas decide, ``regimes`` are inputs made for those places
@@ -8,8 +11,8 @@ Begin with :mod:`derivlint.verify.runner`.
     comparison    finite differences against formulas; backward against forward; second order; masks; ``installed``
                   where differences are not evidence, such as kinks; ``precision`` of elementwise formulas;
                   ``untouched`` inputs, whatever formulas write to them
-    coverage      what inputs reached of formulas
-    base          the earlier version of the file; a formula that both versions have is one function
-    known         what is known about findings in PyTorch's own file, as prose for reports
+    coverage      the arms of conditions, sides of masks and states of arguments that inputs reach
+    base          the earlier version of the file; a formula of both versions is one function
+    known         explanations of the findings in PyTorch's own file
     findings      diagnostics at the formulas
 """

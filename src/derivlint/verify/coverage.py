@@ -1,4 +1,4 @@
-"""What inputs reached of formulas: arms of conditions, sides of masks, states of arguments."""
+"""Coverage of formulas by inputs: arms of conditions, sides of masks, states of arguments."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from msgspec import Struct
 from derivlint.verify.code.functions import FormulaFunction
 from derivlint.verify.outcome import OperatorResult, RunOutcome
 
-#: What of a condition is reached, by the bit that says so; of masks, elements that are selected and such that are not.
+#: The bit of each arm of a condition, and its label for conditions and for masks.
 _ARMS = ((1, "true", "selects"), (2, "false", "leaves out"))
 
 
 class FormulaCoverage(Struct, frozen=True):
-    """What of a formula was reached.
+    """The coverage of a formula.
 
     Attributes:
         operator: the operator of the entry.
@@ -30,7 +30,7 @@ class FormulaCoverage(Struct, frozen=True):
 
 
 def coverage(outcome: RunOutcome) -> list[FormulaCoverage]:
-    """What was reached of each formula that a function could be made of, in the order of the file."""
+    """Compute the coverage of each formula with a function, in the order of the file."""
     return [_reached(function, outcome.checked.get(function.spec.operator)) for function in outcome.collected.functions]
 
 
@@ -50,7 +50,7 @@ def _reached(function: FormulaFunction, state: OperatorResult | None) -> Formula
 
 
 def _items(function: FormulaFunction, state: OperatorResult | None) -> Iterator[tuple[str, bool]]:
-    """The things to reach beside the formula itself, each with whether it was reached."""
+    """Yield the labels of arms and states, each with whether it was reached."""
     of = function.spec
     arms = state.arms.get(of.number, []) if state is not None else []
     for index, site in enumerate(of.sites):

@@ -1,4 +1,4 @@
-"""What a run found, as diagnostics at the formulas' own places."""
+"""The failures of a run as diagnostics at the spans of their formulas."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from derivlint.verify.unchecked import SkipReason
 
 
 class JudgedFinding(Struct, frozen=True):
-    """A finding with what became of it.
+    """A finding with its verdict.
 
     Attributes:
         diagnostic: the finding. One that is gone is at the place of what took the place of its formula, or its entry.
-        verdict: what became of it; None where nothing was compared.
+        verdict: the comparison with the earlier version; None without one.
     """
 
     diagnostic: Diagnostic
@@ -41,7 +41,7 @@ class JudgedFinding(Struct, frozen=True):
 
 
 def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
-    """All findings, by place, with what became of them."""
+    """Return all findings by span, each with its verdict."""
     functions = {function.spec.number: function for function in outcome.functions}
     findings = []
     for number, message in outcome.refused.items():

@@ -1,6 +1,6 @@
-"""What is known of findings in PyTorch's own file: conventions, gauge freedom, and defects of its own.
+"""Explanations of the findings in PyTorch's own file: conventions, gauge freedom, and defects of its own.
 
-It says what a finding is, for whoever reads it. Nothing is left out of a report for it.
+They are printed with findings, and suppress none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct, convert
 from derivlint.project.settings.document import load_toml
 
 FILE = Path(__file__).parent / "data" / "known.toml"
-#: What a known finding can be, as a report says it.
+#: The kinds of explanations, as reports name them.
 KINDS = {
     "convention": "a convention",
     "gauge": "free by nature",
@@ -25,13 +25,13 @@ Place = tuple[str, str, str]
 
 
 class KnownFindings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of some findings.
+    """An explanation of some findings.
 
     Attributes:
         kind: one of ``KINDS``.
         reason: why there are such findings.
         findings: the findings.
-        reference: where they are spoken of; empty where nowhere.
+        reference: an issue or a page about them; empty without one.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class KnownFindings(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def known_findings() -> tuple[KnownFindings, ...]:
-    """All that is known, as it is shipped."""
+    """Load the explanations that are shipped."""
     return convert(load_toml(FILE.read_text(encoding="utf-8"))["known"], tuple[KnownFindings, ...])
 
 
@@ -56,6 +56,6 @@ def _by_place() -> dict[Place, KnownFindings]:
 
 
 def explanation_of(operator: str, key: str, rule: str) -> str:
-    """What is known of a finding in a sentence; empty where nothing is."""
+    """Return the explanation of a finding in a sentence, or an empty string."""
     group = _by_place().get((operator, key, rule))
     return "" if group is None else str(group)

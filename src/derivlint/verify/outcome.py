@@ -1,4 +1,4 @@
-"""What a run found."""
+"""The outcome of a run: results by operator, failures, and what was not checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from derivlint.verify.unchecked import SkipReason, Unchecked
 
 
 class OperatorResult(Struct, frozen=True):
-    """What became of an operator.
+    """The result of checking an operator.
 
     Attributes:
         points: the inputs that could be judged.
@@ -38,7 +38,7 @@ class OperatorResult(Struct, frozen=True):
 
 
 class RunOutcome(Struct):
-    """What a run found.
+    """The outcome of a run.
 
     Attributes:
         collected: the formulas.
@@ -46,7 +46,7 @@ class RunOutcome(Struct):
         refused: what the compiler says of formulas that it refuses, by the number of the function.
         left_out: why no function was made of a formula, by its number.
         newer: why a formula needs a newer PyTorch, by its number; an entry, by its operator.
-        checked: what became of each operator.
+        checked: the result of each operator.
         failures: the messages about failures, as the server wrote them.
         deaths: the operators at which a child died, with the number of the function and the reason.
         is_broken_off: whether the user had the run broken off.
@@ -67,7 +67,7 @@ class RunOutcome(Struct):
     base: dict[str, tuple[FunctionSpec, ...]] | None = None
 
     def take(self, messages: Iterable[dict[str, Any]]) -> None:
-        """Take what the process that checks says."""
+        """Record messages of the process that checks."""
         for message in messages:
             if "precision" in message:
                 self.measures.append(message)
@@ -92,12 +92,12 @@ class RunOutcome(Struct):
                 )
 
     def give_up(self, why: SkipReason, reason: str) -> None:
-        """No more is going to be checked: what was not checked until now is not checked."""
+        """Mark all operators without a result as not checked."""
         for operator in self._wanted():
             self.checked.setdefault(operator, OperatorResult(0, why=why, reason=reason))
 
     def unchecked(self) -> list[Unchecked]:
-        """What was not checked: entries, and single formulas of entries that were checked otherwise."""
+        """Return the entries that were not checked, and single formulas of entries that were checked otherwise."""
         whole = [
             Unchecked(name, "", state.why, state.reason)
             for name, state in self.checked.items()

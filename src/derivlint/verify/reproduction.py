@@ -74,7 +74,7 @@ def reproduction(spec: FunctionSpec, point: SamplePoint, rule: str, target: str)
 
 
 def _needed(spec: FunctionSpec, rule: str, target: str) -> tuple[str, ...]:
-    """The arguments that are to have a gradient or a tangent: those that the formula speaks of."""
+    """Return the arguments that need a gradient or a tangent."""
     if rule == MASK_IGNORED:
         # seen where nothing else is needed
         return (target,)
@@ -96,7 +96,7 @@ def _function(spec: FunctionSpec, names: list[str], arguments: list[tuple[str, s
 
 
 def _check(spec: FunctionSpec, rule: str) -> tuple[str, str, str]:
-    """What of PyTorch checks it, on which function, and with which further arguments."""
+    """Return the check of PyTorch, the function that it is called on, and further arguments."""
     if rule == WRONG_SECOND:
         return ("gradgradcheck", "f", "") if spec.kind == BACKWARD else ("gradcheck", "tangents", "")
     if rule == INCONSISTENT:

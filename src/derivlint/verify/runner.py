@@ -67,7 +67,7 @@ THOROUGH = Effort(16, 6, 24, 200, 2)
 
 
 class RunOptions(Struct, frozen=True):
-    """What a run is to do.
+    """The options of a run.
 
     Attributes:
         effort: how much of it.
@@ -185,7 +185,7 @@ def _engine(
     base: Base | None,
     earlier: BaseFunctions | None,
 ) -> dict[str, Any]:
-    """What the process that checks calls formulas with; they are recorded in the outcome."""
+    """Compile or translate the formulas for the process that checks, and record refusals in the outcome."""
     functions = outcome.collected.functions
     earlier_functions = earlier.functions if earlier is not None else ()
     if not options.compiles:
@@ -237,7 +237,7 @@ def _base_specs(earlier: BaseFunctions, outcome: RunOutcome) -> dict[str, list[d
 
 
 def _judge_deaths(task: dict[str, Any], outcome: RunOutcome) -> None:
-    """Find out which crashes are new: the functions of the base are run alone where a child crashed."""
+    """Give crashes a verdict: run the functions of the base alone where a child crashed."""
     crashed = {death["died"]: death for death in outcome.deaths if death["why"] == SkipReason.CRASHED.value}
     functions = {function.spec.number: function.spec for function in outcome.functions}
     base = task.get("base") or {}
@@ -259,7 +259,7 @@ def _judge_deaths(task: dict[str, Any], outcome: RunOutcome) -> None:
 def _work(
     server: Server, task: dict[str, Any], place: Path, outcome: RunOutcome, resume: bool, progress: Progress
 ) -> None:
-    """Have all operators checked that a run which was broken off has left."""
+    """Check all operators that are not in the journal of an interrupted run."""
     journal = Journal(place / _journal_name(task), resume=resume)
     outcome.take(journal.messages)
     done = journal.operators()

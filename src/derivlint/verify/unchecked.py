@@ -85,7 +85,7 @@ class Unchecked(Struct, frozen=True):
 
 
 def exit_reason(status: int, output: str, limit: float) -> tuple[SkipReason, str]:
-    """Why a process that should have gone on has ended, and that in words.
+    """Return the reason why a process ended early, and its description.
 
     Args:
         status: its exit status, negative for a signal.

@@ -16,12 +16,12 @@ from derivlint.source import is_own, read_input, replace_file
 from derivlint.verify.code.headers import COMMON
 from derivlint.verify.processes.keeping import digest_of
 
-#: Says which library was built, and what its digest is.
+#: The file with the name of the library and its digest.
 _KNOWN = "library.txt"
-#: Says of which size a precompiled header is, and when it was made; or that making it has failed.
+#: The file with the size and time of the precompiled header, or with a mark that compiling it has failed.
 _PRECOMPILED = "precompiled.txt"
 _IN_VAIN = b"none"
-#: What compilers and linkers say where the machine has too little of something; it is not about what they read.
+#: Messages of compilers and linkers about a lack of disk or memory, which are not about the code.
 _EXHAUSTED = re.compile(
     r"No space left on device|Disk quota exceeded|error writing to|out of memory|Cannot allocate memory"
     r"|[Kk]illed(?: signal terminated program| \(program)|virtual memory exhausted"
@@ -122,13 +122,13 @@ def precompiled(folder: Path, compiler: str | None, progress: Callable[[str], No
 
 
 def _stamp(path: Path) -> bytes:
-    """What distinguishes a file of hundreds of megabytes from one that was changed since, or cut off."""
+    """Return the size and time of a file: cheap for hundreds of megabytes, and different if it was cut off."""
     status = path.stat()
     return f"{status.st_size} {status.st_mtime_ns}".encode()
 
 
 def _unsealed(path: Path) -> bytes | None:
-    """What a file says; None where it is not there or damaged."""
+    """Return the content of a sealed file, or None if it is missing or damaged."""
     try:
         return unsealed(read_input(path))
     except OSError:

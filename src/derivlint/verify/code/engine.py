@@ -34,7 +34,7 @@ FILES = 2
 #: Headers take the compiler as long as this many functions; fewer are not worth a file of their own.
 WORTH_A_FILE = 300
 REFUSED = "refused.json"
-#: So many libraries are kept, those that were used last.
+#: The number of libraries in the cache; the least recently used are deleted.
 KEPT = 24
 
 #: What all libraries have.
@@ -43,7 +43,7 @@ _LOADED = {"loader.cpp": load("loader.cpp") + "\n", REGISTRATION.name: REGISTRAT
 _COMMON = common_headers(HEAD.read_text(encoding="utf-8"))
 
 _MESSAGE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +(?:fatal )?error: (.*)$", re.MULTILINE)
-#: Where the template is wanted that an error is in: g++ says it before the error, and Clang after it.
+#: The place that instantiates the template of an error: g++ prints it before the error, and Clang after it.
 _WANTED_BEFORE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +required from here$", re.MULTILINE)
 _WANTED_AFTER = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? note: in instantiation of .* requested here$", re.MULTILINE)
 _NAME = re.compile(r"formula_(\d+)")
@@ -152,7 +152,7 @@ def compiled(
 
 
 def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_split: bool) -> str:
-    """What the compiler says of all files; a build ends at the first that it refuses.
+    """Return the compiler's output for all files; a build ends at the first file with an error.
 
     Args:
         error: what ended the build.
@@ -248,7 +248,7 @@ def _delete_oldest(place: Path) -> None:
 
 
 def _shared(files: Mapping[str, str], model: Model, place: Path, toolchain: Toolchain) -> Path:
-    """Where that is compiled which is the same for all formulas."""
+    """Return the folder where the sources that all formulas share are compiled."""
     folder = _folder(place, files, toolchain)
     _write(folder, files, model)
     return folder
@@ -274,7 +274,7 @@ def _headers(
 
 
 def _stored_refusals(folder: Path) -> dict[int, str] | None:
-    """What the compiler refused in an earlier run; None where it is not known to refuse anything."""
+    """Load the compiler's messages of an earlier run, or None if there are none."""
     try:
         text = unsealed(read_input(folder / REFUSED))
         messages = None if text is None else json.loads(text)
@@ -286,7 +286,7 @@ def _stored_refusals(folder: Path) -> dict[int, str] | None:
 
 
 def _store_refusals(folder: Path, messages: Mapping[int, str]) -> None:
-    """Keep what the compiler refuses for the next run, where that is possible."""
+    """Store the compiler's messages for the next run, where that is possible."""
     with suppress(OSError):
         replace_file(folder / REFUSED, sealed(json.dumps(messages).encode()), mode=0o600)
 
@@ -320,7 +320,7 @@ def _write(folder: Path, files: Mapping[str, str], model: Model) -> None:
 
 
 def _refusals(output: str, model: Model, functions: Sequence[FormulaFunction]) -> dict[int, str]:
-    """The functions that the compiler's messages speak of; where it is in a template, those that want that."""
+    """Map compiler errors to functions; an error in a template belongs to the functions that instantiate it."""
     file = PurePath(yaml_name(model.source.path)).name
     refused: dict[int, str] = {}
     errors = list(_MESSAGE.finditer(output))

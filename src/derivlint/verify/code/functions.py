@@ -35,7 +35,7 @@ class FunctionValue(Struct, frozen=True):
 
 
 class FunctionSpec(Struct, frozen=True):
-    """All that those who call a function have to know; plain values, so that it can be sent to another process.
+    """The description of a function for its callers; plain values, so that it can be sent to another process.
 
     Attributes:
         number: the position of the function, which its C++ name ends with.

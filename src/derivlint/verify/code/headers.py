@@ -40,7 +40,7 @@ _EXTRA_HEADERS = (
 )
 #: How functions of an operator end their names; all of them are in its header.
 _ENDINGS = ("", SYMINT, "_out", "_outf", "_")
-#: Words that formulas or what is around them use of headers that only some need.
+#: Functions of formulas and wrappers, with the header that declares them where not all formulas need it.
 _OTHERS = {
     "to_args_sizes": "torch/csrc/autograd/VariableTypeUtils.h",
     "to_args_sizes_symint": "torch/csrc/autograd/VariableTypeUtils.h",
@@ -62,7 +62,7 @@ def common_headers(head: str) -> dict[str, str]:
 
 
 def operator_headers(source: str, includes: Iterable[Path]) -> str:
-    """What includes the operators that a C++ file names; empty where PyTorch ships no headers of single operators."""
+    """Return includes for the operators that a C++ file names; empty if PyTorch has no headers of single operators."""
     operators = _operators(includes)
     if operators is None:
         return ""

@@ -1,10 +1,10 @@
-"""What arguments are held in while the functions of formulas run."""
+"""C++ types that own arguments while the functions of formulas run."""
 
 from __future__ import annotations
 
 import re
 
-#: What an argument is held in while formulas run, by its schema type; sizes of lists do not matter.
+#: The C++ type that owns an argument while formulas run, by its schema type; sizes of lists do not matter.
 _HOLDERS = {
     "Tensor": "at::Tensor",
     "Tensor?": "std::optional<at::Tensor>",
@@ -45,7 +45,7 @@ _BOOLS = re.compile(r"bool\[(\d+)\]")
 
 
 def holder(kind: str) -> str | None:
-    """The C++ type that holds an argument of a schema type; None where nothing is known to hold it."""
+    """Return the C++ type that owns an argument of a schema type, or None if there is none."""
     bools = _BOOLS.fullmatch(kind)
     if bools is not None:
         return f"std::array<bool, {bools[1]}>"

@@ -87,7 +87,7 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
 
 
 def _saved(model: Model, text: str) -> str | None:
-    """What a kernel saves, in Python; None where there is none."""
+    """Translate the expression of a saved variable to Python; None if that is not possible."""
     parsed = parse_formula(text)
     if parsed.tree is None:
         return None

@@ -66,10 +66,10 @@ def _mask(function: FormulaFunction) -> str:
 
 
 class _BackwardArguments:
-    """What is passed for the variables of a backward formula, as a node unpacks it.
+    """The C++ arguments of a backward formula, as a node unpacks them.
 
     Attributes:
-        lines: declarations of what is passed.
+        lines: declarations of the arguments.
     """
 
     def __init__(self, function: FormulaFunction, release: Release) -> None:
@@ -87,7 +87,7 @@ class _BackwardArguments:
         self._gradients = incoming_gradients(info)
 
     def argument(self, variable: str, kind: DeclaredType) -> str:
-        """What is passed for a variable of a C++ type."""
+        """Return the argument for a variable of a C++ type, and add its declaration to ``lines``."""
         if variable == "grads":
             return "std::move(grads)"
         if variable in self._saved:
@@ -170,7 +170,7 @@ def _of_elements(model: Model, function: FormulaFunction) -> str:
 
 
 def _in_yaml(model: Model, function: FormulaFunction) -> str:
-    """The formula, with its line in the YAML as the compiler will tell it."""
+    """Enclose the formula in line directives, so that compiler errors name its line in the YAML."""
     spec = function.spec
     file = yaml_name(model.source.path)
     text = instrumented(function.evaluation.text, spec.sites, spec.number)

@@ -1,1 +1,1 @@
-"""What formulas are compared with: finite differences, one another, and the installed PyTorch."""
+"""Comparison of formulas with finite differences, one another, and the installed PyTorch."""

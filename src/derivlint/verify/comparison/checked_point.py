@@ -130,11 +130,11 @@ class CheckedPoint:
         return changed(made, lambda values: values * factor)
 
     def note(self, of: FunctionSpec, rule: str, target: str, number: float, part: int = 0) -> None:
-        """Keep what a formula gives, for a comparison with another version of it."""
+        """Record a number of a formula, for the comparison with another version."""
         self.tally.numbers[place(of, rule, target, part, self.turn)] = number
 
     def note_form(self, of: FunctionSpec, target: str, part: int, tensor: Any) -> None:
-        """Keep what a gradient or tangent is beside its numbers, for a comparison with another version of a formula."""
+        """Record the form of a gradient or tangent, for the comparison with another version."""
         if tensor is not None:
             inputs = [*saved(self.subject, self.called), *self.subject.last_tangents]
             self.tally.forms[of.kind, target, part] = form_of(tensor, inputs)
@@ -147,7 +147,7 @@ class CheckedPoint:
         return {variable: moved(self.subject.tensor(variable), chosen[variable], step) for variable in variables}
 
     def outputs(self, variables: Sequence[Variable], step: float, directions: Moved | None = None) -> list[Any]:
-        """What the operator gives with these tensors a step along their directions, or along others.
+        """Call the operator with these tensors a step along their directions, or along others.
 
         Raises:
             UnjudgedError: it refuses them.
@@ -194,14 +194,14 @@ class CheckedPoint:
     # ---- backward formulas
 
     def leaves(self, names: Sequence[str]) -> Moved:
-        """The variables as leaves that require a gradient: some formulas ask whether their inputs do."""
+        """Return the variables as leaves that require a gradient, which some formulas test."""
         return {
             variable: self.subject.tensor(variable).detach().requires_grad_()
             for variable in self.subject.variables(names)
         }
 
     def gradients(self, of: FunctionSpec, cotangents: Sequence[Any], only: Sequence[str] | None = None) -> list[Any]:
-        """What a backward formula gives at the point.
+        """Evaluate a backward formula at the point.
 
         Args:
             of: the formula.
@@ -215,7 +215,7 @@ class CheckedPoint:
         return subject.pull_back(of, called, cotangents, subject.needs(of, only))
 
     def undifferentiated(self, of: FunctionSpec) -> list[Any]:
-        """What a backward formula gives where it is not to be differentiated again, of :attr:`incoming`."""
+        """Evaluate a backward formula on :attr:`incoming` without recording it for a second derivative."""
         import torch
 
         if of.number not in self._undifferentiated:
@@ -251,7 +251,7 @@ class CheckedPoint:
         return [named.index(name) for name in of.targets]
 
     def tangents(self, of: FunctionSpec, group: Sequence[Variable]) -> list[Any]:
-        """What a forward formula gives at the point, with tangents for these tensors only."""
+        """Evaluate a forward formula at the point, with tangents for these tensors only."""
         return self.subject.push_forward(of, self.called, {variable: self.directions[variable] for variable in group})
 
     def projected(self, of: FunctionSpec, tangents: Sequence[Any]) -> float:

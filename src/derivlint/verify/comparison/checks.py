@@ -95,7 +95,7 @@ class OperatorChecker:
         self.precision = DOUBLE
 
     def check(self, point: SamplePoint, number: int) -> Iterator[Failure]:
-        """What is wrong at a point; nothing where the operator does not take it."""
+        """Yield the failures at a point; none if the operator does not accept it."""
         import torch
 
         self.tally.forget()
@@ -155,7 +155,7 @@ class OperatorChecker:
         return [formula for formula in self._backward if at.subject.variables(formula.targets)]
 
     def _compare(self, subject: OperatorAtPoint, called: CallResult, number: int) -> Iterator[Failure]:
-        """What another version of the formulas gives otherwise where some outputs are not finite."""
+        """Yield the differences from the installed PyTorch where some outputs are not finite."""
         random = partial(generator, self._seed, self._first.operator, number, 0)
         at = CheckedPoint(
             subject, called, self._names, random, self.tally, self.before, turn=_ALL_OUTPUTS, only_finite=False
@@ -192,7 +192,7 @@ class OperatorChecker:
                 require_memory(error)
 
     def _failures(self, at: CheckedPoint, of: FunctionSpec, is_first: bool) -> Iterator[Failure]:
-        """What is wrong with one formula; an error that it raises is what is wrong with it."""
+        """Yield the failures of one formula; an error that it raises is one."""
         try:
             yield from (
                 self._check_backward(at, of, is_first) if of.kind == BACKWARD else self._check_forward(at, of, is_first)
@@ -248,7 +248,7 @@ class OperatorChecker:
 
 
 def _names(backward: Sequence[FunctionSpec], forward: Sequence[FunctionSpec]) -> tuple[str, ...]:
-    """The arguments that formulas speak of; where none does it may be that one needs none."""
+    """Return the arguments whose gradients or tangents occur in formulas."""
     names = [name for formula in backward for name in formula.targets]
     names += [name for formula in forward for name in formula.tangents]
     return tuple(dict.fromkeys(names))

@@ -13,11 +13,11 @@ from derivlint.verify.inputs.layouts import inner_product, numbers
 
 
 class UnjudgedError(Exception):
-    """The function has no derivative there that differences could tell."""
+    """The function has no derivative there that finite differences can measure."""
 
 
 class Precision(Struct, frozen=True):
-    """What numbers of a type allow.
+    """The tolerances and steps for numbers of a type.
 
     Attributes:
         step: the step of differences.

@@ -1,7 +1,7 @@
 """Derivatives of elementwise operators by mpmath, with as many digits as they need: what double precision is worth.
 
-mpmath comes with PyTorch, as a dependency of sympy. Where it is not installed nothing is said of double precision but
-that it was not checked.
+mpmath comes with PyTorch, as a dependency of sympy. Where it is not installed, double precision is reported as not
+checked.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _function(of: FunctionSpec) -> Callable[[Mapping[str, Any]], Any] | None:
 def double_precision(
     of: FunctionSpec, values: Sequence[Any], moved: Sequence[str], order: int, derivatives: Any, places: Sequence[int]
 ) -> dict[str, Any]:
-    """What is to be said of a derivative in double precision.
+    """Measure the error of a derivative in double precision.
 
     Args:
         of: a function of the operator.

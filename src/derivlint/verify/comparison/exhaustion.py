@@ -1,4 +1,4 @@
-"""Telling that memory ran out from what operators say of arguments that they refuse."""
+"""Distinguishing a lack of memory from arguments that operators refuse."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ _WANTED = re.compile(r"tried to allocate (\d+) bytes")
 
 
 def require_memory(error: Exception) -> None:
-    """Pass on that memory ran out; any other error is the caller's.
+    """Raise a MemoryError for an error about a lack of memory; any other error is the caller's.
 
-    PyTorch raises a ``RuntimeError`` for both. Who asks for more than the machine has is refused, and that is not a
-    lack of memory.
+    PyTorch raises a ``RuntimeError`` for both. A request for more than the machine has is an error of the arguments.
 
     Raises:
         MemoryError: memory ran out.
@@ -29,7 +28,7 @@ def require_memory(error: Exception) -> None:
 
 
 def _memory() -> int:
-    """The bytes of memory of the machine; a number that nothing reaches where that is not known."""
+    """Return the bytes of memory of the machine; a number beyond any memory if that is not known."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

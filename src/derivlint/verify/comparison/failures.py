@@ -1,4 +1,4 @@
-"""What checks find: failures by rule, and how much was compared."""
+"""The results of checks: failures by rule, and counts of comparisons."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Place = tuple[str, str, str, int, int]
 
 
 def place(of: FunctionSpec, rule: str, target: str, part: int, turn: int) -> Place:
-    """What a number of a function is known by, whatever its formula is."""
+    """Return the key of a number that is the same in all versions of a formula."""
     about = " ".join((of.kind, *of.targets)) if of.kind == FORWARD else of.kind
     return about, rule, target, part, turn
 
@@ -59,7 +59,7 @@ class Failure(Struct, frozen=True):
     turn: int = 0
 
     def place(self, of: FunctionSpec) -> Place:
-        """What the number of another version of the formula is known by.
+        """Return the key under which another version of the formula has its number.
 
         Args:
             of: the function.
@@ -68,14 +68,14 @@ class Failure(Struct, frozen=True):
 
     @property
     def number(self) -> float | None:
-        """What the formula gives, or where that is compared with something of the formula's own, how far it is off."""
+        """The number of the formula, or its error where two numbers of the formula are compared."""
         if self.expected is None or self.actual is None or self.rule not in _OWN:
             return self.actual
         return self.actual - self.expected
 
 
 class Tally(Struct):
-    """What was done.
+    """Counts of comparisons, and the numbers at the last point.
 
     Attributes:
         compared: comparisons of a derivative with another one.
@@ -97,7 +97,7 @@ class Tally(Struct):
     forms: dict[tuple[str, str, int], Form] = field(default_factory=dict)
 
     def forget(self) -> None:
-        """Another point begins."""
+        """Clear what belongs to one point, before the next one."""
         self.judged.clear()
         self.numbers.clear()
         self.forms.clear()
@@ -112,6 +112,6 @@ class Tally(Struct):
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, without what follows in further lines or, where that is long, sentences."""
+    """Return the first line of an error's message; of a long one its first sentences."""
     line = (str(error).splitlines() or [type(error).__name__])[0]
     return line if len(line) <= LONGEST else line[:LONGEST].rpartition(". ")[0] or f"{line[:LONGEST]}..."

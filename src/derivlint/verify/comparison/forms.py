@@ -1,4 +1,4 @@
-"""What gradients and tangents are beside their numbers: their type, layout and sizes, and whose memory they share."""
+"""Forms of gradients and tangents: their type, layout and sizes, and the tensors whose memory they share."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Named = Iterable[tuple[str, Any]]
 
 
 class Form(Struct, frozen=True):
-    """What a gradient or tangent is beside its numbers.
+    """The properties of a gradient or tangent that are not its numbers.
 
     Attributes:
         kind: its layout and type.
         sizes: its sizes, None where components differ.
-        shares: what else has the same memory, in words.
+        shares: the names of the tensors with the same memory.
     """
 
     kind: str
@@ -28,7 +28,7 @@ class Form(Struct, frozen=True):
     shares: frozenset[str]
 
     def difference(self, earlier: Form) -> str:
-        """What is different from an earlier version, in words; empty where nothing is.
+        """Return the difference from an earlier version in words, or an empty string.
 
         Memory that was shared before is not reported: a copy serves as well.
         """

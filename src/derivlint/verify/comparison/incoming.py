@@ -1,4 +1,4 @@
-"""What comes into backward formulas: undefined gradients, other strides, and the mask of what is needed."""
+"""Checks of backward formulas with undefined gradients, other strides, and masks of needed gradients."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the installed PyTorch makes of derivatives where nothing else tells what is right.
+"""The derivatives of the installed PyTorch, as reference where finite differences are no evidence.
 
-Where differences cannot tell, as at a kink, it is a matter of agreement which of the possible numbers a formula gives:
-another one is not an error, but nothing else tells who edits a formula that the agreement is another now. And where a
-formula raises an error, at an input that no one had in mind, it is one only if the formula before did not.
+At a kink it is a convention which of the possible numbers a formula gives: another one is not an error, but nothing
+else shows the author of an edit that the convention has changed. And where a formula raises at an input that no one had
+in mind, it is an error only if the formula before did not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from derivlint.verify.inputs.points import REFUSALS
 
 
 def gradient_problem(at: CheckedPoint, of: FunctionSpec, variable: Variable, gradient: Any) -> Failure | None:
-    """What is to be said of a gradient where differences cannot tell it."""
+    """Compare a gradient that finite differences cannot judge."""
     gradient_there = _gradient(at, of, variable)
     if gradient_there is None:
         return None
@@ -32,7 +32,7 @@ def gradient_problem(at: CheckedPoint, of: FunctionSpec, variable: Variable, gra
 
 
 def tangents_problem(at: CheckedPoint, of: FunctionSpec, actual: float) -> Failure | None:
-    """What is to be said of the tangents for all inputs at once, multiplied by the cotangents."""
+    """Compare the tangents for all inputs at once, multiplied by the cotangents."""
     tangents = _tangents(at)
     if tangents is None:
         return None
@@ -41,9 +41,9 @@ def tangents_problem(at: CheckedPoint, of: FunctionSpec, actual: float) -> Failu
 
 
 def unfinished_problems(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
-    """What is to be said of a formula where some outputs are not finite: only another version tells what is right.
+    """Compare a formula where some outputs are not finite; only another version can be the reference.
 
-    Of complex numbers nothing is: which of their parts are NaN depends on the order of a product.
+    Complex numbers are not compared: which of their parts are NaN depends on the order of a product.
     """
     if any(
         item is not None and item.is_complex() for item in (*at.called.outputs, *map(at.subject.tensor, at.variables))

@@ -28,7 +28,7 @@ def tensors(value: Any) -> list[Any]:
 
 
 class CallResult(Struct):
-    """What an operator gave.
+    """The arguments and outputs of an operator after a call.
 
     Attributes:
         values: the arguments after the call, changed where it writes to them.

@@ -37,7 +37,7 @@ _FEW_STEPS = -1024.0
 #: The derivatives that are measured.
 GRADIENT, TANGENT, SECOND = "gradient", "tangent", "second derivative"
 
-#: What a function gives: the kind of derivative, what it is of, the function, and its values in few bits and in many.
+#: A derivative: its kind, its target, the function, and its values in few bits and in many.
 _FailureGroup = tuple[str, str, FunctionSpec, tuple[Any, Any]]
 
 
@@ -57,7 +57,7 @@ def grid(dtype: str) -> Any:
 def measured(
     functions: Sequence[FunctionSpec], base: Sequence[FunctionSpec], recorded: Inputs, namespace: Any, device: str = CPU
 ) -> Iterator[dict[str, Any]]:
-    """What is to be said of the precision of an operator's functions.
+    """Measure the precision of an operator's functions.
 
     Args:
         functions: the functions.
@@ -107,7 +107,7 @@ def _unreduced(of: FunctionSpec, point: SamplePoint) -> SamplePoint:
 
 
 def _is_elementwise(of: FunctionSpec, point: SamplePoint) -> bool:
-    """Whether all tensors of a point can be replaced by vectors, each element of which has a result of its own."""
+    """Whether the operator is elementwise at a point, so that its tensors can be replaced by vectors."""
     import torch
 
     tensors_at_point = [value for value in point.values if isinstance(value, torch.Tensor)]
@@ -156,7 +156,7 @@ def _values(point: SamplePoint, numbers: Any) -> list[Any]:
 
 
 def _both(functions: Sequence[FunctionSpec], values: list[Any], namespace: Any) -> Iterator[_FailureGroup]:
-    """What functions give in the type of the numbers, and in double precision."""
+    """Yield the derivatives of functions in the type of the numbers, and in double precision."""
     exact = [value.double() if is_inexact(value) else value for value in values]
     low = _given(functions, values, namespace)
     high = _given(functions, exact, namespace)
@@ -218,7 +218,7 @@ def _record_gradients(
     called: CallResult,
     ones: list[Any],
 ) -> None:
-    """Add what a backward formula gives, and its derivative where it has one."""
+    """Record the gradients of a backward formula, and their derivatives where they have one."""
     import torch
 
     leaves = {
@@ -257,7 +257,7 @@ def _errors(low: Any, high: Any, kind: Any) -> tuple[Any, Any, Any]:
 
 
 def _message(low: Any, high: Any, values: list[Any], kind: Any, of: FunctionSpec) -> dict[str, Any] | None:
-    """What is to be said of a derivative; None where nothing can be judged."""
+    """Return the message about a derivative, or None if no number can be judged."""
     judged, lost, off = _errors(low, high, kind)
     if not bool(judged.any()):
         return None

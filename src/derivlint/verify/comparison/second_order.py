@@ -1,4 +1,4 @@
-"""What autograd makes of formulas, against differences of them: formulas have to be differentiable themselves.
+"""Derivatives of formulas by autograd against finite differences: formulas have to be differentiable themselves.
 
 In reverse mode and in forward mode: a backward formula runs under both, and so does a forward formula.
 """
@@ -162,7 +162,7 @@ class _Directional:
     def _differentiated(self, step: float, order: int = 1) -> tuple[Any, float]:
         """The number, None where there is none, and its derivative along the directions.
 
-        What autograd knows of no dependence of has the derivative zero.
+        The derivative by a tensor that autograd does not connect to the number is zero.
 
         Args:
             step: how far along the directions.

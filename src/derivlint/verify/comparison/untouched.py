@@ -28,7 +28,7 @@ class _Input(Struct, frozen=True, eq=False):
 
     @property
     def is_untouched(self) -> bool:
-        """Whether its size and all numbers are as before, and no write says that it made them so."""
+        """Whether its version, its size and all numbers are as before."""
         if self.tensor._version != self.version:
             return False
         if not is_plain(self.copy):

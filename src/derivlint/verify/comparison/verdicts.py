@@ -1,4 +1,4 @@
-"""What became of findings: those of a formula beside those of its earlier version, input by input.
+"""Verdicts: the findings of a formula compared with those of its earlier version, input by input.
 
 A finding is not compared by what the formula looks like but by what it computes. At an input where both versions give
 the same wrong number nothing has changed, whatever the text is; where the earlier one gave the right number, or another
@@ -21,12 +21,12 @@ from derivlint.verify.inputs.points import UNSTEADY, SamplePoint, scaled
 #: Rounding makes differences of a small part of a number, or numbers as large as what is divided by nearly nothing.
 _SMALL = 0.01
 _LARGE = 1e6
-#: What is compared with something else than differences of the operator, wherever it has a number.
+#: The rules that compare with something else than differences of the operator, wherever there is a number.
 _BY_NUMBER = (OTHER_CONVENTION, INCONSISTENT, WRONG_SECOND)
 
 
 class FindingVerdict(Enum):
-    """What became of a finding."""
+    """The comparison of a finding with the earlier version."""
 
     #: The earlier version does not have it.
     NEW = "new"
@@ -39,7 +39,7 @@ class FindingVerdict(Enum):
 
 
 class Referee:
-    """Compares what is found in formulas with what is found in an earlier version of them.
+    """Compares the failures of formulas with those of an earlier version.
 
     Args:
         functions: the formulas.
@@ -65,7 +65,7 @@ class Referee:
         self.invalid = ""
 
     def check(self, point: SamplePoint, number: int) -> Iterator[tuple[Failure, FindingVerdict]]:
-        """What is wrong at a point, or was, each with the verdict.
+        """Yield the failures of both versions at a point, each with its verdict.
 
         Args:
             point: the input.
@@ -112,7 +112,7 @@ class Referee:
         return corresponds(self._functions[one.function], self._functions[another.function])
 
     def _replaces(self, own: Failure, earlier: Failure) -> bool:
-        """Whether a failure is where one of the earlier version stood, be it of another kind."""
+        """Whether a failure is about the same derivative as an earlier one, be it of another kind."""
         of, before = self._functions[own.function], self._functions[earlier.function]
         about = {earlier.target} if earlier.target in before.targets else set(before.targets)
         is_about = own.target in about if own.target in of.targets else not about.isdisjoint(of.targets)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from derivlint.operators import Book
 
 KnownFindings = TypeVar("Known")
-#: What some arguments are of others: they move along when those are changed.
+#: Computes arguments that follow from others, and move along when those are changed.
 Auxiliary = Callable[[dict[str, Any]], dict[str, Any]]
 #: Brings a tensor to a manifold or to its tangent space, given all arguments.
 Move = Callable[[Any, dict[str, Any]], Any]
@@ -57,7 +57,7 @@ _AUXILIARIES: dict[str, Auxiliary] = {
 
 
 def auxiliary_of(operator: str) -> Auxiliary | None:
-    """What gives those arguments of an operator that follow from others; None where there are none."""
+    """Return the function that computes the arguments of an operator that follow from others, or None."""
     return _by_fact(_AUXILIARIES, operator)
 
 
@@ -95,12 +95,12 @@ _SAMPLE_VALUES: dict[str, Move] = {"positive-definite": _positive}
 
 
 def tangent_space_of(operator: str, argument: str) -> Move | None:
-    """What brings a tensor to the tangent space of the manifold that an argument must lie on; None for most."""
+    """Return the projection to the tangent space of the manifold that an argument must lie on, or None."""
     return _by_fact(_MANIFOLDS, f"{operator}({argument})")
 
 
 def manifold_of(operator: str, argument: str) -> Move | None:
-    """What brings a tensor to the manifold that an argument must lie on; None for most."""
+    """Return the projection to the manifold that an argument must lie on, or None."""
     return _by_fact(_SAMPLE_VALUES, f"{operator}({argument})") or tangent_space_of(operator, argument)
 
 

@@ -1,4 +1,4 @@
-"""Harder inputs: what is special about a sample is gone, or something else is special.
+"""Harder inputs: variants of a sample without its special properties, or with others.
 
 Many wrong formulas are right at the samples, which are often contiguous, of one shape, without zeros or ties, with the
 default of each argument. A variant need not be an input that the operator takes; those that it refuses are left out.
@@ -77,7 +77,7 @@ def _variants(
 
 
 def noise_of(random: Any) -> Change:
-    """What makes random numbers between 0 and 1 for a tensor, of its shape and type."""
+    """Return a function that makes random numbers between 0 and 1 of the shape and type of a tensor."""
     import torch
 
     def noise(value: Any) -> Any:

@@ -92,7 +92,7 @@ def _callable(spec: FunctionSpec, points: Iterable[SamplePoint]) -> Iterator[Sam
 
 
 def _is_defined(spec: FunctionSpec, point: SamplePoint) -> bool:
-    """Whether the result of an operator is defined at a point; where that cannot be found out it is not."""
+    """Whether the result of an operator is defined at a point; not if that cannot be computed."""
     try:
         return is_defined(spec, point.values)
     except REFUSALS as error:
@@ -101,7 +101,7 @@ def _is_defined(spec: FunctionSpec, point: SamplePoint) -> bool:
 
 
 def selected(spec: FunctionSpec, points: Sequence[SamplePoint], count: int) -> list[SamplePoint]:
-    """As many points, with as many different values of the other arguments as possible among them.
+    """Select points with as many different values of non-tensor arguments as possible.
 
     Those at which the operator cannot be called are left out, and those at which it does not change with its inputs
     come last.

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from derivlint.verify.inputs.layouts import changed
 from derivlint.verify.inputs.samples import elements
 
-#: What operators and formulas raise for arguments that they refuse.
+#: The errors of operators and formulas for arguments that they refuse.
 REFUSALS = (RuntimeError, IndexError, ValueError, TypeError)
 
 
@@ -113,7 +113,7 @@ def overload_of(operator: str) -> Any:
 
 
 def call(operator: str, values: list[Any]) -> Any:
-    """What an operator returns for arguments, which it may change.
+    """Call an operator with arguments, which it may change.
 
     Raises:
         Exception: of any kind that it raises.

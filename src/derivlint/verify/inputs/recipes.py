@@ -1,7 +1,7 @@
 """Inputs for operators that none of PyTorch's samples reaches, or only with inputs that are too large or too plain.
 
 A recipe (:mod:`derivlint.operators.inputs`) gives the arguments that have no default, as expressions of reference
-definitions; what makes tensors in them is here.
+definitions; the functions that make tensors in them are here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _as_list(value: Any) -> Any:
 
 
 def _interpreter(random: Any, *, is_single: bool) -> Interpreter:
-    """What runs recipes: definitions over tensors, and what makes tensors."""
+    """Return the interpreter of recipes: definitions over tensors, and functions that make tensors."""
     import torch
 
     from derivlint.functional.definitions import Tensors

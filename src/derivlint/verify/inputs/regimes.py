@@ -322,7 +322,7 @@ def _sizes(point: SamplePoint) -> Iterator[SamplePoint]:
 
 
 def _coincident(point: SamplePoint, places: list[int], noise: Change) -> Iterator[SamplePoint]:
-    """As many matrices as rows and columns, in all tensors, and in all but one: vectors and matrices are mixed up."""
+    """Yield batches of as many matrices as rows and columns, where formulas mix up vectors and matrices."""
     made = {place: squared(point.values[place], noise) for place in places if point.values[place].numel()}
     matrices = {place: value for place, value in made.items() if value.dim() > 1}
 

@@ -19,9 +19,9 @@ from typing import Any
 
 #: Inputs with more elements take too long; a formula for ten elements is one for a thousand.
 LARGEST = 800
-#: As many different inputs of one operator are kept.
+#: The different inputs of one operator that are kept.
 KEPT = 16
-#: So many more are kept that have a word, a flag or an absence which few of the others have.
+#: The further inputs of one operator that are kept for a word, a flag or an absence that few others have.
 RARE = 16
 #: As many of each kind count as few.
 FEW = 3
@@ -55,7 +55,7 @@ def bound_arguments(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def storable(value: Any) -> Any:
-    """A value as it can be kept: tensors are copied, generators of random numbers are left out.
+    """Copy a value for recording: tensors are copied, generators of random numbers are left out.
 
     Raises:
         ValueError: it cannot be kept.
@@ -79,7 +79,7 @@ def storable(value: Any) -> Any:
 
 
 def shape_of(value: Any) -> Any:
-    """What tells inputs apart: shapes and types of tensors, and all other values."""
+    """Return the key that distinguishes inputs: shapes and types of tensors, and all other values."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -99,7 +99,7 @@ def elements(value: Any) -> int:
 
 
 def stem(base: str) -> str:
-    """What the names of an operator, its in-place form, its copying form and its hidden form have in common."""
+    """Return the stem that the names of an operator's in-place, copying and hidden forms share."""
     return base.strip("_").removesuffix("_copy")
 
 

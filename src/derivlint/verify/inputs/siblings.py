@@ -13,7 +13,7 @@ from derivlint.verify.inputs.stored import Inputs
 
 
 def recorded_points(spec: FunctionSpec, inputs: Inputs) -> list[SamplePoint]:
-    """What was recorded for an operator, else what is made of the inputs of its nearest sibling.
+    """Return the recorded inputs of an operator, else converted inputs of its nearest sibling.
 
     Args:
         spec: a function of the operator.

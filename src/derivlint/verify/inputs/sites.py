@@ -32,7 +32,7 @@ class Site(Struct, frozen=True):
 
 
 class Decisions(Struct, frozen=True):
-    """What a formula decides by.
+    """The decisions of a formula.
 
     Attributes:
         sites: its conditions and masks, none within another.
@@ -46,7 +46,7 @@ class Decisions(Struct, frozen=True):
 
 
 def decisions_of(text: str) -> Decisions:
-    """What a formula decides by; nothing where it cannot be parsed."""
+    """Collect the decisions of a formula; none if it cannot be parsed."""
     tree = parse_formula(text).tree
     if tree is None:
         return Decisions()
@@ -63,7 +63,7 @@ def decisions_of(text: str) -> Decisions:
 
 
 def instrumented(text: str, sites: tuple[Site, ...], function: int) -> str:
-    """A formula that says which of its arms it takes; it has the same lines.
+    """Instrument a formula so that it records the arms that it takes; its lines stay the same.
 
     Args:
         text: the formula.

@@ -1,4 +1,4 @@
-"""What of a run is done already, in a file; a run that was broken off goes on where it was."""
+"""The journal of a run: its messages in a file, from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Journal:
             self.close()
 
     def close(self) -> None:
-        """The run was broken off."""
+        """Close the file after an interruption."""
         file, self._file = self._file, None
         if file is not None:
             # on a full disk it is closed with what could not be written
@@ -82,7 +82,7 @@ class Journal:
                 file.close()
 
     def finish(self) -> None:
-        """The run is done; the next one begins again."""
+        """Delete the file after a complete run."""
         self.close()
         # if it stays, its messages are true for the next run as well
         with suppress(OSError):

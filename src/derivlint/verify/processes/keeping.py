@@ -1,4 +1,4 @@
-"""Where verification keeps what it makes: a folder of this user alone, and files that show when they were damaged."""
+"""The folder of verification, which belongs to this user alone, and digests of its files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _cached_folder() -> Path | None:
 
 
 def first_foreign_path(path: Path, top: Path) -> Path | None:
-    """The first of a file and the folders around it, up to ``top``, that someone else can write to; None for none."""
+    """Return the first of a file and its parents up to ``top`` that another user can write to, or None."""
     chain = [path, *path.parents]
     if top not in chain:
         return path

@@ -1,4 +1,4 @@
-"""Whether a process still gets anywhere. Wall-clock time does not show that: a loaded machine runs none for long."""
+"""Detection of processes that hang, by processor time: on a loaded machine wall-clock time shows nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLIND = 10.0
 
 
 class HangDetector:
-    """Waits for signs of life of a process.
+    """Decides whether a process hangs.
 
     Args:
         pid: the process.
@@ -25,7 +25,7 @@ class HangDetector:
         self.reset()
 
     def reset(self) -> None:
-        """The process has given a sign of life."""
+        """Start the interval again after a message of the process."""
         self._since = time.monotonic()
         self._used = _usage(self._pid)[0]
 

@@ -1,4 +1,4 @@
-"""The process that checks, as the one that has it work sees it."""
+"""The client side of the process that checks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOOK = 5.0
 
 
 def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
-    """What a process writes, line by line, until it closes its output; a last line without an end is left out.
+    """Yield the lines that a process writes until it closes its output, without an incomplete last line.
 
     Raises:
         StoppedError: the process hangs.
@@ -49,7 +49,7 @@ def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
 
 
 def early_exit(child: PythonChild) -> StoppedError:
-    """Why a process that has closed its output had not done its work before."""
+    """Return the error for a process that closed its output before it had finished."""
     try:
         status = child.process.wait(timeout=IDLE)
     except subprocess.TimeoutExpired:
@@ -82,7 +82,7 @@ class Server:
         self._child.end()
 
     def work(self, task: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Have it work, and pass on what it says.
+        """Send a task and yield the messages of the process.
 
         Raises:
             VerifyError: it refuses to work.

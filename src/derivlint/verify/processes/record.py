@@ -18,12 +18,12 @@ from derivlint.verify.inputs.stored import DamagedError, StoredInputs, write_inp
 
 #: Seconds between two checkpoints.
 PERIOD = 5.0
-#: Stands in a checkpoint for an operator; its only input says how many OpInfos have run, and for which operators.
+#: The key of a checkpoint's own state: the number of OpInfos that have run, and the digest of the operators.
 _STATE = ""
 
 
 def main(lifeline: int) -> None:
-    """Record, say how far it is on standard output, and write the file as a whole or not at all.
+    """Record, report progress on standard output, and write the file as a whole or not at all.
 
     Args:
         lifeline: the pipe whose end ends this process, which starts no other.

@@ -26,8 +26,8 @@ from derivlint.compiler.child import end_with_parent
 from derivlint.compiler.children import quoted
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.stored import StoredInputs
-from derivlint.verify.processes.patience import HangDetector
 from derivlint.verify.processes.keeping import first_foreign_path
+from derivlint.verify.processes.patience import HangDetector
 from derivlint.verify.processes.uncompiled import replace_compiler_by_stub
 from derivlint.verify.processes.work import CheckContext, check_operator, not_checked
 from derivlint.verify.unchecked import SkipReason, exit_reason
@@ -36,8 +36,8 @@ from derivlint.verify.unchecked import SkipReason, exit_reason
 CHUNK = 12
 #: Seconds between two signs of life, and between two looks at whether children hang.
 BEAT = 2.0
-#: So many bytes of what a child says on standard error are kept.
-SAID = 4096
+#: The bytes of a child's standard error that are kept.
+STDERR_BYTES = 4096
 
 
 class Child(Struct):
@@ -73,12 +73,12 @@ class Child(Struct):
         return (self.pipe,) if self.is_silent else (self.pipe, self.errors)
 
     def read_stderr(self) -> None:
-        """Take what is there of its standard error."""
+        """Read its standard error without waiting."""
         try:
             data = os.read(self.errors, 1 << 16)
         except BlockingIOError:
             return
-        self.stderr_tail = (self.stderr_tail + data)[-SAID:]
+        self.stderr_tail = (self.stderr_tail + data)[-STDERR_BYTES:]
         self.is_silent = not data
 
 
@@ -147,7 +147,7 @@ def _base(task: dict[str, Any]) -> dict[str, list[FunctionSpec]] | None:
 
 
 def _arms_of(library: str) -> Callable[[int, int], int]:
-    """What says which arms the formulas of a library have taken."""
+    """Return the function of a library that reports which arms its formulas have taken."""
     import ctypes
 
     question = ctypes.CDLL(library).derivlint_reached
@@ -209,7 +209,7 @@ def prepare() -> None:
 
 
 def reap(child: Child, limit: float) -> list[str]:
-    """The operators that a child left unchecked; the one at which it ended is reported.
+    """Wait for a child that has ended, report its operator, and return those that it has not checked.
 
     Args:
         child: the child, whose pipe has ended.
@@ -231,7 +231,7 @@ def reap(child: Child, limit: float) -> list[str]:
 
 
 def receive(child: Child, data: bytes) -> None:
-    """Take what a child wrote: it is passed on, but for what is only for the case of a crash."""
+    """Process messages of a child: all are passed on but the marks that locate a crash."""
     child.hang_detector.reset()
     *lines, child.rest = (child.rest + data).split(b"\n")
     for line in lines:
@@ -275,7 +275,7 @@ def start(chunk: list[list[FunctionSpec]], work: CheckContext, lifeline: int, si
 
 
 def check_or_report_error(functions: list[FunctionSpec], work: CheckContext, to: int) -> None:
-    """Check an operator; where the checks themselves fail, that is said of it."""
+    """Check an operator; an error of the checks themselves is its result."""
     try:
         check_operator(functions, work, lambda message: send(message, to))
     except MemoryError as error:

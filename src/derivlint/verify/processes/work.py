@@ -27,7 +27,7 @@ SHOWN = 4
 
 
 class CheckContext(Struct, frozen=True):
-    """What all operators are checked with.
+    """The context of the checks of all operators.
 
     Attributes:
         namespace: where the functions of formulas are.
@@ -96,7 +96,7 @@ def points_of(spec: FunctionSpec, recorded: Any, dtype: str, task: Mapping[str, 
 
 
 def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) -> None:
-    """Check the formulas of an operator, and say what is wrong with them, each kind once."""
+    """Check the formulas of an operator, and send one message for each kind of failure."""
     base = None if work.base is None else work.base.get(functions[0].operator, ())
     first = _with_all_decisions([*(base or ()), *functions], functions[0])
     task = work.task
@@ -169,7 +169,7 @@ def _with_all_decisions(functions: Sequence[FunctionSpec], of: FunctionSpec) -> 
 
 
 def _measure(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) -> None:
-    """Say how precise the formulas of an operator are."""
+    """Send the precision of the formulas of an operator."""
     first = functions[0]
     base = (work.base or {}).get(first.operator, ())
     measures = [
@@ -193,7 +193,7 @@ def _measure(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) 
 
 
 def _record_states(states: dict[str, set[str]], spec: FunctionSpec, point: SamplePoint) -> None:
-    """Take down which states arguments have at a point: flags, words, and what need not be there."""
+    """Record the states of arguments at a point: flags, words, and presence."""
     for argument, value in zip(spec.arguments, point.values, strict=True):
         if isinstance(value, (bool, str)) or argument.type.endswith("?"):
             state = str(value) if isinstance(value, (bool, str)) else "absent" if value is None else "present"
@@ -222,7 +222,7 @@ def _referee(
     work: CheckContext,
     send: Send,
 ) -> Callable[[SamplePoint, int], Iterator[tuple[Failure, FindingVerdict | None]]]:
-    """What checks a point, and says of each failure what became of it; None where there is no earlier version."""
+    """Return a function that checks a point and yields failures with verdicts, None without an earlier version."""
     if base and not is_unchanged(functions, base):
         return Referee(functions, base, checker, _checker(base, work, send, complete=True)).check
     verdict = None if base is None else FindingVerdict.UNCHANGED if base else FindingVerdict.NEW
@@ -235,7 +235,7 @@ def _referee(
 
 
 def _messages(functions: Sequence[FunctionSpec], groups: _FailureGroups, points: int) -> Iterator[dict[str, Any]]:
-    """What is said of what was found: of each kind of failure of a function, one thing."""
+    """Yield one message for each function and kind of failure."""
     verdicts: dict[tuple[int, str], set[FindingVerdict | None]] = {}
     for number, rule, verdict in groups:
         verdicts.setdefault((number, rule), set()).add(verdict)
@@ -315,7 +315,7 @@ def _schema_problem(spec: FunctionSpec) -> tuple[SkipReason, str] | None:
 
 
 def _why_nowhere(device: str) -> tuple[SkipReason, str] | None:
-    """That there is no such device; None where there is one."""
+    """Return the reason if there is no such device, else None."""
     return None if is_available(device) else (SkipReason.NO_DEVICE, f'the machine has no device "{device}"')
 
 
