@@ -42,7 +42,7 @@ class Action(Struct, frozen=True):
 
 
 def wants(only: Sequence[str] | None, kind: str) -> bool:
-    """Whether an editor that asks for some kinds of actions wants one of this kind."""
+    """Whether a request for some kinds of actions includes this kind."""
     return only is None or any(
         not requested or kind == requested or kind.startswith(requested + ".") for requested in only
     )

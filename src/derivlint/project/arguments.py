@@ -30,13 +30,13 @@ _COMPANIONS = frozenset(
 )
 
 
-def with_lists(given: Sequence[str]) -> Iterator[str]:
+def with_lists(arguments: Sequence[str]) -> Iterator[str]:
     """The arguments, with the lines of ``FILE`` instead of ``@FILE``; empty lines are left out.
 
     Raises:
         InputError: a list cannot be read.
     """
-    for argument in given:
+    for argument in arguments:
         if not argument.startswith(LIST_MARK) or argument == LIST_MARK:
             yield argument
             continue
@@ -81,10 +81,10 @@ def derivatives_of(path: str, settings: Settings) -> tuple[Path, ...]:
         derivatives = place.parents[len(NATIVE_FUNCTIONS.parts) - 1] / DERIVATIVES
         if os.path.isfile(derivatives):
             return (derivatives,)
-    configured = tuple(each for each in settings.paths if each.name not in _COMPANIONS)
+    configured = tuple(file for file in settings.paths if file.name not in _COMPANIONS)
     if configured:
         return configured
-    beside = tuple(sorted(each for each in place.parent.glob(FILE_PATTERN) if each.is_file()))
+    beside = tuple(sorted(file for file in place.parent.glob(FILE_PATTERN) if file.is_file()))
     if beside:
         return beside
     raise InputError(

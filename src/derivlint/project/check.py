@@ -60,7 +60,7 @@ def check_source(
     settings: Settings,
     rules: tuple[Rule, ...],
     *,
-    others: tuple[Rule, ...] = (),
+    extra_rules: tuple[Rule, ...] = (),
     extra: Check | None = None,
     finding_filter: FindingFilter | None = None,
     models: tuple[Model, ...] | None = None,
@@ -74,7 +74,7 @@ def check_source(
         natives: the operators.
         settings: what is shown and what counts.
         rules: the rules to run, see :meth:`Settings.selected`.
-        others: rules that run although they are not selected; a comment about one of them is not called unused.
+        extra_rules: rules that run although they are not selected; a comment about one of them is not called unused.
         extra: finds more than the rules do, such as the C++ compiler.
         finding_filter: what is left of the findings; by default what comments do not silence.
         models: the models to check, where they are built already; by default those of all versions that it serves.
@@ -86,7 +86,7 @@ def check_source(
         InputError: the file does not serve the wanted version, or only changes are wanted and cannot be found out.
         Cancelled: the check was cancelled.
     """
-    ordinary = tuple(rule for rule in (*rules, *others) if rule.target != SUPPRESSIONS)
+    ordinary = tuple(rule for rule in (*rules, *extra_rules) if rule.target != SUPPRESSIONS)
     # a file for several versions has a model for each set of entries that hold together
     models = models or build_models(source, natives, settings.layout, settings.version, memos=memos)
     try:
@@ -95,7 +95,7 @@ def check_source(
         results = [text.result for text in texts]
         if extra is not None:
             results += [Result(in_order(extra(text.model, text.result.diagnostics))) for text in texts]
-        found = together(results)
+        rule_results = together(results)
         names = {rule.name for rule in rules}
         model = models[0]
         # a suppression may be of use for one version only
@@ -104,13 +104,13 @@ def check_source(
         judged = judge_suppressions(
             model,
             rules,
-            found.diagnostics,
+            rule_results.diagnostics,
             names=known_names,
-            crashed=found.crashed,
+            crashed=rule_results.crashed,
             models=models,
             says_unjudged=finds_stale,
         )
-        every = together([found, judged])
+        every = together([rule_results, judged])
         findings = Findings(
             every.diagnostics,
             frozenset(suppressions_of(model).matches(every.diagnostics, known_names)),
@@ -134,8 +134,8 @@ def check_source(
             findings,
         )
     finally:
-        for each in models:
-            each.end_revision()
+        for model_of_version in models:
+            model_of_version.end_revision()
 
 
 def model_of(source: SourceFile, natives: NativeFunctions, settings: Settings) -> Model:
@@ -150,7 +150,7 @@ def model_of(source: SourceFile, natives: NativeFunctions, settings: Settings) -
 
 
 def _require_version(model: Model, settings: Settings) -> None:
-    versions, wanted = model.versions, settings.version
-    if wanted is not None and versions is not None and versions.names and wanted not in versions.names:
-        question = did_you_mean(wanted, versions.names) or f"there are {quoted_list(versions.names)}"
-        raise InputError(f'"{model.source.path}" has no version "{wanted}"; {question}')
+    versions, version = model.versions, settings.version
+    if version is not None and versions is not None and versions.names and version not in versions.names:
+        question = did_you_mean(version, versions.names) or f"there are {quoted_list(versions.names)}"
+        raise InputError(f'"{model.source.path}" has no version "{version}"; {question}')

@@ -26,20 +26,20 @@ from derivlint.source.reading import MAX_BYTES
 STDIN = "-"
 
 
-def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
+def derivatives_files(arguments: Sequence[str], settings: Settings) -> list[str]:
     """The derivatives files to check, each once, in the order of the arguments.
 
     Args:
-        given: files, folders, patterns, ``-``, or ``@FILE`` for the paths in FILE; a file of operators stands for
+        arguments: files, folders, patterns, ``-``, or ``@FILE`` for the paths in FILE; a file of operators stands for
             its derivatives file.
-        settings: those of the working folder, which may name files where none is given.
+        settings: those of the working folder, which may name files if no argument does.
 
     Raises:
-        NothingFoundError: nothing is given, and nothing is there to check.
+        NothingFoundError: there are no arguments, and no file to check is found.
         InputError: a pattern matches nothing, or a folder holds none.
     """
     paths: list[str] = []
-    for argument in with_lists(given):
+    for argument in with_lists(arguments):
         if argument == STDIN:
             paths.append(STDIN)
         # unlike those of Path, these questions stand names that are too long
@@ -53,7 +53,7 @@ def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
                 paths.extend(_in_folder(Path(match)) if Path(match).is_dir() else _meant_by(match, settings))
         else:
             paths.extend(_meant_by(argument, settings))
-    if not given:
+    if not arguments:
         paths.extend(_default_files(settings))
     by_file: dict[str, str] = {}
     for shown in paths:
@@ -64,18 +64,18 @@ def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
 def _meant_by(path: str, settings: Settings) -> list[str]:
     if not goes_with_derivatives(path):
         return [path]
-    return derivatives_files([_shown(found) for found in derivatives_of(path, settings)], settings)
+    return derivatives_files([_shown(file) for file in derivatives_of(path, settings)], settings)
 
 
 def _in_folder(folder: Path) -> list[str]:
-    found = []
+    files = []
     for parent, folders, names in os.walk(folder):
         # hidden folders hold version control and environments, whose copies of PyTorch are not to be fixed here
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(parent, name) for name in names if Path(name).match(FILE_PATTERN)]
-    if not found:
+        files += [Path(parent, name) for name in names if Path(name).match(FILE_PATTERN)]
+    if not files:
         raise InputError(f'no file called "{FILE_PATTERN}" in "{folder}"')
-    return sorted(map(str, found))
+    return sorted(map(str, files))
 
 
 def _default_files(settings: Settings) -> Iterator[str]:
@@ -88,8 +88,8 @@ def _default_files(settings: Settings) -> Iterator[str]:
             raise InputError("the installed torch ships no derivatives.yaml")
         yield str(derivatives)
         return
-    here = Path.cwd()
-    for folder in (here, *here.parents):
+    working_folder = Path.cwd()
+    for folder in (working_folder, *working_folder.parents):
         # "derivatives.yaml" is meant, where there are others such as "aclnn_derivatives.yaml"
         named = sorted(folder.glob(FILE_PATTERN), key=lambda path: (not path.name.startswith("derivatives"), path))
         for candidate in (*named, folder / DERIVATIVES):
@@ -97,15 +97,15 @@ def _default_files(settings: Settings) -> Iterator[str]:
                 yield _shown(candidate)
                 return
     raise NothingFoundError(
-        f'nothing to check: no "{FILE_PATTERN}" or {DERIVATIVES.as_posix()} in "{here}" or above it; '
+        f'nothing to check: no "{FILE_PATTERN}" or {DERIVATIVES.as_posix()} in "{working_folder}" or above it; '
         "name a file or a folder, or use --torch installed"
     )
 
 
 def _shown(path: Path) -> str:
     """A path as messages show it: relative where it lies below the working folder."""
-    here = Path.cwd()
-    shown = str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    working_folder = Path.cwd()
+    shown = str(path.relative_to(working_folder)) if path.is_relative_to(working_folder) else str(path)
     # as an argument, the name would be that of a list of paths
     return os.path.join(os.curdir, shown) if shown.startswith(LIST_MARK) else shown
 

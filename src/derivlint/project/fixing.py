@@ -131,14 +131,14 @@ class _Fixer:
         """Forget that fixes did harm in entries that others have changed since; the next run would find that, too."""
         finder = EntryFinder(checked.model) if self._dropped else None
         again = [
-            known
+            identity
             for item in checked.shown
             if finder is not None
-            and (known := _known(item)) in self._dropped
-            and self._entries[known] != _entry_of(checked, finder, item)
+            and (identity := _known(item)) in self._dropped
+            and self._entries[identity] != _entry_of(checked, finder, item)
         ]
-        for known in again:
-            self._dropped.pop(known, None)
+        for identity in again:
+            self._dropped.pop(identity, None)
         return bool(again)
 
     def _candidates(self, checked: CheckedFile) -> list[Diagnostic]:
@@ -151,17 +151,17 @@ class _Fixer:
         # one half that does no harm and the other half are what was tried already
         self._tried.clear()
         finder = EntryFinder(before.model)
-        kept: list[Diagnostic] = []
+        accepted: list[Diagnostic] = []
         outcome, checked = FixOutcome(source.text, (), ()), None
         # those that are applied together stay compatible in any part of them; the others wait for the next pass
         together = list(apply_fixes(source, candidates, unsafe=self._unsafe).applied)
         pending = [(together, 0)] if together else []
         while pending and self._trials > 0:
             group, failures = pending.pop()
-            trial = apply_fixes(source, (*kept, *group), unsafe=self._unsafe)
+            trial = apply_fixes(source, (*accepted, *group), unsafe=self._unsafe)
             after, errors, is_sound = self._judged(source, before, trial)
             if is_sound and not errors:
-                kept, outcome, checked = list(trial.applied), trial, after
+                accepted, outcome, checked = list(trial.applied), trial, after
                 continue
             blamed = _blamed(group, trial, errors, after)
             # how often those that are blamed made an error for each of them
@@ -208,13 +208,13 @@ def _blamed(
     entries = {entry.span for place in places if finder is not None and (entry := finder.at(place.start)) is not None}
     for spans in (places, entries):
         touched = _touched(trial, spans)
-        found = [
+        blamed = [
             item
             for item in group
             if item.fix is not None and any((edit.span, edit.text) in touched for edit in item.fix.edits)
         ]
-        if found:
-            return found
+        if blamed:
+            return blamed
     return group
 
 
@@ -239,14 +239,14 @@ def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial
     """
     moves = Moves(trial.edits)
     places = {(item.rule, moves.to(item.span.start)) for item in before}
-    known = Counter(map(_known, before))
-    found: list[Diagnostic] = []
+    counts = Counter(map(_known, before))
+    errors: list[Diagnostic] = []
     for item in after:
         if item.severity is Severity.ERROR and (item.rule, item.span.start) not in places:
-            known[_known(item)] -= 1
-            if known[_known(item)] < 0:
-                found.append(item)
-    return found
+            counts[_known(item)] -= 1
+            if counts[_known(item)] < 0:
+                errors.append(item)
+    return errors
 
 
 def _made(before: CheckedFile, after: CheckedFile, trial: FixOutcome, errors: Sequence[Diagnostic]) -> list[Diagnostic]:
@@ -278,7 +278,7 @@ def _is_uncovered(error: Diagnostic, entry: Entry | None, fixed: Mapping[int, se
     if start in unknown:
         return True
     rules = fixed.get(start, set())
-    return any(name in rules for each in load_rule(error.rule).meta.yields_to for name in each.rules)
+    return any(name in rules for condition in load_rule(error.rule).meta.yields_to for name in condition.rules)
 
 
 def _entry_of(checked: CheckedFile, finder: EntryFinder, item: Diagnostic) -> str:

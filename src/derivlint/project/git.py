@@ -65,7 +65,9 @@ class Revision:
         self._folder = folder
         top = self._git("rev-parse", "--show-toplevel")
         if top is None:
-            if (around := next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)) is None:
+            if (
+                around := next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
+            ) is None:
                 raise InputError(f'"{folder}" is not in a git repository: there is no revision to compare with')
             raise InputError(f'git cannot read the repository "{around}"; "git status" says there why')
         self.root = Path(os.path.realpath(os.fsdecode(top.removesuffix(b"\n"))))
@@ -165,9 +167,9 @@ def git_program() -> str:
 
 def environment() -> dict[str, str]:
     """The environment for git: what hooks and users set for other commands is left out."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     return {
-        **kept,
+        **inherited,
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",

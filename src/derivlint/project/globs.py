@@ -63,20 +63,20 @@ def _fits(tokens: Sequence[_Token], text: str, *, folders: bool = False) -> bool
 
 def _reached(tokens: Sequence[_Token], states: set[int]) -> set[int]:
     """The states with those that are reached without another character."""
-    found: set[int] = set()
+    reached: set[int] = set()
     todo = list(states)
     while todo:
         state = todo.pop()
-        if state in found:
+        if state in reached:
             continue
-        found.add(state)
+        reached.add(state)
         if state < len(tokens):
             token = tokens[state]
             if token is None:
                 todo += [state + 1, state + 3]
             elif token[1]:
                 todo.append(state + 1)
-    return found
+    return reached
 
 
 @lru_cache(maxsize=256)
@@ -115,8 +115,8 @@ def _anything(char: str) -> bool:
 
 def _class(chars: str) -> Callable[[str], bool] | None:
     """The test that ``[chars]`` is; None where a range of it ends before it begins."""
-    wanted = not chars.startswith("!")
-    chars = chars if wanted else chars[1:]
+    positive = not chars.startswith("!")
+    chars = chars if positive else chars[1:]
     ranges: list[tuple[str, str]] = []
     at = 0
     while at < len(chars):
@@ -128,7 +128,7 @@ def _class(chars: str) -> Callable[[str], bool] | None:
             at += 1
     if any(first > last for first, last in ranges):
         return None
-    return lambda char: any(first <= char <= last for first, last in ranges) is wanted and (wanted or char != "/")
+    return lambda char: any(first <= char <= last for first, last in ranges) is positive and (positive or char != "/")
 
 
 def expanded(pattern: str) -> list[str]:
@@ -140,8 +140,8 @@ def expanded(pattern: str) -> list[str]:
     parts = rest.split("/") if os.sep == "/" else rest.replace(os.sep, "/").split("/")
     if parts[0] == "":
         anchor += os.sep
-    found = sorted(_expanded(anchor, tuple(part for part in parts if part), set()))
-    return found if parts[-1] else [path for path in found if os.path.isdir(path)]
+    paths = sorted(_expanded(anchor, tuple(part for part in parts if part), set()))
+    return paths if parts[-1] else [path for path in paths if os.path.isdir(path)]
 
 
 def _expanded(folder: str, parts: tuple[str, ...], seen: set[tuple[str, int]]) -> Iterator[str]:
@@ -152,8 +152,7 @@ def _expanded(folder: str, parts: tuple[str, ...], seen: set[tuple[str, int]]) -
         if os.path.lexists(folder):
             yield folder
         return
-    part, *others = parts
-    rest = tuple(others)
+    part, rest = parts[0], parts[1:]
     if part == _FOLDERS:
         if rest or folder:
             yield from _expanded(folder, rest, seen)
@@ -172,7 +171,7 @@ def _expanded(folder: str, parts: tuple[str, ...], seen: set[tuple[str, int]]) -
 
 def _entries(folder: str, hidden: bool = False) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder or os.curdir) as found:
-            return [entry for entry in found if hidden or not entry.name.startswith(".")]
+        with os.scandir(folder or os.curdir) as entries:
+            return [entry for entry in entries if hidden or not entry.name.startswith(".")]
     except (OSError, ValueError):
         return []

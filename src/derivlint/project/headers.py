@@ -72,7 +72,7 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
     """
     from derivlint.schema.natives import UnreadablePart
 
-    found: list[Header] = []
+    headers: list[Header] = []
     for path in paths:
         try:
             source = SourceFile.read(path)
@@ -86,8 +86,8 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
         problems = tuple(
             UnreadablePart(source, message, Span(start, end), *more) for message, start, end, *more in listed
         )
-        found.append(Header(source, declarations, problems))
-    return found
+        headers.append(Header(source, declarations, problems))
+    return headers
 
 
 def _reading(source: SourceFile) -> tuple[Mapping[str, Any], list[list[Any]]]:

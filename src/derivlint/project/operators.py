@@ -98,9 +98,9 @@ class Operators(Struct, frozen=True):
     def files(self) -> tuple[Path, ...]:
         """Every file that is read, those of native functions first."""
         more = (self.tags, self.functions_manual, self.bodies)
-        found = (*self.native_functions, *(path for path in more if path is not None))
+        files = (*self.native_functions, *(path for path in more if path is not None))
         beside = () if self.beside is None else (self.beside,)
-        return (*found, *self.headers, *self.generators, *beside)
+        return (*files, *self.headers, *self.generators, *beside)
 
     def describe_facts(self) -> str:
         """Which release's facts count for what PyTorch's generators know by name.
@@ -159,12 +159,12 @@ def operators_for(folder: Path, settings: Settings) -> Operators:
         InputError: an installed torch is asked for and there is none, or the repository is not trusted and a file
             leads out of it.
     """
-    found = _operators_for(folder, settings)
-    bodies = settings.helper_bodies or found.bodies
-    found = replace(found, headers=settings.headers, bodies=bodies, foreign=_foreign(folder, settings))
+    operators = _operators_for(folder, settings)
+    bodies = settings.helper_bodies or operators.bodies
+    operators = replace(operators, headers=settings.headers, bodies=bodies, foreign=_foreign(folder, settings))
     if settings.untrusted:
-        require_inside(found.files)
-    return found
+        require_inside(operators.files)
+    return operators
 
 
 def _foreign(folder: Path, settings: Settings) -> frozenset[Path]:
@@ -275,17 +275,19 @@ def fitted(
         if are_known(names):
             return None
         release = detected_release(names, lambda: called_functions(source))
-        other = release is not None and release.is_other
-        return [release.version, release.known, release.total] if release is not None and other else None
+        is_other = release is not None and release.is_other
+        return [release.version, release.known, release.total] if release is not None and is_other else None
 
     # the names of entries are in these lines, which seldom change
     lines = [line for line in source.text.splitlines() if "name" in line]
     if cached("names", _material("\n".join(lines)), fits, shape=bool, use_cache=use_cache):
         return operators
     text = _material(source.text)
-    found = cached("release", text, detect, shape=(None, Row(str, int, int)), use_cache=use_cache)
-    version, known, total = (None, 0, 1) if found is None else (str(found[0]), int(found[1]), int(found[2]))
-    if operators.beside is not None and known < total * NEARLY_ALL:
+    detected = cached("release", text, detect, shape=(None, Row(str, int, int)), use_cache=use_cache)
+    version, n_declared, n_schemas = (
+        (None, 0, 1) if detected is None else (str(detected[0]), int(detected[1]), int(detected[2]))
+    )
+    if operators.beside is not None and n_declared < n_schemas * NEARLY_ALL:
         reason = "beside the file, whose schemas are those of no bundled release"
         tags = operators.tags or _tags_beside((operators.beside,))
         beside = (operators.beside,)
@@ -293,8 +295,8 @@ def fitted(
     if version is None:
         return operators
     # what the release lacks may be declared beside the file
-    more = () if operators.beside is None or known == total else (operators.beside,)
-    reason = f"{operators.reason}; {known} of its {total} schemas are of that release"
+    more = () if operators.beside is None or n_declared == n_schemas else (operators.beside,)
+    reason = f"{operators.reason}; {n_declared} of its {n_schemas} schemas are of that release"
     return replace(operators, reason=reason, version=version, native_functions=(*operators.native_functions, *more))
 
 
@@ -304,17 +306,17 @@ def _matched(paths: Iterable[Path]) -> tuple[Path, ...]:
     Raises:
         InputError: a pattern matches nothing.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         text = str(path)
         if not has_magic(text) or os.path.lexists(text):
-            found.append(path)
+            files.append(path)
             continue
         matches = expanded(text)
         if not matches:
             raise InputError(f'no file matches "{text}"')
-        found += map(Path, matches)
-    return tuple(found)
+        files += map(Path, matches)
+    return tuple(files)
 
 
 def _material(text: str) -> bytes:
@@ -454,11 +456,11 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     def of_version(name: str) -> NativeFunctions:
         from derivlint.operators.detection import is_older, release_called
 
-        written = [each for each in read.written if each.versions is None or name in each.versions]
+        written = [native for native in read.written if native.versions is None or name in native.versions]
         own = release_called(name) if operators.lone else None
-        found = natives(written, own or operators.version)
-        found.is_older = is_older(name)
-        return found
+        natives_of_version = natives(written, own or operators.version)
+        natives_of_version.is_older = is_older(name)
+        return natives_of_version
 
     every = natives(read.written, operators.version)
     if any(function.versions is not None for function in read.written):
@@ -487,10 +489,10 @@ def _combined(
     index = _load_index(version) if operators.bundled else None
     known_tags = read.known_tags
     if index is not None:
-        known = {(function.namespace, function.func_text): function for function in index.written}
+        index_functions = {(function.namespace, function.func_text): function for function in index.written}
         more = []
         for function in written:
-            of_index = known.get((function.namespace, function.func_text))
+            of_index = index_functions.get((function.namespace, function.func_text))
             if of_index is None:
                 more.append(function)
             elif function.has_backend_kernel:
@@ -542,8 +544,10 @@ def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Seq
         return extract(texts).lists
 
     material = json.dumps(texts, sort_keys=True).encode()
-    found: Mapping[str, Sequence[str]] = cached("generators", material, lists, shape={"*": [str]}, use_cache=use_cache)
-    return found
+    generator_lists: Mapping[str, Sequence[str]] = cached(
+        "generators", material, lists, shape={"*": [str]}, use_cache=use_cache
+    )
+    return generator_lists
 
 
 def _helper_source(operators: Operators) -> SourceFile | None:
@@ -584,7 +588,7 @@ def _load_index(version: str | None) -> NativeFunctions:
     try:
         return load_release(version)
     except LookupError as error:
-        known = quoted_list(bundled_versions())
+        versions = quoted_list(bundled_versions())
         raise InputError(
-            f'no bundled operator index of version "{version}"; there is {known}, or "{INSTALLED}"'
+            f'no bundled operator index of version "{version}"; there is {versions}, or "{INSTALLED}"'
         ) from error

@@ -30,4 +30,4 @@ PRESETS = {
 
 def namespace_of(name: str) -> str | None:
     """The namespace of the own operators in a file of native functions, by the name of the file."""
-    return next((each.namespace for each in PRESETS.values() if name in each.native_functions), None)
+    return next((preset.namespace for preset in PRESETS.values() if name in preset.native_functions), None)

@@ -18,18 +18,20 @@ class Provided(Struct, frozen=True):
 
     Attributes:
         path: the file.
-        what: what it is, for messages.
+        description: what it is, for messages.
         torch: where its operators come from, as the option ``--torch`` says it; None for those of a lone file.
     """
 
     path: Path
-    what: str
+    description: str
     torch: str | None = None
 
     @property
     def note(self) -> str:
         """Which file is taken, and how to choose another one; one line."""
-        return f"no derivatives file is named or found: using {self.what}, {self.path}; name a file to use another"
+        return (
+            f"no derivatives file is named or found: using {self.description}, {self.path}; name a file to use another"
+        )
 
 
 def provided_file() -> Provided:
@@ -37,8 +39,8 @@ def provided_file() -> Provided:
     torch = installed_torch()
     if torch is None or torch.derivatives is None:
         return Provided(EXAMPLE, "derivlint's example (no PyTorch is installed)")
-    what = "the one of the installed PyTorch" + (f" {torch.version}" if torch.version is not None else "")
-    return Provided(torch.derivatives, what, _operators_of(torch))
+    description = "the one of the installed PyTorch" + (f" {torch.version}" if torch.version is not None else "")
+    return Provided(torch.derivatives, description, _operators_of(torch))
 
 
 def _operators_of(torch: InstalledTorch) -> str:

@@ -39,8 +39,8 @@ def is_inside(path: Path, repository: Path) -> bool:
 def leads_out(path: Path) -> bool:
     """Whether a path lies in a repository, or in the working folder, by its name only: links lead elsewhere."""
     place = Path(os.path.abspath(path))
-    here = Path.cwd()
-    roots = [parent for parent in place.parents if parent == here or (parent / _MARK).exists()]
+    working_folder = Path.cwd()
+    roots = [parent for parent in place.parents if parent == working_folder or (parent / _MARK).exists()]
     return any(not is_inside(place, Path(os.path.realpath(root))) for root in roots)
 
 

@@ -86,7 +86,7 @@ class Fixing:
 
         def check(text: SourceFile) -> CheckedFile:
             checked = check_source(
-                text, natives, settings, rules, others=others, finding_filter=finding_filter, memos=memos
+                text, natives, settings, rules, extra_rules=others, finding_filter=finding_filter, memos=memos
             )
             return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unwanted))
 

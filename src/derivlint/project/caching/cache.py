@@ -51,9 +51,9 @@ def cache_folder() -> Path | None:
 
 def _place() -> tuple[Path, Path | None] | None:
     """The folder of the cache, and what has to be there already; None where the system has no place for one."""
-    given = os.environ.get(VARIABLE)
-    if given:
-        return Path(os.path.abspath(given)), None
+    configured = os.environ.get(VARIABLE)
+    if configured:
+        return Path(os.path.abspath(configured)), None
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA")
         return (Path(base) / "derivlint" / "cache", None) if base else None
@@ -72,12 +72,12 @@ def _make(folder: Path) -> None:
     while not folder.is_dir():
         missing.append(folder)
         folder = folder.parent
-    for each in reversed(missing):
+    for parent in reversed(missing):
         try:
-            os.mkdir(each, 0o700)
+            os.mkdir(parent, 0o700)
         except FileExistsError:
             # another run has made it
-            if not each.is_dir():
+            if not parent.is_dir():
                 raise
 
 
@@ -129,7 +129,7 @@ def fits(value: object, shape: Shape) -> bool:
     if isinstance(shape, list):
         return type(value) is list and all(fits(item, shape[0]) for item in value)
     if isinstance(shape, tuple):
-        return any(fits(value, each) for each in shape)
+        return any(fits(value, alternative) for alternative in shape)
     if isinstance(shape, Row):
         return type(value) is list and len(value) == len(shape.items) and all(map(fits, value, shape.items))
     if type(value) is not dict:
@@ -176,9 +176,9 @@ def cached(
     body = unsealed(data) if data is not None else None
     if body is not None:
         try:
-            kept: Value = json.loads(body)
-            if fits(kept, shape):
-                return kept
+            stored: Value = json.loads(body)
+            if fits(stored, shape):
+                return stored
         except (ValueError, RecursionError):
             pass
     value = make()

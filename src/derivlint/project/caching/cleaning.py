@@ -45,10 +45,10 @@ def clean() -> Cleaned:
         return Cleaned(None)
     files = size = 0
     for path in _ours(folder):
-        for each in _files_in(path):
+        for file in _files_in(path):
             try:
-                bytes_of = os.lstat(each).st_size
-                os.unlink(each)
+                bytes_of = os.lstat(file).st_size
+                os.unlink(file)
             except OSError:
                 continue
             files, size = files + 1, size + bytes_of

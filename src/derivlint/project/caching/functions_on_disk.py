@@ -40,9 +40,9 @@ def read_functions(
     if use_cache and len(sources) == 1:
         texts = (sources[0].text, "-" if tags is None else f"+{tags.text}")
         material = "\0".join(texts).encode("utf-8", "surrogatepass")
-        found = cached("functions", material, table, shape=(_FORM, None))
-        if read is None and found is not None:
-            read = _from_table(found, sources[0])
+        stored = cached("functions", material, table, shape=(_FORM, None))
+        if read is None and stored is not None:
+            read = _from_table(stored, sources[0])
     return read if read is not None else read_native_functions(sources, tags=tags, namespaces=namespaces)
 
 
@@ -52,7 +52,7 @@ def _table_of(natives: NativeFunctions) -> dict[str, Any] | None:
 
     places = [function.source[1] for function in natives.written if function.source is not None]
     is_plain = all(
-        each.in_cpp_api and each.versions is None and not each.has_backend_kernel for each in natives.written
+        native.in_cpp_api and native.versions is None and not native.has_backend_kernel for native in natives.written
     )
     if natives.problems or not is_plain:
         return None

@@ -110,8 +110,8 @@ def _stored(memos: Memos) -> _Stored:
     for record in map(memos.entries.__getitem__, memos.newest):
         result = None
         if record.results and (reads := numbered(record.results[0])) is not None:
-            found: EntryResult = record.results[0].value
-            result = _Result(found.claims, found.start, found.anchors, reads)
+            entry_result: EntryResult = record.results[0].value
+            result = _Result(entry_result.claims, entry_result.start, entry_result.anchors, reads)
         facts = {
             name: (memo.value, reads) for name, memo in record.facts.items() if (reads := numbered(memo)) is not None
         }
@@ -159,8 +159,8 @@ def _memos(stored: _Stored, path: str) -> Memos:
         if result is not None:
             if any(claim.diagnostic.path != path or claim.diagnostic.elsewhere for claim in result.claims):
                 raise ValueError(path)
-            found = EntryResult(result.claims, result.start, result.anchors)
-            record.results, record.verified_at = (memo(found, result.reads),), memos.revision
+            entry_result = EntryResult(result.claims, result.start, result.anchors)
+            record.results, record.verified_at = (memo(entry_result, result.reads),), memos.revision
     if stored.file is not None:
         memos.file = memo((), stored.file)
     return memos

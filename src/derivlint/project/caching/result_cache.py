@@ -179,8 +179,8 @@ def store_findings(place: CachePlace, findings: Findings) -> None:
 def _sweep(folder: Path) -> None:
     """Delete the results that were not asked for longest, where there are too many."""
     results: list[tuple[float, str]] = []
-    with os.scandir(folder) as found:
-        for entry in found:
+    with os.scandir(folder) as entries:
+        for entry in entries:
             if _NAME.fullmatch(entry.name):
                 # another run may have deleted it
                 with suppress(OSError):
@@ -209,8 +209,8 @@ def _stamps() -> Iterator[str]:
     seen = set(todo)
     while todo:
         folder = todo.pop()
-        with os.scandir(folder) as found:
-            for entry in found:
+        with os.scandir(folder) as entries:
+            for entry in entries:
                 if entry.name == "__pycache__":
                     continue
                 if entry.is_dir():

@@ -135,9 +135,9 @@ class BaselineFile:
             those that are not written.
         """
         name = self.name_of(source)
-        wanted = {item for item in diagnostics if item.rule not in NEVER_KNOWN and shows(item)}
-        self._wanted[name] = Counter(entry_of(item, source, name) for item in wanted)
-        return tuple(item for item in diagnostics if item not in wanted)
+        recorded = {item for item in diagnostics if item.rule not in NEVER_KNOWN and shows(item)}
+        self._wanted[name] = Counter(entry_of(item, source, name) for item in recorded)
+        return tuple(item for item in diagnostics if item not in recorded)
 
     @property
     def stale(self) -> Counter[Identity]:
@@ -177,10 +177,10 @@ class BaselineFile:
         Raises:
             InputError: it cannot be written.
         """
-        found: Counter[Identity] = Counter()
-        for wanted in self._wanted.values():
-            found += wanted
-        updated = self.baseline.updated(found, self.stale)
+        identities: Counter[Identity] = Counter()
+        for recorded in self._wanted.values():
+            identities += recorded
+        updated = self.baseline.updated(identities, self.stale)
         self._write(updated)
         return sum(updated.known.values())
 

@@ -51,22 +51,22 @@ class Changes:
         functions = frozenset[str]().union(*map(self._changed_functions, native_functions))
         finder = EntryFinder(model)
         lines: frozenset[int] | None = None
-        found = []
+        about_changed = []
         for diagnostic in diagnostics:
             if diagnostic.elsewhere:
                 if self._is_changed(Path(diagnostic.path)):
-                    found.append(diagnostic)
+                    about_changed.append(diagnostic)
                 continue
             owner = finder.owner(diagnostic)
             if owner is not None:
                 if id(owner) in changed or (functions and _serves(model, owner, functions)):
-                    found.append(diagnostic)
+                    about_changed.append(diagnostic)
                 continue
             if lines is None:
                 lines = changed_lines(old, model.source)
             if model.source.position(diagnostic.span.start).line in lines:
-                found.append(diagnostic)
-        return tuple(found)
+                about_changed.append(diagnostic)
+        return tuple(about_changed)
 
     def _functions_of(self, path: Path) -> frozenset[str]:
         """The functions of a file that changed; none for a file that the repository did not have.

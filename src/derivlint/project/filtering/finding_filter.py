@@ -61,7 +61,7 @@ class FindingFilter(Struct, frozen=True):
     def apply(
         self,
         source: SourceFile,
-        found: tuple[Diagnostic, ...],
+        diagnostics: tuple[Diagnostic, ...],
         silenced: frozenset[Diagnostic],
         settings: Settings,
         findings: Findings,
@@ -71,7 +71,7 @@ class FindingFilter(Struct, frozen=True):
 
         Args:
             source: the file.
-            found: the findings, sorted.
+            diagnostics: the findings, sorted.
             silenced: those that comments are about.
             settings: what is shown at all; the rest does not become known.
             findings: what the rules judged.
@@ -80,19 +80,19 @@ class FindingFilter(Struct, frozen=True):
         Raises:
             InputError: changes are asked for and cannot be found out.
         """
-        uncommented = found
+        uncommented = diagnostics
         if self.comments and silenced:
-            uncommented = tuple(item for item in found if item not in silenced)
+            uncommented = tuple(item for item in diagnostics if item not in silenced)
         unknown = uncommented
         if self.baseline is not None:
             unknown = self.baseline.unknown(uncommented, source, findings.ran, findings.unjudged or ())
             if self.updates_baseline:
                 unwritten = set(self.baseline.want(uncommented, source, settings.shows))
                 unknown = tuple(item for item in unknown if item in unwritten)
-        kept = unknown
+        shown = unknown
         if self.changes is not None:
             assert model is not None
-            kept = self.changes.about_changes(model, unknown, Path(source.path), self.native_functions)
+            shown = self.changes.about_changes(model, unknown, Path(source.path), self.native_functions)
 
         def dropped(before: tuple[Diagnostic, ...], after: tuple[Diagnostic, ...]) -> int:
             # what no one would see in any case is not counted
@@ -100,7 +100,9 @@ class FindingFilter(Struct, frozen=True):
                 return 0
             return sum(map(settings.shows, before)) - sum(map(settings.shows, after))
 
-        return Narrowed(kept, dropped(found, uncommented), dropped(uncommented, unknown), dropped(unknown, kept))
+        return Narrowed(
+            shown, dropped(diagnostics, uncommented), dropped(uncommented, unknown), dropped(unknown, shown)
+        )
 
 
 def rule_names(ran: Collection[str] = ()) -> RuleNames:

@@ -48,20 +48,20 @@ def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> Ignor
     path = model.source.path
     if model.document.problems:
         raise InputError(f'"{path}" is not valid YAML, so no comments are added to it')
-    wanted = tuple(item for item in checked.shown if item.rule not in NEVER_SILENCED)
-    if not wanted:
+    ignorable = tuple(item for item in checked.shown if item.rule not in NEVER_SILENCED)
+    if not ignorable:
         return IgnoredFile(model.source, checked, ())
     text = model.source.text
-    for edit in reversed(ignore_edits(model, wanted, reason)):
+    for edit in reversed(ignore_edits(model, ignorable, reason)):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     source = SourceFile(path, text)
     after = check(source)
-    left = [item for item in after.shown if item.rule not in NEVER_SILENCED]
-    if left or not says_the_same(checked, after):
-        where = left[0] if left else wanted[0]
-        line, _ = (after if left else checked).model.source.position(where.span.start)
+    remaining = [item for item in after.shown if item.rule not in NEVER_SILENCED]
+    if remaining or not says_the_same(checked, after):
+        where = remaining[0] if remaining else ignorable[0]
+        line, _ = (after if remaining else checked).model.source.position(where.span.start)
         raise InputError(f'no comment can silence "{where.rule}" in line {line} of "{path}"; nothing was written')
-    return IgnoredFile(source, after, wanted)
+    return IgnoredFile(source, after, ignorable)
 
 
 def says_the_same(before: CheckedFile, after: CheckedFile) -> bool:

@@ -67,16 +67,16 @@ def judge(
     Raises:
         InputError: only changes are wanted and cannot be found out.
     """
-    found = settings.judged(findings.diagnostics, source.path)
+    reported = settings.judged(findings.diagnostics, source.path)
     finding_filter = finding_filter or FindingFilter(comments=not settings.untrusted)
-    narrowed = finding_filter.apply(source, found, findings.silenced, settings, findings, model)
+    narrowed = finding_filter.apply(source, reported, findings.silenced, settings, findings, model)
     shown = settings.shown(narrowed.kept)
     return Outcome(
         findings,
         shown,
         hidden=len(narrowed.kept) - len(shown),
         fails=any(item.severity >= settings.fail_level for item in shown),
-        found=found,
+        found=reported,
         suppressed=narrowed.suppressed,
         baselined=narrowed.baselined,
         unchanged=narrowed.unchanged,

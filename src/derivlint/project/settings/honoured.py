@@ -29,17 +29,17 @@ def honoured(
         folder: that of the configuration.
     """
     repository = repository_of(folder)
-    kept: dict[str, Any] = {}
+    trusted: dict[str, Any] = {}
     left_out = []
     for field, value in values.items():
         origin = origins[field]
         counts = _COUNTS.get(field, _nothing)(value, repository)
         if counts is not None:
-            kept[field] = counts
+            trusted[field] = counts
         if counts != value:
             left_out.append(f"{origin.key} ({origin.where})")
             origin.warn(f'"{origin.key}" is {"" if counts is None else "partly "}ignored under {OPTION}', key=True)
-    return kept, left_out
+    return trusted, left_out
 
 
 def _nothing(value: Any, repository: Path) -> Any:

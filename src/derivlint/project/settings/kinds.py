@@ -84,9 +84,11 @@ def _elements(element: ValueKind, value: SettingsValue) -> tuple[Any, ...]:
 
 def list_of(element: ValueKind, expected: str) -> ValueKind:
     """A list; each wrong element is reported at its place."""
-    # what an element must be is said of the whole list: 'must be a list of paths'
-    said = ValueKind(expected, element.convert, element.schema)
-    return ValueKind(expected, lambda value: _elements(said, value), {"type": "array", "items": element.schema})
+    # an element of a wrong kind is reported with the kind of the list: 'must be a list of paths'
+    element_of_list = ValueKind(expected, element.convert, element.schema)
+    return ValueKind(
+        expected, lambda value: _elements(element_of_list, value), {"type": "array", "items": element.schema}
+    )
 
 
 def one_of(words: Sequence[str]) -> ValueKind:
@@ -112,12 +114,12 @@ GLOBS = list_of(GLOB, "a list of patterns")
 
 
 def _selector(value: SettingsValue) -> str | None:
-    found = resolve(_text(value))
-    if found.mistake is not None:
-        value.wrong(found.mistake)
-    elif found.warning is not None:
-        value.warn(found.warning)
-    return found.selector
+    resolved = resolve(_text(value))
+    if resolved.mistake is not None:
+        value.wrong(resolved.mistake)
+    elif resolved.warning is not None:
+        value.warn(resolved.warning)
+    return resolved.selector
 
 
 #: The JSON schema of a selector stands once, in its definitions.
@@ -133,13 +135,13 @@ def _table(value: SettingsValue) -> list[SettingsValue]:
 
 def _rule_of_key(value: SettingsValue, *, patterns: bool) -> str | None:
     """The rule that a key of a table names."""
-    found = resolve(value.key, patterns=patterns)
-    if found.mistake is not None:
-        value.wrong(found.mistake, key=True)
+    resolved = resolve(value.key, patterns=patterns)
+    if resolved.mistake is not None:
+        value.wrong(resolved.mistake, key=True)
         return None
-    if found.warning is not None:
-        value.warn(found.warning, key=True)
-    return found.selector
+    if resolved.warning is not None:
+        value.warn(resolved.warning, key=True)
+    return resolved.selector
 
 
 def _severity(value: SettingsValue) -> Severity | None:

@@ -34,7 +34,7 @@ class SettingsOfFiles:
         untrusted: whether the repository is not trusted.
     """
 
-    def __init__(self, no_config: bool, config: Sequence[str] = (), *, untrusted: bool = False, **given: Any) -> None:
+    def __init__(self, no_config: bool, config: Sequence[str] = (), *, untrusted: bool = False, **options: Any) -> None:
         """Take what the command line says.
 
         Args:
@@ -42,7 +42,7 @@ class SettingsOfFiles:
             config: what ``--config`` gives: the name of a file, or ``KEY=VALUE``.
             untrusted: whether the repository is not trusted, so that of the configurations that are found in it only
                 what makes a check stricter counts; the environment may say so as well.
-            given: the values of options by field; None and empty ones were not given.
+            options: the values of options by field; None and empty ones are not set.
 
         Raises:
             InputError: two files are named, or one although none is to be read.
@@ -55,7 +55,7 @@ class SettingsOfFiles:
         self.untrusted = untrusted or asked_for()
         self._no_config = no_config
         self._notes = Notes()
-        self._given = {name: self._resolved(name, value) for name, value in given.items()}
+        self._options = {name: self._resolved(name, value) for name, value in options.items()}
         documents = [pair(item, self._notes) for item in config if item not in files]
         self._pairs = [read_table(SettingsValue(document, (), document.data)) for document in documents]
         self._named = self._read_named(Path(files[0])) if files else None
@@ -65,10 +65,14 @@ class SettingsOfFiles:
         """The value of an option; the names of rules are looked up."""
         if name not in ("select", "ignore", "extend_select"):
             return value
-        found = [resolve(text) for text in value or ()]
-        self._notes.mistakes += [SettingsMistake("", 0, 0, item.mistake) for item in found if item.mistake is not None]
-        self._notes.warnings += [SettingsMistake("", 0, 0, item.warning) for item in found if item.warning is not None]
-        return tuple(item.selector for item in found)
+        selectors = [resolve(text) for text in value or ()]
+        self._notes.mistakes += [
+            SettingsMistake("", 0, 0, item.mistake) for item in selectors if item.mistake is not None
+        ]
+        self._notes.warnings += [
+            SettingsMistake("", 0, 0, item.warning) for item in selectors if item.warning is not None
+        ]
+        return tuple(item.selector for item in selectors)
 
     def _read_named(self, path: Path) -> tuple[Settings, Notes]:
         notes = Notes()
@@ -77,18 +81,18 @@ class SettingsOfFiles:
 
     def _nearest(self, folder: Path) -> tuple[Settings, Notes]:
         """What the configuration nearest to a folder says."""
-        found = self._by_folder.get(folder)
-        if found is None:
+        nearest = self._by_folder.get(folder)
+        if nearest is None:
             notes = Notes()
             document = configuration_in(folder, notes, untrusted=self.untrusted)
             if document is not None:
-                found = read_settings(document, untrusted=self.untrusted), notes
+                nearest = read_settings(document, untrusted=self.untrusted), notes
             elif notes.mistakes or folder.parent == folder:
-                found = Settings(), notes
+                nearest = Settings(), notes
             else:
-                found = self._nearest(folder.parent)
-            self._by_folder[folder] = found
-        return found
+                nearest = self._nearest(folder.parent)
+            self._by_folder[folder] = nearest
+        return nearest
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -112,7 +116,7 @@ class SettingsOfFiles:
             settings = settings.with_layer(values, origins, OPTION)
         if self.untrusted:
             settings = replace(settings, untrusted=True)
-        return settings.overridden(**self._given)
+        return settings.overridden(**self._options)
 
     def of_folders(self, folders: Iterable[Path]) -> list[Settings]:
         """The settings of several folders.
@@ -120,16 +124,16 @@ class SettingsOfFiles:
         Raises:
             ConfigurationError: with the mistakes of all configurations.
         """
-        found: list[Settings] = []
+        settings: list[Settings] = []
         mistakes: list[SettingsMistake] = []
         for folder in folders:
             try:
-                found.append(self.of_folder(folder))
+                settings.append(self.of_folder(folder))
             except ConfigurationError as error:
                 mistakes += error.mistakes
         if mistakes:
             raise ConfigurationError(mistakes)
-        return found
+        return settings
 
 
 def find_settings(folder: Path) -> Settings:

@@ -38,9 +38,9 @@ def configuration_in(folder: Path, notes: Notes, *, untrusted: bool = False) -> 
     """
     own = folder / OWN_FILE
     pyproject = folder / PYPROJECT
-    found = own if os.path.lexists(own) else pyproject
-    if untrusted and os.path.lexists(found) and not is_inside(found, repository_of(folder)):
-        notes.mistakes.append(SettingsMistake("", 0, 0, led_out(found)))
+    path = own if os.path.lexists(own) else pyproject
+    if untrusted and os.path.lexists(path) and not is_inside(path, repository_of(folder)):
+        notes.mistakes.append(SettingsMistake("", 0, 0, led_out(path)))
         return None
     if os.path.exists(own):
         return read_document(own, notes)
@@ -75,8 +75,8 @@ def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> Sett
 
 def shown(path: Path) -> str:
     """A path as messages show it: relative where it lies below the working folder."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    working_folder = Path.cwd()
+    return str(path.relative_to(working_folder)) if path.is_relative_to(working_folder) else str(path)
 
 
 def table_of(document: SettingsDocument) -> SettingsValue | None:

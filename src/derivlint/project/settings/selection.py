@@ -44,11 +44,11 @@ def selected(rules: Sequence[Rule], selections: Iterable[Selection], preview: bo
             chosen.clear()
         for rule in rules:
             name = rule.name
-            wanted = _strength((*selection.select, *selection.extend_select), name, name not in offered)
-            unwanted = _strength(selection.ignore, name)
-            if unwanted is not None and (wanted is None or unwanted >= wanted):
+            selected_by = _strength((*selection.select, *selection.extend_select), name, name not in offered)
+            ignored_by = _strength(selection.ignore, name)
+            if ignored_by is not None and (selected_by is None or ignored_by >= selected_by):
                 chosen.discard(name)
-            elif wanted is not None:
+            elif selected_by is not None:
                 chosen.add(name)
     return tuple(rule for rule in rules if rule.name in chosen)
 
@@ -91,9 +91,9 @@ def known_names() -> tuple[str, ...]:
     return (*derivlint.rules.NAMES, *derivlint.rules.EXTRA_FINDINGS)
 
 
-def unknown_rule(name: str, known: Iterable[str]) -> str:
+def unknown_rule(name: str, names: Iterable[str]) -> str:
     """What to say of a rule that does not exist."""
-    question = did_you_mean(name, known)
+    question = did_you_mean(name, names)
     return f'unknown rule "{name}"' + (f"; {question}" if question else '; "derivlint rules" lists them')
 
 
@@ -118,16 +118,16 @@ def resolve(text: str, *, patterns: bool = True) -> Resolved:
         text: what a user wrote.
         patterns: whether ``ALL``, groups and patterns are allowed, not only names.
     """
-    known = known_names()
-    if text in known or (patterns and (text == ALL or text in GROUPS)):
+    names = known_names()
+    if text in names or (patterns and (text == ALL or text in GROUPS)):
         return Resolved(text)
     present = derivlint.rules.RENAMED.get(text)
     if present is not None:
         return Resolved(present, warning=f'rule "{text}" is now called "{present}"')
     if patterns and not _WILD.isdisjoint(text):
-        if any(fnmatchcase(name, text) for name in known):
+        if any(fnmatchcase(name, text) for name in names):
             return Resolved(text)
         return Resolved(text, mistake=f'no rule matches "{text}"')
     if text in GROUPS:
         return Resolved(text, mistake=f'"{text}" is a group of rules; name a rule')
-    return Resolved(text, mistake=unknown_rule(text, (*known, *GROUPS, ALL) if patterns else known))
+    return Resolved(text, mistake=unknown_rule(text, (*names, *GROUPS, ALL) if patterns else names))

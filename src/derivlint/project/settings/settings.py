@@ -114,9 +114,9 @@ class Settings(Compared, Struct, frozen=True):
         """Everything but where it comes from."""
         return tuple(getattr(self, name) for name in self.__struct_fields__ if name != "origins")
 
-    def overridden(self, **given: Any) -> Settings:
-        """The settings with those of the command line that were given, which come before all others."""
-        values = {name: value for name, value in given.items() if value not in (None, ())}
+    def overridden(self, **options: Any) -> Settings:
+        """Return the settings with the options that are set on the command line, which come before all others."""
+        values = {name: value for name, value in options.items() if value not in (None, ())}
         return self.with_layer(values, dict.fromkeys(values, COMMAND_LINE), COMMAND_LINE)
 
     def with_layer(self, values: Mapping[str, Any], origins: Mapping[str, SettingsValue | str], name: str) -> Settings:
@@ -156,7 +156,7 @@ class Settings(Compared, Struct, frozen=True):
     def layout(self) -> Layout | None:
         """How the files hold their entries; None where that is to be seen from each file."""
         layout = PRESETS[self.preset].layout if self.preset is not None else PLAIN
-        given = {
+        overrides = {
             "entries": self.entries_key,
             "versions": self.versions_key,
             "version": self.version_key,
@@ -169,7 +169,7 @@ class Settings(Compared, Struct, frozen=True):
             "semicolons": self.trailing_semicolons,
             "cpp": self.formulas_in_cpp,
         }
-        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        changes: dict[str, Any] = {name: value for name, value in overrides.items() if value is not None}
         changed = replace(layout, **changes)
         return None if self.preset is None and changed == PLAIN else changed
 
@@ -182,11 +182,11 @@ class Settings(Compared, Struct, frozen=True):
         """Whether a diagnostic is shown."""
         return diagnostic.severity >= self.min_severity and diagnostic.confidence >= self.min_confidence
 
-    def shown(self, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    def shown(self, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Those of many diagnostics that are shown."""
         severities = [severity for severity in Severity if severity >= self.min_severity]
         confidences = [confidence for confidence in Confidence if confidence >= self.min_confidence]
-        return tuple([item for item in found if item.severity in severities and item.confidence in confidences])
+        return tuple([item for item in diagnostics if item.severity in severities and item.confidence in confidences])
 
     def selected(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         """The rules that run, with their options."""
@@ -198,24 +198,24 @@ class Settings(Compared, Struct, frozen=True):
             return chosen
         return tuple(rule.configured(self.options.get(rule.name, {})) for rule in chosen)
 
-    def judged(self, found: tuple[Diagnostic, ...], path: str) -> tuple[Diagnostic, ...]:
+    def judged(self, diagnostics: tuple[Diagnostic, ...], path: str) -> tuple[Diagnostic, ...]:
         """What was found in a file with the severities that are configured, without what is ignored.
 
         Args:
-            found: the diagnostics.
+            diagnostics: the findings.
             path: the file, for the patterns of ``per-file-ignores``.
         """
         if self.severity:
-            found = tuple(self._with_severity(item) for item in found)
+            diagnostics = tuple(self._with_severity(item) for item in diagnostics)
         ignored = self._ignored_in(path)
         # what no rule finds cannot be left out beforehand
         extra = derivlint.rules.EXTRA_FINDINGS
         left_out = {rule for rule in extra if any(any_matches(part.ignore, rule) for part in self.selections)}
         if not ignored and not self.per_operator_ignores and not left_out:
-            return found
+            return diagnostics
         return tuple(
             item
-            for item in found
+            for item in diagnostics
             if not any_matches(ignored, item.rule)
             and not (self.per_operator_ignores and item.entry is not None and self._ignored_of(item.rule, item.entry))
             and item.rule not in left_out
@@ -225,9 +225,9 @@ class Settings(Compared, Struct, frozen=True):
         """The diagnostic with the severity of the most specific selector, of equal ones the last."""
         if diagnostic.rule not in derivlint.rules.NAMES and diagnostic.rule not in derivlint.rules.EXTRA_FINDINGS:
             return diagnostic
-        found = [selector for selector in self.severity if matches(selector, diagnostic.rule)]
+        selectors = [selector for selector in self.severity if matches(selector, diagnostic.rule)]
         # sorting keeps the order of equal ones; a rule that is off runs only where the command line selects it
-        severity = self.severity[sorted(found, key=specificity)[-1]] if found else None
+        severity = self.severity[sorted(selectors, key=specificity)[-1]] if selectors else None
         return diagnostic if severity is None else replace(diagnostic, severity=severity)
 
     def _ignored_in(self, path: str) -> tuple[str, ...]:
