@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -29,11 +28,7 @@ def run(test: Coroutine[Any, Any, T]) -> T:
 
 
 def capabilities(
-    *,
-    pull: bool = False,
-    encodings: Sequence[str] | None = None,
-    watch: bool = False,
-    resolve: bool = True,
+    *, pull: bool = False, encodings: Sequence[str] | None = None, watch: bool = False, resolve: bool = True
 ) -> types.ClientCapabilities:
     """What the editor says that it can do."""
     kinds = [types.PositionEncodingKind(name) for name in encodings] if encodings is not None else None
@@ -200,11 +195,15 @@ class Editor:
 
         await asyncio.wait_for(wait(), PATIENCE)
 
+    def of(self, uri: str) -> list[types.PublishDiagnosticsParams]:
+        """The notifications about a file."""
+        return [item for item in self.published if item.uri == uri]
+
     async def diagnostics(self, uri: str, version: int) -> list[types.Diagnostic]:
         """The diagnostics of a version of a file, as first published."""
 
         def of_it() -> types.PublishDiagnosticsParams | None:
-            return next((item for item in self.published if item.uri == uri and item.version == version), None)
+            return next((item for item in self.of(uri) if item.version == version), None)
 
         await self.until(lambda: of_it() is not None)
         found = of_it()
@@ -226,8 +225,3 @@ def summary(item: types.Diagnostic) -> tuple[object, ...]:
     """What is compared of a diagnostic."""
     start, end = item.range.start, item.range.end
     return (item.code, start.line, start.character, end.line, end.character, item.message.split("\n")[0])
-
-
-def as_json(text: str) -> Any:
-    """A text of JSON as values."""
-    return json.loads(text)

@@ -42,20 +42,8 @@ def analysis_of(text: str, natives: NativeFunctions | None = None) -> DocumentAn
     source = SourceFile("derivatives.yaml", text)
     model = build_model(source, natives)
     return DocumentAnalysis(
-        source=source,
-        model=model,
-        checked=None,
-        natives=natives,
-        native_sources=(),
-        headers=(),
-        settings=Settings(),
+        source=source, model=model, checked=None, natives=natives, native_sources=(), headers=(), settings=Settings()
     )
-
-
-def at_cursor(text: str) -> tuple[DocumentAnalysis, int]:
-    """The analysis of a text without its mark, and where the mark was."""
-    offset = text.index(CURSOR)
-    return analysis_of(text.replace(CURSOR, "")), offset
 
 
 def at(text: str, place: str) -> tuple[DocumentAnalysis, int]:

@@ -288,6 +288,11 @@ def test_neovim_shows_what_check_finds_as_it_changes(checkout: Path, environment
     assert as_set(out["edited"]) == checked(path) == expected - {(12, 2, "unknown-key")}
     assert out["root"] == str(checkout)
     assert "sinh(Tensor self) -> Tensor" in out["hover"]
+    filetype, buftype, code = out["shown"]
+    assert (filetype, buftype) == ("cpp", "nofile")
+    assert "struct NODE_CLASS SinhBackward0" in code
+    # other YAML is left alone, and hints come where they are wanted
+    assert (out["other"], out["hints"]) == (0, 0)
 
 
 #: Prints the root of a file.
@@ -319,19 +324,6 @@ def test_neovim_finds_the_root(
     monkeypatch.setitem(globals(), "DRIVER", ROOT)
     out = run_neovim(folder, environment, blocks("Neovim", "lua")[:1])
     assert out["root"] == str(folder / root)
-
-
-def test_neovim_leaves_other_yaml_alone(checkout: Path, environment: dict[str, str]) -> None:
-    out = run_neovim(checkout, environment, blocks("Neovim", "lua")[:1])
-    assert out["other"] == 0
-    assert out["hints"] == 0
-
-
-def test_neovim_shows_generated_code(checkout: Path, environment: dict[str, str]) -> None:
-    out = run_neovim(checkout, environment, blocks("Neovim", "lua")[:1])
-    filetype, buftype, code = out["shown"]
-    assert (filetype, buftype) == ("cpp", "nofile")
-    assert "struct NODE_CLASS SinhBackward0" in code
 
 
 def test_neovim_passes_options_on(checkout: Path, environment: dict[str, str]) -> None:

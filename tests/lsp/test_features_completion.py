@@ -213,17 +213,11 @@ def test_rules_are_proposed_in_suppressions() -> None:
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        (" grad * self", "grad * self"),
-        (" grad\n    * self\n", "grad * self"),
-        (" 'it''s'", "it's"),
-        (' "a \\"b\\""', 'a "b"'),
-        (' "a" # comment', "a"),
-        (" a # comment", "a"),
-        (" |\n    a\n    b\n", "a b"),
-        (' "open', "open"),
-        ("", ""),
+        (" grad * self", "grad * self"), (" grad\n    * self\n", "grad * self"), (" 'it''s'", "it's"),
+        (' "a \\"b\\""', 'a "b"'), (' "a" # comment', "a"), (" a # comment", "a"), (" |\n    a\n    b\n", "a b"),
+        (' "open', "open"), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_values_are_decoded(raw: str, expected: str) -> None:
     assert decoded(raw) == expected
 

@@ -27,17 +27,11 @@ NAME = "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n"
 @pytest.mark.parametrize(
     "value",
     [
-        "grad * other.conj()",
-        "'grad * other.conj()'",
-        '"grad * other.conj()"',
-        '"grad \\x2a other.conj()"',
-        "grad\n    * other.conj()",
-        '"grad *\n    other.conj()"',
-        '"grad * \\\n    other.conj()"',
-        "|\n    grad *\n    other.conj()",
-        ">-\n    grad *\n\n    other.conj()",
+        "grad * other.conj()", "'grad * other.conj()'", '"grad * other.conj()"', '"grad \\x2a other.conj()"',
+        "grad\n    * other.conj()", '"grad *\n    other.conj()"', '"grad * \\\n    other.conj()"',
+        "|\n    grad *\n    other.conj()", ">-\n    grad *\n\n    other.conj()",
     ],
-)
+)  # fmt: skip
 def test_a_word_of_a_formula_is_found_at_each_of_its_characters_in_every_style(value: str) -> None:
     analysis = analysis_of(f"{NAME}  self: {value}\n")
     text = analysis.source.text

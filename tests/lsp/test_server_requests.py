@@ -68,58 +68,48 @@ async def actions(
     return {item.title: item for item in found or () if isinstance(item, types.CodeAction)}
 
 
-def test_code_actions_fix_silence_and_complete(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with Editor() as editor:
-            uri = editor.open(tmp_path / "derivatives.yaml", TEXT, 3)
-            known = await editor.diagnostics(uri, 3)
-            here = await actions(editor, uri, at(1, 9), known=known)
-            assert set(here) == {
-                'Replace it by "grad" (may change what is meant)',
-                'Ignore "undefined-name" here',
-            }
-            fix = here['Replace it by "grad" (may change what is meant)']
-            assert (fix.kind, fix.is_preferred) == (types.CodeActionKind.QuickFix, None)
-            assert [item.code for item in fix.diagnostics or ()] == ["undefined-name"]
-            assert applied(TEXT, fix, 3) == TEXT.replace("gard", "grad")
-            ignored = applied(TEXT, here['Ignore "undefined-name" here'], 3)
-            assert ignored == TEXT.replace("sgn()\n", "sgn()  # derivlint: ignore[undefined-name] reason\n")
+async def test_code_actions_fix_silence_and_complete(tmp_path: Path, editor: Editor) -> None:
+    uri = editor.open(tmp_path / "derivatives.yaml", TEXT, 3)
+    known = await editor.diagnostics(uri, 3)
+    here = await actions(editor, uri, at(1, 9), known=known)
+    assert set(here) == {'Replace it by "grad" (may change what is meant)', 'Ignore "undefined-name" here'}
+    fix = here['Replace it by "grad" (may change what is meant)']
+    assert (fix.kind, fix.is_preferred) == (types.CodeActionKind.QuickFix, None)
+    assert [item.code for item in fix.diagnostics or ()] == ["undefined-name"]
+    assert applied(TEXT, fix, 3) == TEXT.replace("gard", "grad")
+    ignored = applied(TEXT, here['Ignore "undefined-name" here'], 3)
+    assert ignored == TEXT.replace("sgn()\n", "sgn()  # derivlint: ignore[undefined-name] reason\n")
 
-            mul = await actions(editor, uri, at(4, 2), "refactor")
-            missing = applied(TEXT, mul['Add the missing key "other"'], 3)
-            assert missing == TEXT.replace("_type())\n", '_type())\n  other: not_implemented("mul: other")\n')
+    mul = await actions(editor, uri, at(4, 2), "refactor")
+    missing = applied(TEXT, mul['Add the missing key "other"'], 3)
+    assert missing == TEXT.replace("_type())\n", '_type())\n  other: not_implemented("mul: other")\n')
 
-            neg = await actions(editor, uri, at(7, 2), "refactor.rewrite")
-            automatic = applied(TEXT, neg['Add "result: auto_linear"'], 3)
-            assert automatic == TEXT.replace("grad.neg()\n", "grad.neg()\n  result: auto_linear\n")
+    neg = await actions(editor, uri, at(7, 2), "refactor.rewrite")
+    automatic = applied(TEXT, neg['Add "result: auto_linear"'], 3)
+    assert automatic == TEXT.replace("grad.neg()\n", "grad.neg()\n  result: auto_linear\n")
 
-            sin = await actions(editor, uri, at(11, 10))
-            expanded = applied(TEXT, sin['Replace "auto_element_wise" by its formula'], 3)
-            formula = "(self_t.conj() * self_p.cos().conj()).conj()"
-            assert expanded == TEXT.replace("result: auto_element_wise", f"result: {formula}")
-            assert await actions(editor, uri, at(11, 10), "source.organizeImports") == {}
-
-    run(test())
+    sin = await actions(editor, uri, at(11, 10))
+    expanded = applied(TEXT, sin['Replace "auto_element_wise" by its formula'], 3)
+    formula = "(self_t.conj() * self_p.cos().conj()).conj()"
+    assert expanded == TEXT.replace("result: auto_element_wise", f"result: {formula}")
+    assert await actions(editor, uri, at(11, 10), "source.organizeImports") == {}
 
 
 @pytest.mark.parametrize("resolve", [True, False])
-def test_everything_that_is_safe_is_fixed_at_once(tmp_path: Path, resolve: bool) -> None:
+async def test_everything_that_is_safe_is_fixed_at_once(tmp_path: Path, resolve: bool) -> None:
     text = TEXT.replace("gard", "grad").replace("self.sgn()", "self.sgn();").replace("grad.neg()", "grad.neg();")
 
-    async def test() -> None:
-        async with Editor(capabilities(resolve=resolve)) as editor:
-            uri = editor.open(tmp_path / "derivatives.yaml", text)
-            await editor.diagnostics(uri, 0)
-            found = await actions(editor, uri, at(0, 0), "source.fixAll")
-            (action,) = found.values()
-            assert action.kind == "source.fixAll.derivlint"
-            if resolve:
-                assert action.edit is None
-                action = await editor.answer(editor.client.code_action_resolve_async(action))
-            assert applied(text, action, 0) == text.replace(";", "")
-            assert (await actions(editor, uri, at(0, 0)) == {}) is (not resolve)
-
-    run(test())
+    async with Editor(capabilities(resolve=resolve)) as editor:
+        uri = editor.open(tmp_path / "derivatives.yaml", text)
+        await editor.diagnostics(uri, 0)
+        found = await actions(editor, uri, at(0, 0), "source.fixAll")
+        (action,) = found.values()
+        assert action.kind == "source.fixAll.derivlint"
+        if resolve:
+            assert action.edit is None
+            action = await editor.answer(editor.client.code_action_resolve_async(action))
+        assert applied(text, action, 0) == text.replace(";", "")
+        assert (await actions(editor, uri, at(0, 0)) == {}) is (not resolve)
 
 
 def every_request(uri: str, position: types.Position) -> dict[str, Any]:
@@ -147,80 +137,56 @@ def every_request(uri: str, position: types.Position) -> dict[str, Any]:
     }
 
 
-def test_every_request_is_answered_for_sound_and_for_broken_texts(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with Editor(options={"inlayHints": True, "showGeneratedCode": True}) as editor:
-            uri = editor.open(tmp_path / "derivatives.yaml", TEXT)
-            await editor.diagnostics(uri, 0)
-            requests = every_request(uri, types.Position(4, 36))
-            unasked = {types.TEXT_DOCUMENT_PREPARE_RENAME, types.TEXT_DOCUMENT_RENAME}
-            assert {request.method for request in REQUESTS} - requests.keys() == unasked
-            answers = {}
-            for method, params in requests.items():
-                answers[method] = await editor.answer(editor.client.protocol.send_request_async(method, params))
-            empty = {method for method, answer in answers.items() if not answer}
-            assert empty <= {types.TEXT_DOCUMENT_RANGE_FORMATTING}
-            hover = answers[types.TEXT_DOCUMENT_HOVER]
-            assert "Tensor other" in hover.contents.value
-            assert hover.range == types.Range(types.Position(4, 34), types.Position(4, 39))
-            (place,) = answers[types.TEXT_DOCUMENT_DEFINITION]
-            assert (place.uri, place.range.start.line) == (uri, 3)
-            assert answers[types.TEXT_DOCUMENT_SIGNATURE_HELP].active_parameter == 1
-            names = [symbol.name for symbol in answers[types.TEXT_DOCUMENT_DOCUMENT_SYMBOL]]
-            assert names == ["abs", "mul.Tensor", "neg", "sin"]
-            assert len(answers[types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL].data) % 5 == 0
-            (lens, *_) = answers[types.TEXT_DOCUMENT_CODE_LENS]
-            assert list(lens.command.arguments) == [uri, "abs"]
+async def test_every_request_is_answered_for_sound_and_for_broken_texts(tmp_path: Path) -> None:
+    async with Editor(options={"inlayHints": True, "showGeneratedCode": True}) as editor:
+        uri = editor.open(tmp_path / "derivatives.yaml", TEXT)
+        await editor.diagnostics(uri, 0)
+        requests = every_request(uri, types.Position(4, 36))
+        unasked = {types.TEXT_DOCUMENT_PREPARE_RENAME, types.TEXT_DOCUMENT_RENAME}
+        assert {request.method for request in REQUESTS} - requests.keys() == unasked
+        answers = {}
+        for method, params in requests.items():
+            answers[method] = await editor.answer(editor.client.protocol.send_request_async(method, params))
+        empty = {method for method, answer in answers.items() if not answer}
+        assert empty <= {types.TEXT_DOCUMENT_RANGE_FORMATTING}
+        hover = answers[types.TEXT_DOCUMENT_HOVER]
+        assert "Tensor other" in hover.contents.value
+        assert hover.range == types.Range(types.Position(4, 34), types.Position(4, 39))
+        (place,) = answers[types.TEXT_DOCUMENT_DEFINITION]
+        assert (place.uri, place.range.start.line) == (uri, 3)
+        assert answers[types.TEXT_DOCUMENT_SIGNATURE_HELP].active_parameter == 1
+        names = [symbol.name for symbol in answers[types.TEXT_DOCUMENT_DOCUMENT_SYMBOL]]
+        assert names == ["abs", "mul.Tensor", "neg", "sin"]
+        assert len(answers[types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL].data) % 5 == 0
+        (lens, *_) = answers[types.TEXT_DOCUMENT_CODE_LENS]
+        assert list(lens.command.arguments) == [uri, "abs"]
 
-            editor.change(uri, 1, edit(4, 8, 8, "[\n  }"))
-            for method, params in requests.items():
-                await editor.answer(editor.client.protocol.send_request_async(method, params))
-            editor.replace(uri, 2, "")
-            for method, params in requests.items():
-                await editor.answer(editor.client.protocol.send_request_async(method, params))
-            assert editor.logged == []
-            assert editor.shown == []
-
-    run(test())
+        editor.change(uri, 1, edit(4, 8, 8, "[\n  }"))
+        for method, params in requests.items():
+            await editor.answer(editor.client.protocol.send_request_async(method, params))
+        editor.replace(uri, 2, "")
+        for method, params in requests.items():
+            await editor.answer(editor.client.protocol.send_request_async(method, params))
+        assert editor.logged == []
+        assert editor.shown == []
 
 
-def test_completion_follows_what_is_typed(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with Editor() as editor:
-            uri = editor.open(tmp_path / "derivatives.yaml", TEXT)
-            editor.change(uri, 1, edit(7, 18, 18, " * se"))
-            params = types.CompletionParams(types.TextDocumentIdentifier(uri), types.Position(7, 23))
-            found = await editor.answer(editor.client.text_document_completion_async(params))
-            assert isinstance(found, types.CompletionList)
-            item = found.items[0]
-            assert item.label == "self"
-            where = types.Range(types.Position(7, 21), types.Position(7, 23))
-            assert item.text_edit == types.TextEdit(where, "self")
-
-    run(test())
-
-
-def test_generated_code_is_a_command(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with Editor() as editor:
-            uri = editor.open(tmp_path / "derivatives.yaml", TEXT)
-            params = types.ExecuteCommandParams(GENERATED_CODE, arguments=[uri, "neg"])
-            found = await editor.answer(editor.client.workspace_execute_command_async(params))
-            assert "NegBackward0" in str(found)
-
-    run(test())
-
-
-def test_what_cannot_be_renamed_is_refused_with_the_reason(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with Editor() as editor:
-            uri = editor.open(tmp_path / "derivatives.yaml", TEXT)
-            params = types.RenameParams(types.TextDocumentIdentifier(uri), types.Position(4, 35), "mine")
-            with pytest.raises(Exception, match="native_functions"):
-                await editor.answer(editor.client.text_document_rename_async(params))
-            assert editor.logged == []
-
-    run(test())
+async def test_completion_generated_code_and_refused_names(tmp_path: Path, editor: Editor) -> None:
+    uri = editor.open(tmp_path / "derivatives.yaml", TEXT)
+    code = types.ExecuteCommandParams(GENERATED_CODE, arguments=[uri, "neg"])
+    assert "NegBackward0" in str(await editor.answer(editor.client.workspace_execute_command_async(code)))
+    name = types.RenameParams(types.TextDocumentIdentifier(uri), types.Position(4, 35), "mine")
+    with pytest.raises(Exception, match="native_functions"):
+        await editor.answer(editor.client.text_document_rename_async(name))
+    assert editor.logged == []
+    editor.change(uri, 1, edit(7, 18, 18, " * se"))
+    params = types.CompletionParams(types.TextDocumentIdentifier(uri), types.Position(7, 23))
+    found = await editor.answer(editor.client.text_document_completion_async(params))
+    assert isinstance(found, types.CompletionList)
+    item = found.items[0]
+    assert item.label == "self"
+    where = types.Range(types.Position(7, 21), types.Position(7, 23))
+    assert item.text_edit == types.TextEdit(where, "self")
 
 
 def test_without_its_packages_the_command_says_what_to_install(

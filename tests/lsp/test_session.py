@@ -21,6 +21,7 @@ from derivlint.lsp.workspace import Projects
 from derivlint.rules import load_rules
 from derivlint.source import Span
 from tests.random_edits import edited
+from tests.sampling import CAMPAIGN, sample
 
 TEXT = """\
 - name: sin(Tensor self) -> Tensor
@@ -69,22 +70,19 @@ async def is_right(session: Session, file: OpenFile) -> None:
     assert found.shown == check(found.source, found.project).shown
 
 
-@pytest.mark.parametrize("request_name", REQUESTS)
-def test_after_a_request_the_next_edit_is_checked(request_name: str, tmp_path: Path) -> None:
-    async def typed() -> None:
-        session = Session(Projects(), ignored, lambda message, error: None)
-        file = session.open((tmp_path / "derivatives.yaml").as_uri(), 1, ABS)
-        for text in (ABS, ABS + " ", ABS.replace("abs", "abss"), ABS):
-            change(session, file, text)
-            await session.run(file, lambda found: REQUESTS[request_name](found, min(9, len(found.source.text))))
-            await is_right(session, file)
-        session.shutdown()
-
-    asyncio.run(typed())
+@pytest.mark.parametrize("request_name", sample(REQUESTS, 5))
+async def test_after_a_request_the_next_edit_is_checked(request_name: str, tmp_path: Path) -> None:
+    session = Session(Projects(), ignored, lambda message, error: None)
+    file = session.open((tmp_path / "derivatives.yaml").as_uri(), 1, ABS)
+    for text in (ABS, ABS + " ", ABS.replace("abs", "abss"), ABS):
+        change(session, file, text)
+        await session.run(file, lambda found: REQUESTS[request_name](found, min(9, len(found.source.text))))
+        await is_right(session, file)
+    session.shutdown()
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_edits_between_requests_and_failures_are_checked_as_from_scratch(
+async def test_edits_between_requests_and_failures_are_checked_as_from_scratch(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random = Random(seed)
@@ -93,53 +91,47 @@ def test_edits_between_requests_and_failures_are_checked_as_from_scratch(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    async def typed() -> None:
-        session = Session(Projects(), ignored, lambda message, error: logged.append(message))
-        text = TEXT + "\n" + ABS
-        file = session.open((tmp_path / "derivatives.yaml").as_uri(), 1, text)
-        for _ in range(40):
-            text = edited(text if random.random() < 0.8 else TEXT + ABS, random)
-            change(session, file, text)
-            match random.randrange(4):
-                case 0:
-                    name, offset = random.choice([*REQUESTS]), random.randrange(len(text) + 1)
-                    await session.run(file, lambda found, name=name, at=offset: REQUESTS[name](found, at))  # type: ignore[misc]
-                case 1:
-                    # the check begins, and an edit cancels it
-                    task = asyncio.get_running_loop().create_task(session.outcome(file))
-                    await asyncio.sleep(random.random() * 0.02)
-                    text = edited(text, random)
-                    change(session, file, text)
-                    await task
-                case 2:
-                    with monkeypatch.context() as patch:
-                        place = random.choice(["check.judge", "check.judge_suppressions", "check.check_text"])
-                        patch.setattr(f"derivlint.project.{place}", fail)
-                        assert "ZeroDivisionError" in str(await session.outcome(file))
-                    text += " "
-                    change(session, file, text)
-            await is_right(session, file)
-        session.shutdown()
-
     load_rules()
-    asyncio.run(typed())
+    session = Session(Projects(), ignored, lambda message, error: logged.append(message))
+    text = TEXT + "\n" + ABS
+    file = session.open((tmp_path / "derivatives.yaml").as_uri(), 1, text)
+    for _ in range(200 if CAMPAIGN else 20):
+        text = edited(text if random.random() < 0.8 else TEXT + ABS, random)
+        change(session, file, text)
+        match random.randrange(4):
+            case 0:
+                name, offset = random.choice([*REQUESTS]), random.randrange(len(text) + 1)
+                await session.run(file, lambda found, name=name, at=offset: REQUESTS[name](found, at))  # type: ignore[misc]
+            case 1:
+                # the check begins, and an edit cancels it
+                task = asyncio.get_running_loop().create_task(session.outcome(file))
+                await asyncio.sleep(random.random() * 0.02)
+                text = edited(text, random)
+                change(session, file, text)
+                await task
+            case 2:
+                with monkeypatch.context() as patch:
+                    place = random.choice(["check.judge", "check.judge_suppressions", "check.check_text"])
+                    patch.setattr(f"derivlint.project.{place}", fail)
+                    assert "ZeroDivisionError" in str(await session.outcome(file))
+                text += " "
+                change(session, file, text)
+        await is_right(session, file)
+    session.shutdown()
     assert {*logged} <= {"internal error: ZeroDivisionError: "}
 
 
-def test_earlier_texts_are_freed(tmp_path: Path) -> None:
-    async def typed() -> None:
-        session = Session(Projects(), ignored, lambda message, error: None)
-        file = session.open((tmp_path / "derivatives.yaml").as_uri(), 1, TEXT)
-        for number in range(2):
-            gone = weakref.ref((await checked(session, file)).analysis.model)
-            change(session, file, "# a line\n" * (number + 1) + TEXT)
-            after = (await checked(session, file)).analysis.model
-            # the answer of a task is freed with the task
-            await asyncio.sleep(0.01)
-            gc.unfreeze()
-            gc.collect()
-            assert gone() is None
-            assert [entry.operator for entry in after.entries] == ["sin", "cos"]
-        session.shutdown()
-
-    asyncio.run(typed())
+async def test_earlier_texts_are_freed(tmp_path: Path) -> None:
+    session = Session(Projects(), ignored, lambda message, error: None)
+    file = session.open((tmp_path / "derivatives.yaml").as_uri(), 1, TEXT)
+    for number in range(2):
+        gone = weakref.ref((await checked(session, file)).analysis.model)
+        change(session, file, "# a line\n" * (number + 1) + TEXT)
+        after = (await checked(session, file)).analysis.model
+        # the answer of a task is freed with the task
+        await asyncio.sleep(0.01)
+        gc.unfreeze()
+        gc.collect()
+        assert gone() is None
+        assert [entry.operator for entry in after.entries] == ["sin", "cos"]
+    session.shutdown()
