@@ -61,6 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # modules read it when they are imported, here and in the workers
     if config.getoption("campaign"):
         os.environ["DERIVLINT_CAMPAIGN"] = "1"
+    if config.getoption("update"):
+        os.environ["DERIVLINT_UPDATE_GOLDEN"] = "1"
     # models hold cycles and live long: looking for those that are gone would take a sixth of the time
     gc.set_threshold(200_000, 50, 100)
 
@@ -69,6 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--light", action="store_true", help="leave out what needs PyTorch, ruff or pre-commit, or takes long"
     )
+    parser.addoption("--update", action="store_true", help="write the golden files again; read what changes")
     parser.addoption("--campaign", action="store_true", help="run all of what is sampled by default; this takes hours")
 
 

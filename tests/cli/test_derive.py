@@ -30,49 +30,6 @@ def file(here: Path) -> Path:
     return path
 
 
-def test_a_derivative(file: Path, run: Run) -> None:
-    """An expression, and below it the formula that each operator comes from."""
-    result = run("derive", "sin(mul(a, b))", "derivatives.yaml", "--wrt", "a", "--same-shape")
-    assert result.status == 0
-    assert result.out == (
-        "mul(mul(grad, cos(mul(a, b))), b)\n"
-        "    # cos, mul <- derivatives.yaml:2: sin, self: grad * self.cos()\n"
-        "    # mul <- derivatives.yaml:7: mul.Tensor, self: grad * other\n"
-    )
-
-
-def test_the_second_order(file: Path, run: Run) -> None:
-    """The derivative of the derivative, with the gradient of the first order as a variable."""
-    result = run("derive", "sin(a)", "derivatives.yaml", "--wrt", "a", "--order", "2", "--same-shape")
-    assert result.out == (
-        "mul(neg(mul(ggrad, grad)), sin(a))\n"
-        "    # mul <- derivatives.yaml:8: mul.Tensor, other: grad * self\n"
-        "    # neg, sin, mul <- derivatives.yaml:5: cos, self: -grad * self.sin()\n"
-    )
-
-
-def test_forward_mode(file: Path, run: Run) -> None:
-    """The result and its tangent."""
-    result = run("derive", "sin(a)", "derivatives.yaml", "--wrt", "a", "--mode", "forward")
-    assert result.out.splitlines()[0] == "sin(a), mul(a_t, cos(a))"
-
-
-def test_a_graph_of_torchscript(file: Path, run: Run) -> None:
-    """The expression may be a graph, and the derivative is printed as one."""
-    text = "graph(%x : Tensor):\n  %y : Tensor = aten::sin(%x)\n  return (%y)"
-    result = run("derive", text, "derivatives.yaml", "--wrt", "x", "--output-format", "graph")
-    assert result.out == (
-        "graph(%x : Tensor,\n"
-        "      %grad : Tensor):\n"
-        '  %0 : Tensor = prim::GradOf[name="aten::sin"](%grad)\n'
-        "    block0():\n"
-        "      %1 : Tensor = aten::cos(%x) # derivatives.yaml:2: sin, self\n"
-        "      %2 : Tensor = aten::mul(%grad, %1) # derivatives.yaml:2: sin, self\n"
-        "      -> (%2)\n"
-        "  return (%0)\n"
-    )
-
-
 def test_pictures(file: Path, run: Run) -> None:
     """DOT and SVG; the latter is well-formed XML."""
     arguments = ("derive", "sin(a)", "derivatives.yaml", "--wrt", "a", "--output-format")
@@ -91,21 +48,6 @@ def test_the_check_against_pytorch(file: Path, run: Run) -> None:
     assert wrong.err.startswith("derivlint: the numbers differ from PyTorch's by ")
 
 
-@pytest.mark.parametrize(
-    ("text", "wrt", "message"),
-    [
-        ("sin(a)", "b", 'the expression has no variable "b"; it has a'),
-        ("sin(a", "a", "1:6: the text ends too early"),
-        ("tan(a)", "a", '"tan" cannot be differentiated: the file has no entry for it'),
-        ("unheard(a)", "a", 'no operator "unheard"'),
-    ],
-)
-def test_errors(file: Path, run: Run, text: str, wrt: str, message: str) -> None:
-    """What cannot be derived is reported in a line, with the status of wrong usage."""
-    result = run("derive", text, "derivatives.yaml", "--wrt", wrt)
-    assert (result.status, result.out, result.err) == (2, "", f"derivlint: {message}\n")
-
-
 def test_an_expression_may_be_written_as_in_formulas(file: Path, run: Run) -> None:
     """The same as with calls only; what is misspelt in it is reported in the same way."""
     options = ("derivatives.yaml", "--wrt", "a", "--same-shape")
@@ -115,12 +57,6 @@ def test_an_expression_may_be_written_as_in_formulas(file: Path, run: Run) -> No
     assert run("derive", "a * sinx(b)", *options).err.startswith('derivlint: no operator "sinx"; did you mean "')
     result = run("derive", "a * (", *options)
     assert (result.status, result.err) == (2, 'derivlint: 1:3: unexpected "*"\n')
-
-
-@pytest.mark.parametrize("text", ["a.sin()", "at::sin(a)", "a->sin()", "std::move(a).sin()"])
-def test_an_expression_of_cpp_calls_methods_and_functions(file: Path, run: Run, text: str) -> None:
-    result = run("derive", text, "derivatives.yaml", "--wrt", "a")
-    assert (result.status, result.out.splitlines()[0]) == (0, "mul(grad, cos(a))")
 
 
 NO_DERIVATIVE = 'the result does not depend on "a" in a way that has a derivative'

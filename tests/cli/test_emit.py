@@ -141,23 +141,6 @@ def test_in_tree_files_are_those_that_pytorchs_build_names(run: Run, here: Path,
     assert "namespace torch::autograd::generated {" in (here / "tree" / "Functions.h").read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--ops", "sni"), 'no operator "sni"; did you mean "sin"?'),
-        (("--namespace", "a-b"), '"a-b" is not a name of a namespace'),
-        (("--namespace", "torch::mine"), 'an extension cannot be in "torch::mine", where PyTorch has its own classes'),
-        (("--mode", "in-tree", "--helpers", "derivatives.yaml"), "--helpers is for extensions"),
-        (("derivatives.yaml", "other.yaml"), "one derivatives file is wanted, and there are 2"),
-    ],
-)
-def test_wrong_usage_is_reported(run: Run, derivatives: Path, arguments: tuple[str, ...], message: str) -> None:
-    """Whatever cannot be done is said in one line, and the status is 2."""
-    reported = run("emit", "cpp", "--out", "ext", *arguments)
-    assert reported.status == 2
-    assert message in reported.err
-
-
 def test_show_prints_node_and_kernels(run: Run, derivatives: Path) -> None:
     """The listing has the class, its apply and each kernel, with the place in the YAML and no line directives."""
     reported = run("show", "sin")
@@ -181,11 +164,6 @@ def test_show_of_one_function_has_only_its_kernel(run: Run, derivatives: Path) -
     reported = run("show", "sin_")
     assert 'm.impl("sin_", ' in reported.out
     assert 'm.impl("sin", ' not in reported.out
-
-
-def test_show_of_an_operator_without_entry_is_reported(run: Run, derivatives: Path) -> None:
-    reported = run("show", "tan")
-    assert (reported.status, reported.err) == (2, 'derivlint: "tan" gets no code: no entry applies to it\n')
 
 
 def test_messages_of_a_compiler_point_into_the_formula(bundled_natives: NativeFunctions) -> None:

@@ -50,12 +50,6 @@ def test_rules_are_listed_as_json(run: Run) -> None:
         ]
 
 
-def test_an_unknown_rule_is_2(run: Run) -> None:
-    outcome = run("rule", "zzz")
-    assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == 'derivlint: unknown rule "zzz"; "derivlint rules" lists them\n'
-
-
 @pytest.mark.parametrize("name", [rule.name for rule in load_rules()])
 def test_every_rule_is_explained(run: Run, name: str) -> None:
     outcome = run("rule", name)
@@ -68,27 +62,6 @@ def test_every_rule_is_explained(run: Run, name: str) -> None:
         "\n## Instead\n",
     ):
         assert outcome.out.count(heading) == 1
-
-
-def test_an_operator_is_shown_with_what_is_known_of_it(run: Run) -> None:
-    outcome = run("index", "show", "sin_")
-    assert outcome.status == 0
-    assert outcome.out.startswith(
-        "sin_(Tensor(a!) self) -> Tensor(a!)\n  kind: inplace\n  variants: function, method\n"
-    )
-    assert "\nforeach functions:\n  _foreach_sin(Tensor[] self) -> Tensor[]\n" in outcome.out
-
-
-def test_an_unknown_operator_is_2_and_names_the_nearest(run: Run) -> None:
-    outcome = run("index", "show", "sinn.Tensor")
-    assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err.startswith('derivlint: no operator "sinn.Tensor"; did you mean "')
-
-
-def test_an_operator_of_a_file_is_shown(run: Run, here: Path) -> None:
-    (here / "native.yaml").write_text(ADD)
-    outcome = run("index", "show", "add_one", "--native-functions", "native.yaml")
-    assert outcome.out.startswith("add_one(Tensor self) -> Tensor\n")
 
 
 def test_an_index_is_written_from_files(run: Run, here: Path) -> None:
@@ -119,25 +92,6 @@ def test_an_index_of_the_installed_torch_is_its_facts(
     assert (here / "i.json").read_bytes() == build_index(natives, "9.9", declarations)
 
 
-def test_an_index_needs_operators_a_version_and_a_place(run: Run, here: Path) -> None:
-    (here / "native.yaml").write_text(ADD)
-    (here / "broken.yaml").write_text(f"{ADD}- func: broken(\n")
-    for options, message in (
-        (["--out", "i"], "name a --native-functions file, or use --torch installed"),
-        (["--native-functions", "native.yaml", "--out", "i"], "say with --version which PyTorch the index describes"),
-        (
-            ["--native-functions", "native.yaml", "--version", "1", "--out", "no/i"],
-            'cannot write "no/i": No such file or directory',
-        ),
-    ):
-        outcome = run("index", "build", *options)
-        assert (outcome.status, outcome.out, outcome.err) == (2, "", f"derivlint: {message}\n")
-    outcome = run("index", "build", "--native-functions", "broken.yaml", "--version", "1", "--out", "i")
-    assert outcome.status == 2
-    assert outcome.err.startswith("derivlint: broken.yaml:3:")
-    assert not list(here.glob("i*"))
-
-
 def test_a_model_is_printed_as_one_document_for_each_file(
     run: Run, here: Path, bundled_natives: NativeFunctions
 ) -> None:
@@ -161,12 +115,6 @@ def test_a_matched_model_has_the_functions(run: Run, here: Path) -> None:
     assert [(item["schema"], item["how"]) for item in document["functions"]] == [
         ("sin(Tensor self) -> Tensor", "exact")
     ]
-
-
-def test_a_model_of_a_file_that_cannot_be_read_is_2(run: Run) -> None:
-    outcome = run("model", "missing.yaml")
-    assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == 'derivlint: cannot read "missing.yaml": No such file or directory\n'
 
 
 def test_what_numbers_find_is_explained(run: Run) -> None:

@@ -30,15 +30,6 @@ def summary(run: Run, *arguments: str) -> dict[str, int]:
     return found
 
 
-def test_comments_silence_and_are_counted(run: Run) -> None:
-    FILE.write_text(IGNORED)
-    outcome = run("check", str(FILE))
-    assert (outcome.status, outcome.out) == (0, "no findings in 1 file (1 entry, 2 formulas); 3 suppressed" + HIDDEN)
-    assert summary(run)["suppressed"] == 3
-    shown = summary(run, "--no-ignores")
-    assert (shown["errors"], shown["warnings"], shown["infos"], shown["suppressed"]) == (1, 1, 1, 0)
-
-
 def test_ignores_are_added_once(run: Run) -> None:
     outcome = run("check", str(FILE), "--add-ignores", "known")
     assert (outcome.status, outcome.out) == (0, "no findings in 1 file (1 entry, 2 formulas); 3 suppressed" + HIDDEN)
@@ -48,11 +39,6 @@ def test_ignores_are_added_once(run: Run) -> None:
     assert run("check", str(FILE), "--add-ignores", "other").err.endswith("added comments for 0 findings to 0 files\n")
     assert FILE.read_text() == IGNORED
     assert FILE.stat().st_ino == before.st_ino
-
-
-def test_ignores_are_added_for_what_is_shown_only(run: Run) -> None:
-    assert run("check", str(FILE), "--min-severity", "error", "--add-ignores", "").status == 0
-    assert FILE.read_text() == SIN.replace(".conj()", ".conj()  # derivlint: ignore[error-rule]")
 
 
 @pytest.mark.parametrize("prefix", ["", "\ufeff"])
@@ -65,87 +51,12 @@ def test_every_other_byte_stays(run: Run, prefix: str, line_end: str) -> None:
     assert FILE.stat().st_mode & 0o777 == 0o640
 
 
-def test_standard_input_is_printed_with_its_comments(run: Run) -> None:
-    outcome = run("check", "-", "--add-ignores", "known", stdin=SIN)
-    assert (outcome.status, outcome.out) == (0, IGNORED)
-    assert "no findings in 1 file" in outcome.err
-
-
-def test_nothing_is_added_to_what_is_no_yaml(run: Run) -> None:
-    FILE.write_text(text := SIN + "- {broken\n")
-    outcome = run("check", str(FILE), "--add-ignores", "known")
-    assert outcome.status == 2
-    assert 'derivlint: "derivatives.yaml" is not valid YAML, so no comments are added to it\n' in outcome.err
-    assert FILE.read_text() == text
-
-
 def test_a_file_that_nobody_may_write_is_left_alone(run: Run) -> None:
     FILE.chmod(0o444)
     outcome = run("check", str(FILE), "--add-ignores", "known")
     assert outcome.status == 2
     assert 'derivlint: cannot write "derivatives.yaml": it is read-only\n' in outcome.err
     assert FILE.read_text() == SIN
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--add-ignores", "a", "--no-ignores"],
-        ["--add-ignores", "a\nb"],
-        ["--add-ignores", "a", "--baseline", "b.json", "--update-baseline"],
-        ["--add-ignores", "a", "--fix"],
-        ["--update-baseline"],
-        ["--prune-baseline"],
-        ["--baseline", "none.json"],
-        ["--baseline", "none.json", "--prune-baseline"],
-    ],
-)
-def test_what_cannot_be_meant_is_wrong_usage(run: Run, options: list[str]) -> None:
-    outcome = run("check", str(FILE), *options)
-    assert outcome.status == 2
-    assert "derivlint: " in outcome.err
-    assert FILE.read_text() == SIN
-
-
-def test_a_baseline_is_written_read_and_expires(run: Run, here: Path) -> None:
-    options = ("check", str(FILE), "--baseline", "known.json")
-    outcome = run(*options, "--update-baseline")
-    assert (outcome.status, outcome.out) == (
-        0,
-        "no findings in 1 file (1 entry, 2 formulas); 3 in the baseline" + HIDDEN,
-    )
-    assert outcome.err == 'derivlint: the baseline "known.json" has 3 findings\n'
-    rows = json.loads((here / "known.json").read_text())["findings"]
-    assert [(row["rule"], row["entry"], row["key"], row["text"]) for row in rows] == [
-        ("error-rule", "sin", "self", "cos"),
-        ("info-rule", "sin", "result", "auto"),
-        ("warning-rule", "sin", "self", "self"),
-    ]
-    assert summary(run, "--baseline", "known.json")["baselined"] == 3
-
-    FILE.write_text(
-        "# moved\n" + COS + SIN.replace("grad * self.cos()", '"grad *\n    self.cos()').replace("conj()\n", 'conj()"\n')
-    )
-    outcome = run(*options)
-    assert (outcome.status, outcome.err) == (1, "")
-    assert outcome.out.count("[warning-rule]") == 1
-    assert "found 1 warning in 1 file (2 entries, 3 formulas); 3 in the baseline; 2 hidden" in outcome.out
-
-    FILE.write_text(SIN.replace("auto_element_wise", "linear(self_t)"))
-    for _ in range(2):
-        outcome = run(*options, "--min-severity", "error")
-        assert outcome.status == 1
-        assert "no findings in 1 file (1 entry, 2 formulas); 1 in the baseline; 2 hidden" in outcome.out
-        assert outcome.err == (
-            'derivlint: "known.json": 1 baseline entry is stale; --prune-baseline removes it\n'
-            'derivlint:   derivatives.yaml: info-rule of "sin", "result": auto\n'
-        )
-    assert run(*options, "--min-severity", "error", "--exit-zero").status == 0
-    assert run(*options, "--ignore", "info-rule", "--min-severity", "error").status == 0
-    outcome = run(*options, "--min-severity", "error", "--prune-baseline")
-    assert (outcome.status, outcome.err) == (0, 'derivlint: removed 1 finding from the baseline "known.json"\n')
-    assert len(json.loads((here / "known.json").read_text())["findings"]) == 2
-    assert run(*options, "--min-severity", "error").status == 0
 
 
 def test_a_baseline_is_relative_to_its_file_and_comes_from_the_configuration(run: Run, here: Path) -> None:
@@ -160,15 +71,6 @@ def test_a_baseline_is_relative_to_its_file_and_comes_from_the_configuration(run
     outcome = run("check", str(here / "other_derivatives.yaml"))
     assert outcome.status == 1
     assert "3 baseline entries" in outcome.err
-
-
-def test_a_baseline_of_another_version_is_refused(run: Run, here: Path) -> None:
-    (here / "b.json").write_text('{"version": 7, "findings": []}')
-    outcome = run("check", str(FILE), "--baseline", "b.json")
-    assert outcome.status == 2
-    assert outcome.err == (
-        'derivlint: "b.json" is not a baseline that can be read: it has version 7, this derivlint knows version 1\n'
-    )
 
 
 def test_only_what_changed_is_shown(run: Run, here: Path) -> None:

@@ -12,8 +12,6 @@ from derivlint.lint import Confidence, Diagnostic, Fix, Related, Severity, TextE
 from derivlint.source import SourceFile, Span
 
 GOLDEN = Path(__file__).parent / "golden"
-#: Set to write the golden files instead of comparing with them; never in continuous integration.
-UPDATE = "DERIVLINT_UPDATE_GOLDEN"
 
 PATH = "a b/derivatives, ä.yaml"
 TEXT = (
@@ -106,6 +104,6 @@ def anywhere(text: str) -> str:
 def compare(name: str, text: str) -> None:
     """Compare with a golden file, or write it."""
     path = GOLDEN / name
-    if os.environ.get(UPDATE):
+    if os.environ.get("DERIVLINT_UPDATE_GOLDEN"):
         path.write_bytes(text.encode())
     assert text.encode() == path.read_bytes()

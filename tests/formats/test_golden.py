@@ -1,6 +1,6 @@
 """Every format, on a report with all that formats get wrong and on a clean one: the whole text, byte by byte.
 
-``DERIVLINT_UPDATE_GOLDEN=1 pytest tests/formats/test_golden.py`` writes the files again; read what changes.
+``pytest --update tests/formats/test_golden.py`` writes the files again; read what changes.
 """
 
 from __future__ import annotations
