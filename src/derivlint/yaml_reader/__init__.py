@@ -1,8 +1,8 @@
 """YAML as mappings, sequences and scalars with positions. Knows nothing about derivatives.
 
-Begin with :mod:`derivlint.yaml_reader.reader`. ``lines`` reads items in plain style line by line, ``pure`` and
-``syntax`` everything else; ``decode`` maps each character of a scalar to the file; ``rewrite`` edits scalars;
-``split`` cuts a file into items, which are read on their own.
+Begin with :mod:`derivlint.yaml_reader.reader`. ``split`` cuts a file into items, which are read on their own; ``pure``
+reads what the parser in C refuses, and ``syntax`` describes what is not YAML; ``decode`` maps each character of a
+scalar to the file; ``rewrite`` edits scalars.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Reading a file: the whole at once if it is YAML, else list item by list item.
-
-What is plain enough is read without a parser, see :mod:`derivlint.yaml_reader.lines`.
-"""
+"""Reading a file: the whole at once if it is YAML, else list item by list item."""
 
 from __future__ import annotations
 
@@ -14,10 +11,9 @@ from msgspec import Struct
 
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
-from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder, OpenNode
+from derivlint.yaml_reader.build import NodeBuilder, OpenNode
 from derivlint.yaml_reader.events import open_events
-from derivlint.yaml_reader.lines import LineReader
-from derivlint.yaml_reader.nodes import Mapping, Sequence, YamlNode
+from derivlint.yaml_reader.nodes import Sequence, YamlNode
 from derivlint.yaml_reader.problems import ReadError, YamlProblem, YamlProblemKind
 
 #: Texts up to this many characters in all are read again in Python where libyaml refuses them: the libyaml that
@@ -138,10 +134,6 @@ class _Reading:
                 YamlProblemKind.ENCODING, "a second byte order mark", Span(base, base + 1), "delete it"
             )
             return Document(self.source, None, (problem,))
-        if not self.pure:
-            by_line = self._read_lines(base)
-            if by_line is not None:
-                return self._document(*by_line)
         whole = self.part(base, len(self.text), self.pure)
         self.has_anchors = bool(whole.anchors)
         if not whole.failed:
@@ -165,33 +157,6 @@ class _Reading:
             problems.extend([part.stopped] if part.stopped is not None else part.problems)
         end = nodes[-1].end if nodes else items.starts[0] + 1
         return self._document(Sequence(items.starts[0], end, None, False, tuple(nodes)), problems)
-
-    def _read_lines(self, base: int) -> tuple[Sequence, list[YamlProblem]] | None:
-        """The list that the text is, with the parser for odd items only; None if it has to be read as a whole.
-
-        That is so wherever an odd item is not YAML, or has an anchor: then nothing of what was read counts.
-        """
-        lines = LineReader(self.text, base)
-        parts = lines.read()
-        if parts is None:
-            return None
-        items: list[YamlNode] = []
-        problems: list[YamlProblem] = []
-        count = 1 + lines.count
-        for item in parts:
-            if isinstance(item, Mapping):
-                items.append(item)
-                continue
-            part = self.part(item.start, item.end)
-            root = part.root
-            if part.failed or part.anchors or not isinstance(root, Sequence) or root.flow:
-                return None
-            items.extend(root.items)
-            problems.extend(part.problems)
-            count += part.count
-        if count > MAX_NODES:
-            return None
-        return Sequence(lines.start, items[-1].end, None, False, tuple(items)), problems
 
     def _document(self, root: YamlNode | None, problems: list[YamlProblem]) -> Document:
         found = tuple(sorted(problems, key=lambda problem: problem.span))

@@ -1,7 +1,8 @@
 """A file that is a plain list, split into its items, so that an item can be read without the others.
 
-An item means the same on its own as between the others where no document marker, anchor or open quote joins them; see
-:mod:`derivlint.yaml_reader.lines`.
+An item means the same on its own as between the others where no document marker, anchor or open quote joins them: a
+line that starts with ``- `` ends whatever the item before it left open, but for quotes and brackets, and an item with
+open ones is refused by the parser.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
 from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
 from derivlint.yaml_reader.events import open_events
-from derivlint.yaml_reader.lines import LineReader, can_be_split
-from derivlint.yaml_reader.nodes import Mapping, Sequence, YamlNode
+from derivlint.yaml_reader.nodes import Sequence, YamlNode
 from derivlint.yaml_reader.problems import ReadError, YamlProblem
 from derivlint.yaml_reader.reader import Document, PlacedNode, broken_items, read_yaml
 
@@ -104,7 +104,7 @@ def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = N
     """
     text = source.text
     # where there are fewer characters, there are not too many nodes
-    if source.undecodable is not None or text.startswith(BOM) or len(text) > MAX_NODES or not can_be_split(text):
+    if source.undecodable is not None or text.startswith(BOM) or len(text) > MAX_NODES or not _can_be_split(text):
         return None
     starts = [0] if _FIRST_ITEM.match(text) else []
     starts += [match.end() - 1 for match in _ITEM.finditer(text)]
@@ -129,23 +129,22 @@ def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = N
     return SplitDocument(source, spans, texts, nodes, problems) if spans and problems is not None else None
 
 
+def _can_be_split(text: str) -> bool:
+    r"""Whether there are no document markers, and lines end with ``\n`` or ``\r\n`` only."""
+    if "\n---" in text or "\n..." in text:
+        return False
+    if "\r" in text and text.count("\r") != text.count("\r\n"):
+        return False
+    return text.isascii() or not any(char in text for char in "\x85\u2028\u2029")
+
+
 #: Stands for an item that is not YAML.
 _UNREADABLE = YamlNode(0, 0, None)
 
 
-def _read_item(text: str) -> YamlNode | None:
+@lru_cache(maxsize=256)
+def read_item(text: str) -> YamlNode | None:
     """The item that a text holds; None where it cannot be read on its own without doubt."""
-    parts = LineReader(text, 0, len(text)).read()
-    if parts is not None and len(parts) == 1 and isinstance(parts[0], Mapping):
-        return parts[0]
-    return _parsed(text)
-
-
-#: The same, of items that are edited and looked at again.
-read_item = lru_cache(maxsize=256)(_read_item)
-
-
-def _parsed(text: str) -> YamlNode | None:
     from ruamel.yaml.error import YAMLError
 
     builder = NodeBuilder(text, 0, {})
