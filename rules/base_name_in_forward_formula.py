@@ -39,8 +39,9 @@ from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.lint.engine.precedence import JOINED_ENTRIES, UNREAD
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.typed_edits import accepted_name
 from derivlint.lint.wording import quoted
-from derivlint.model import DerivativeFormula
+from derivlint.model import DerivativeFormula, Model
 from derivlint.model.generated.forward import PRIMAL, TANGENT, base_name_uses
 from derivlint.model.generated.inplace import ORIGINAL_PRIMAL
 from derivlint.model.keywords import near_keyword
@@ -131,8 +132,8 @@ INVALID = (
 )
 
 
-@judges(DerivativeFormula)
-def check(formula: DerivativeFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula, Model)
+def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
     """Judge the plain names of differentiable arguments in one forward formula."""
     info = formula.body.info
     # a formula with gradients is a backward formula in the wrong place
@@ -156,17 +157,21 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             formula.span_of(uses[0]),
             f"{quoted(name)} is ambiguous in a forward formula: it has a value and a tangent",
             help=cure,
-            fix=_fix(formula, uses, name, primal),
+            fix=_fix(formula, model, uses, name, primal),
         )
 
 
-def _fix(formula: DerivativeFormula, uses: tuple[Word, ...], name: str, primal: str) -> Fix | None:
+def _fix(formula: DerivativeFormula, model: Model, uses: tuple[Word, ...], name: str, primal: str) -> Fix | None:
     # without any tangent in the formula, the tangent may be what is missing
     has_tangent = any(variable_uses(formula.parsed, tangent) for tangent in visible_tangents(formula))
     if not has_tangent or not formula.is_exact():
         return None
+    tangent = name + TANGENT
     # each tangent has its term
-    is_primal = bool(variable_uses(formula.parsed, name + TANGENT))
-    text = primal if is_primal else name + TANGENT
+    candidates = (primal, tangent) if variable_uses(formula.parsed, tangent) else (tangent, primal)
+    is_only_one = all(other.name == name for other, _ in base_name_uses(formula))
+    text = accepted_name(model, formula, uses, candidates) if is_only_one else candidates[0]
+    if text is None:
+        return None
     edits = tuple(TextEdit(formula.span_of(word), text) for word in uses)
-    return Fix(f"use the {'value' if is_primal else 'tangent'}, {quoted(text)}", edits, safe=False)
+    return Fix(f"use the {'tangent' if text == tangent else 'value'}, {quoted(text)}", edits, safe=False)

@@ -1,4 +1,4 @@
-"""What is certainly wrong with the formulas of an entry: syntax, types, and values that numbers refute."""
+"""What is certainly wrong with the formulas of an entry: syntax, types, and values that are not linear or refuted."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.cpp.problem import ACCEPTED
 from derivlint.model import DerivativeFormula, Entry, Model
+from derivlint.model.model import probe_model
 from derivlint.model.scope import undeclared_names
 
 What = Literal["syntax", "name", "type", "value"]
@@ -56,6 +58,9 @@ def _read(model: Model, entry: Entry) -> Iterator[Unsound]:
 def _refuted(model: Model, entry: Entry) -> Iterator[Unsound]:
     if entry.function is None:
         return
+    for interpretation in analyses_of(model).interpretations(entry):
+        if interpretation.culprits:
+            yield _problem(interpretation.formula.written, "value", "not linear")
     judgement = judgement_of(model, entry)
     for item in (*judgement.wrong, *judgement.contradictions):
         yield _problem(item.formula.written, "value")
@@ -65,3 +70,26 @@ def _refuted(model: Model, entry: Entry) -> Iterator[Unsound]:
 
 def _problem(formula: DerivativeFormula, what: What, *facts: str) -> Unsound:
     return Unsound(formula.body.key, formula.key_text, what, facts)
+
+
+def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
+    """Whether another text in the place of a formula compiles, and numbers do not refute it."""
+    probe = with_formula(model, formula, text)
+    if probe is None or len(probe.entries) != 1:
+        return False
+    return all(item.key != formula.key_text for item in unsound(probe, probe.entries[0]))
+
+
+def with_formula(model: Model, formula: DerivativeFormula, text: str) -> Model | None:
+    """The entry of a formula, alone, with another text in the place of the formula."""
+    schema = formula.entry.name
+    if schema is None:
+        return None
+    texts = {other.key_text: other.text or "" for other in formula.body.formulas}
+    texts[formula.key_text] = text
+    lines = [f"- name: {_quoted(schema.value)}", *(f"  {_quoted(key)}: {_quoted(each)}" for key, each in texts.items())]
+    return probe_model("\n".join(lines) + "\n", model)
+
+
+def _quoted(text: str) -> str:
+    return "'" + " ".join(text.split()).replace("'", "''") + "'"

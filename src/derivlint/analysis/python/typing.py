@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.analysis.soundness import unsound
+from derivlint.analysis.soundness import with_formula
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.expressions.consumer import check_result
 from derivlint.cpp.expressions.value import TENSOR, UNKNOWN
@@ -11,7 +11,6 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.formula import Call, Name, parse_formula
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
-from derivlint.model.model import probe_model
 from derivlint.model.scope import variables, visible_names
 from derivlint.operators.python import notations
 
@@ -87,7 +86,7 @@ def typing_of(model: Model, formula: DerivativeFormula) -> FormulaTyping | None:
     """What types expressions in the place of a formula; None where its entry is not understood."""
     names = visible_names(formula)
     # a formula that uses all variables has all of them
-    probe = _with_formula(model, formula, f"f({', '.join(names)})") if names else None
+    probe = with_formula(model, formula, f"f({', '.join(names)})") if names else None
     if probe is None:
         return None
     for entry in probe.entries:
@@ -96,27 +95,3 @@ def typing_of(model: Model, formula: DerivativeFormula) -> FormulaTyping | None:
             if is_written and evaluation.written.key_text == formula.key_text:
                 return FormulaTyping(model, evaluation)
     return None
-
-
-def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
-    """Whether another text in the place of a formula compiles, and numbers do not refute it."""
-    probe = _with_formula(model, formula, text)
-    if probe is None or len(probe.entries) != 1:
-        return False
-    place = (formula.body.key, formula.key_text)
-    return all((item.dispatch, item.key) != place for item in unsound(probe, probe.entries[0]))
-
-
-def _with_formula(model: Model, formula: DerivativeFormula, text: str) -> Model | None:
-    """The entry of a formula, alone, with another text in the place of the formula."""
-    schema = formula.entry.name
-    if schema is None:
-        return None
-    texts = {other.key_text: other.text or "" for other in formula.body.formulas}
-    texts[formula.key_text] = text
-    lines = [f"- name: {_quoted(schema.value)}", *(f"  {_quoted(key)}: {_quoted(each)}" for key, each in texts.items())]
-    return probe_model("\n".join(lines) + "\n", model)
-
-
-def _quoted(text: str) -> str:
-    return "'" + " ".join(text.split()).replace("'", "''") + "'"
