@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from derivlint.source import SourceFile
-from derivlint.yaml_reader import Sequence
+from derivlint.yaml_reader import Mapping, Sequence, YamlNode
+from derivlint.yaml_reader import split as splitting
 from derivlint.yaml_reader.split import read_split
 from tests.yaml_reader.helpers import dump, read
 
@@ -181,3 +182,23 @@ def test_items_of_a_changed_part_of_the_real_file_are_those_of_the_whole(
         end = min(start + data.draw(st.integers(0, 3)), len(part))
         part = part[:start] + data.draw(FRAGMENTS) + part[end:]
     check(part)
+
+
+@pytest.mark.parametrize(
+    "item",
+    ["- a: b\n", "- {a, b}\n", "-\n", "- {}\n", "- [[], {}]\n", "- ? a\n", "- a:\n    b:\n      c:\n", "- [a: b, c]\n"],
+)
+def test_a_text_with_too_many_nodes_is_not_split(item: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splitting, "MAX_NODES", 40)
+    for count in range(1, 60):
+        text = item * count
+        if read_split(SourceFile("test.yaml", text)) is not None:
+            assert _nodes(read(text).root) <= 40
+
+
+def _nodes(node: YamlNode | None) -> int:
+    if isinstance(node, Sequence):
+        return 1 + sum(map(_nodes, node.items))
+    if isinstance(node, Mapping):
+        return 1 + sum(_nodes(pair.key) + _nodes(pair.value) for pair in node.pairs)
+    return 1

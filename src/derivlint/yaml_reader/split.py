@@ -103,8 +103,10 @@ def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = N
         is_readable: whether it is known that an item can be read; such an item is not read again.
     """
     text = source.text
-    # where there are fewer characters, there are not too many nodes
-    if source.undecodable is not None or text.startswith(BOM) or len(text) > MAX_NODES or not _can_be_split(text):
+    if source.undecodable is not None or text.startswith(BOM) or not _can_be_split(text):
+        return None
+    # each indicator begins two nodes at most: a key and its value
+    if len(text) > MAX_NODES and 2 * sum(map(text.count, "-:?,[{")) >= MAX_NODES:
         return None
     starts = [0] if _FIRST_ITEM.match(text) else []
     starts += [match.end() - 1 for match in _ITEM.finditer(text)]
