@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from derivlint.verify import runner
-from derivlint.verify.errors import StoppedError
-from derivlint.verify.processes import keeping, process, recordings
-from derivlint.verify.unchecked import SkipReason
+from derivlint.verify.processes import process, recordings, workdir
+from derivlint.verify.unchecked import SkipReason, StoppedError
 from tests.safety.verifying import Place, place_in
 
 #: What happens to the process that checks an operator, and what is said of the operator.
@@ -256,7 +255,7 @@ def test_without_a_cache_the_run_has_a_folder_of_its_own(
     """A temporary one that no one can foresee, and that is gone afterwards."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    monkeypatch.setattr(keeping, "cache_folder", lambda: None)
+    monkeypatch.setattr(workdir, "cache_folder", lambda: None)
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     places = []
 
@@ -288,7 +287,7 @@ def test_a_folder_of_others_is_not_used(place: Place, tmp_path: Path, what: str)
         place.cache.chmod(0o777)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DERIVLINT_CACHE_DIR", str(place.cache))
-        with keeping.work_folder() as found:
+        with workdir.work_folder() as found:
             assert (found == folder) is (what == "folder")
             assert found.stat().st_mode & 0o777 == 0o700
 
@@ -317,10 +316,10 @@ def test_libraries_are_loaded_from_folders_of_this_user_only(tmp_path: Path) -> 
         folder.chmod(0o700)
     library.touch(mode=0o600)
     top = tmp_path / "place"
-    assert keeping.first_foreign_path(library, top) is None
+    assert workdir.first_foreign_path(library, top) is None
     for each in (library, library.parent, library.parent.parent, top):
         mode = each.stat().st_mode
         each.chmod(mode | 0o020)
-        assert keeping.first_foreign_path(library, top) == each
+        assert workdir.first_foreign_path(library, top) == each
         each.chmod(mode)
-    assert keeping.first_foreign_path(library, tmp_path / "another") == library
+    assert workdir.first_foreign_path(library, tmp_path / "another") == library

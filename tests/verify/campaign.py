@@ -19,9 +19,9 @@ from derivlint.verify.code.functions import FormulaFunction, FunctionSpec
 from derivlint.verify.comparison.failures import CRASH, INCONSISTENT, OTHER_CONVENTION
 from derivlint.verify.comparison.verdicts import FindingVerdict
 from derivlint.verify.outcome import RunOutcome
-from derivlint.verify.processes.keeping import work_folder
 from derivlint.verify.processes.process import IDLE, Server
 from derivlint.verify.processes.recordings import recorded
+from derivlint.verify.processes.workdir import work_folder
 from derivlint.verify.runner import PROCESSOR, Effort
 from tests.verify.mutants import Mutant
 

@@ -10,7 +10,7 @@ import pytest
 SCRIPT = """
 import sys, torch
 import torch.autograd.forward_ad as forward_ad
-from derivlint.verify.processes.uncompiled import replace_compiler_by_stub
+from derivlint.verify.processes.server import replace_compiler_by_stub
 replace_compiler_by_stub()
 x = torch.ones(3)
 with forward_ad.dual_level():

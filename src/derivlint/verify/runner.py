@@ -22,15 +22,14 @@ from derivlint.verify.base import Base, BaseFunctions, functions_of_base, is_unc
 from derivlint.verify.code.engine import CompiledFunctions, EngineError, compiled
 from derivlint.verify.code.functions import FormulaFunction, collect
 from derivlint.verify.comparison.verdicts import FindingVerdict
-from derivlint.verify.errors import StoppedError, VerifyError
 from derivlint.verify.inputs.points import CPU
 from derivlint.verify.newer import needs_newer, operator_since
 from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.processes.journal import Journal
-from derivlint.verify.processes.keeping import work_folder
 from derivlint.verify.processes.process import IDLE, Server
 from derivlint.verify.processes.recordings import recorded
-from derivlint.verify.unchecked import SkipReason
+from derivlint.verify.processes.workdir import work_folder
+from derivlint.verify.unchecked import SkipReason, StoppedError, VerifyError
 
 #: The checks of an operator may use so many seconds of processor time.
 PROCESSOR = 90.0

@@ -106,3 +106,20 @@ def exit_reason(status: int, output: str, limit: float) -> tuple[SkipReason, str
     if -status == signal.SIGABRT and any(words in output for words in _OUT_OF_MEMORY):
         return SkipReason.OUT_OF_MEMORY, f"memory ran out{also}"
     return SkipReason.CRASHED, f"{name}{also}"
+
+
+class VerifyError(Exception):
+    """A run is not possible: what it needs is missing. The message is for the user."""
+
+
+class StoppedError(Exception):
+    """A run cannot go on, for no fault of the user; what it has not checked is not checked.
+
+    Args:
+        why: the kind of reason.
+        message: the reason in words.
+    """
+
+    def __init__(self, why: SkipReason, message: str) -> None:
+        super().__init__(message)
+        self.why = why

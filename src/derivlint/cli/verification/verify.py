@@ -157,9 +157,9 @@ def verify(
     from derivlint.cli.verification.verify_base import base_of, changed_operators, own_helpers
     from derivlint.cli.verification.verify_report import Reporting
     from derivlint.project.filtering.baselines import BaselineFile
-    from derivlint.verify.errors import VerifyError
     from derivlint.verify.runner import ORDINARY, QUICK, THOROUGH, RunOptions, processors
     from derivlint.verify.runner import verify as run
+    from derivlint.verify.unchecked import VerifyError
 
     _require_consistent(ops, changed, everything, quick, thorough, dtype)
     if sum((diff_base is not None, against is not None, no_base)) > 1:

@@ -14,7 +14,7 @@ from derivlint.runtime import BuildError, Built, ManifestError, build
 from derivlint.runtime.build import BUILD_FOLDER, compile_sources, precompile
 from derivlint.source import is_own, read_input, replace_file
 from derivlint.verify.code.headers import COMMON
-from derivlint.verify.processes.keeping import digest_of
+from derivlint.verify.processes.workdir import digest_of
 
 #: The file with the name of the library and its digest.
 _KNOWN = "library.txt"

@@ -15,8 +15,7 @@ from derivlint.model import Model
 from derivlint.model.generated.evaluation import Mode
 from derivlint.verify.code.functions import BACKWARD, FormulaFunction, FunctionSpec, own_outputs
 from derivlint.verify.code.headers import COMMON, OPERATORS
-from derivlint.verify.code.holders import holder
-from derivlint.verify.code.wrappers import LIBRARY, backward_function, forward_function
+from derivlint.verify.code.wrappers import LIBRARY, backward_function, forward_function, holder
 
 _DATA = Path(__file__).parents[1] / "data"
 HEAD = _DATA / "formula_functions.cpp"

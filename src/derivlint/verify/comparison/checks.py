@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from derivlint.verify.code.functions import BACKWARD, FORWARD, FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint, MisshapenError
 from derivlint.verify.comparison.differences import DOUBLE, UnjudgedError
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import (
     CRASH,
     INCONSISTENT,
@@ -37,7 +36,17 @@ from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint
 from derivlint.verify.comparison.second_order import check_second_backward, check_second_forward
 from derivlint.verify.comparison.untouched import WriteError
 from derivlint.verify.inputs.layouts import has_finite_numbers
-from derivlint.verify.inputs.points import CPU, REFUSALS, UNSTEADY, SamplePoint, generator, is_inexact, placed, scaled
+from derivlint.verify.inputs.points import (
+    CPU,
+    REFUSALS,
+    UNSTEADY,
+    SamplePoint,
+    generator,
+    is_inexact,
+    placed,
+    require_memory,
+    scaled,
+)
 from derivlint.verify.inputs.regimes import ABSENT
 
 _NOT_FINITE = "outputs that are not finite"

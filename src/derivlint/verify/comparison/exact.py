@@ -14,9 +14,8 @@ from typing import Any
 
 from derivlint import operators
 from derivlint.verify.code.functions import FunctionSpec
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.numeric import tensors
-from derivlint.verify.inputs.points import call, is_inexact
+from derivlint.verify.inputs.points import call, is_inexact, require_memory
 
 FILE = Path(operators.__file__).parent / "data" / "exact.txt"
 #: So many inputs are compared.

@@ -10,7 +10,6 @@ from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison import installed
 from derivlint.verify.comparison.checked_point import CheckedPoint, MisshapenError, Variable
 from derivlint.verify.comparison.differences import UnjudgedError, inner, size_of
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import (
     INCONSISTENT,
     OTHER_CONVENTION,
@@ -19,7 +18,7 @@ from derivlint.verify.comparison.failures import (
     WRONG_VJP,
     Failure,
 )
-from derivlint.verify.inputs.points import REFUSALS, is_inexact
+from derivlint.verify.inputs.points import REFUSALS, is_inexact, require_memory
 
 
 def check_gradients(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:

@@ -8,7 +8,6 @@ from typing import Any
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint, MisshapenError, Variable
 from derivlint.verify.comparison.differences import size_of
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import (
     MASK_IGNORED,
     OTHER_CONVENTION,
@@ -18,7 +17,7 @@ from derivlint.verify.comparison.failures import (
     first_line,
 )
 from derivlint.verify.inputs.layouts import dense, is_plain
-from derivlint.verify.inputs.points import REFUSALS
+from derivlint.verify.inputs.points import REFUSALS, require_memory
 
 #: What counts as nothing in a gradient that should be absent.
 _ZERO = 1e-9

@@ -1,4 +1,4 @@
-"""The derivatives of the installed PyTorch, as reference where finite differences are no evidence.
+"""The derivatives of the installed PyTorch, as reference where finite differences prove nothing.
 
 At a kink it is a convention which of the possible numbers a formula gives: another one is not an error, but nothing
 else shows the author of an edit that the convention has changed. And where a formula raises at an input that no one had
@@ -14,11 +14,10 @@ from typing import Any
 from derivlint.verify.code.functions import FORWARD, FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint, Variable
 from derivlint.verify.comparison.differences import inner, size_of
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import OTHER_CONVENTION, Failure
 from derivlint.verify.comparison.numeric import CallResult
 from derivlint.verify.inputs.layouts import is_plain, numbers
-from derivlint.verify.inputs.points import REFUSALS
+from derivlint.verify.inputs.points import REFUSALS, require_memory
 
 
 def gradient_problem(at: CheckedPoint, of: FunctionSpec, variable: Variable, gradient: Any) -> Failure | None:

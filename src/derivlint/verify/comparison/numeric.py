@@ -9,11 +9,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from derivlint.verify.code.functions import FORWARD, FunctionSpec, own_outputs
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.untouched import InputGuard, WriteError
 from derivlint.verify.inputs.domains import auxiliary_of, manifold_of, tangent_space_of
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of
+from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of, require_memory
 
 
 def tensors(value: Any) -> list[Any]:

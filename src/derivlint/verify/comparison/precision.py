@@ -14,11 +14,19 @@ from derivlint.operators import Book
 from derivlint.verify.base import corresponds
 from derivlint.verify.code.functions import BACKWARD, FunctionSpec
 from derivlint.verify.comparison.exact import double_precision
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint, tensors
 from derivlint.verify.inputs.hardening import is_reduction
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import CPU, REFUSALS, SamplePoint, call, generator, is_inexact, placed
+from derivlint.verify.inputs.points import (
+    CPU,
+    REFUSALS,
+    SamplePoint,
+    call,
+    generator,
+    is_inexact,
+    placed,
+    require_memory,
+)
 from derivlint.verify.inputs.siblings import recorded_points
 from derivlint.verify.inputs.stored import Inputs
 

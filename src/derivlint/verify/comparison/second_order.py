@@ -11,8 +11,8 @@ from typing import Any
 
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint, Moved
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import WRONG_SECOND, Failure
+from derivlint.verify.inputs.points import require_memory
 
 #: Where a finding is not about reverse mode and second order: a part of its message.
 FORWARD_MODE = "in forward mode"

@@ -11,9 +11,8 @@ from typing import Any
 
 from derivlint.operators import Book
 from derivlint.verify.code.functions import FunctionSpec, FunctionValue
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import SamplePoint, is_inexact, mapped
+from derivlint.verify.inputs.points import SamplePoint, is_inexact, mapped, require_memory
 
 #: Makes one value out of another.
 Change = Callable[[Any], Any]

@@ -7,12 +7,11 @@ from itertools import islice
 from typing import Any
 
 from derivlint.verify.code.functions import FunctionSpec
-from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.inputs.defined import is_defined
 from derivlint.verify.inputs.hardening import broadcast_positions, is_raw, noise_of
 from derivlint.verify.inputs.hardening import variants as variants_of
 from derivlint.verify.inputs.layouts import numbers
-from derivlint.verify.inputs.points import REFUSALS, SamplePoint, call, generator, is_inexact, mapped
+from derivlint.verify.inputs.points import REFUSALS, SamplePoint, call, generator, is_inexact, mapped, require_memory
 from derivlint.verify.inputs.recipes import recipe_points
 from derivlint.verify.inputs.regimes import regimes
 from derivlint.verify.inputs.samples import shape_of

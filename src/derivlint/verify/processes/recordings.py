@@ -9,10 +9,9 @@ from derivlint.compiler.children import PythonChild
 from derivlint.model import Model
 from derivlint.source import is_own
 from derivlint.verify.code.functions import FOREACH
-from derivlint.verify.errors import StoppedError
 from derivlint.verify.inputs.stored import DamagedError, StoredInputs
 from derivlint.verify.processes.process import IDLE, early_exit, lines_of
-from derivlint.verify.unchecked import SkipReason
+from derivlint.verify.unchecked import SkipReason, StoppedError
 
 #: Raised when recording or the form of the file changes.
 RECORDER = 6

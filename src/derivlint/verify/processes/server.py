@@ -6,6 +6,7 @@ object a line to standard output. Formulas run in children, so that one that cra
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import resource
@@ -18,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from math import ceil
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from msgspec import Struct
@@ -26,10 +28,9 @@ from derivlint.compiler.child import end_with_parent
 from derivlint.compiler.children import quoted
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.stored import StoredInputs
-from derivlint.verify.processes.keeping import first_foreign_path
-from derivlint.verify.processes.patience import HangDetector
-from derivlint.verify.processes.uncompiled import replace_compiler_by_stub
+from derivlint.verify.processes.process import HangDetector
 from derivlint.verify.processes.work import CheckContext, check_operator, not_checked
+from derivlint.verify.processes.workdir import first_foreign_path
 from derivlint.verify.unchecked import SkipReason, exit_reason
 
 #: Operators that one child checks.
@@ -40,6 +41,28 @@ BEAT = 2.0
 STDERR_BYTES = 4096
 
 
+_NAME = "torch._dynamo"
+
+
+class _DynamoStub(ModuleType):
+    """Has the mark, which does nothing where nothing is compiled, and becomes the module where more of it is wanted."""
+
+    @staticmethod
+    def disable(function: Any = None, recursive: bool = True, **options: Any) -> Any:
+        """The function as it is; follows torch._compile._disable_dynamo, which calls this."""
+        return function
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(_NAME) is self:
+            del sys.modules[_NAME]
+        return getattr(importlib.import_module(_NAME), name)
+
+
+def replace_compiler_by_stub() -> None:
+    """Let a stand-in take the place of the compiler in this process, where it is not imported yet."""
+    sys.modules.setdefault(_NAME, _DynamoStub(_NAME))
+
+
 class Child(Struct):
     """A child that checks some operators.
 
@@ -48,11 +71,11 @@ class Child(Struct):
         pipe: where it writes.
         errors: where its standard error goes.
         operators: what it has still to check, the current one first.
-        patience: whether it gets anywhere.
+        hang_detector: decides whether it hangs.
         rest: the beginning of a line.
         stderr_tail: the end of what it wrote to standard error.
         function: the number of the function that it is about to call.
-        hangs: whether it was ended since it got nowhere.
+        hangs: whether it was killed because it hung.
         is_silent: whether its standard error has ended.
     """
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from derivlint.project.caching.cache import cache_folder
 from derivlint.source import is_own, open_input
-from derivlint.verify.errors import VerifyError
+from derivlint.verify.unchecked import VerifyError
 
 
 @contextmanager
