@@ -93,11 +93,11 @@ def test_what_objects_need_and_libraries_hide(tmp_path: Path) -> None:
     library = compiled(tmp_path, "some", LIBRARY, "-shared")
     objects = [compiled(tmp_path, "user", USER, "-c")]
     found = unresolved(objects, [library], library)
-    assert ([function.name for function in found.found], found.missing) == (["_ZN2at6hiddenEi"], ())
+    assert ([function.name for function in found.symbols], found.missing) == (["_ZN2at6hiddenEi"], ())
     stripped = tmp_path / "libstripped.so"
     subprocess.run(["strip", "-o", str(stripped), str(library)], check=True)
     found = unresolved(objects, [library], stripped)
-    assert (found.found, found.missing) == ((), ("_ZN2at6hiddenEi",))
+    assert (found.symbols, found.missing) == ((), ("_ZN2at6hiddenEi",))
 
 
 @pytest.mark.parametrize(("machine", "jump"), [(EM_X86_64, "jmp *.Lslot1(%rip)"), (EM_AARCH64, "br x16")])

@@ -122,12 +122,12 @@ def emission(
     is_in_tree = mode is EmissionMode.IN_TREE
     operators = operators if is_in_tree else with_called(model, operators)
     # a kernel that no entry of the file speaks of is the same in PyTorch already
-    found = kernels(model, operators, dispatch_key, only_with_entry=not is_in_tree)
-    chosen = [kernel for kernel in found if str(kernel.function.name) not in without]
-    wanted = {kernel.node for kernel in chosen if kernel.node is not None and kernel.node not in shipped}
+    candidates = kernels(model, operators, dispatch_key, only_with_entry=not is_in_tree)
+    chosen = [kernel for kernel in candidates if str(kernel.function.name) not in without]
+    node_names = {kernel.node for kernel in chosen if kernel.node is not None and kernel.node not in shipped}
     # in a build of PyTorch the header stands for the whole file, whatever kernels are chosen
     is_whole = is_in_tree and operators is None
-    classes = node_classes(model, None if is_whole else wanted)
+    classes = node_classes(model, None if is_whole else node_names)
     if is_in_tree:
         files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
     else:
@@ -149,11 +149,11 @@ def emission(
         files |= {} if helpers is None else _helper_files(helpers)
         files |= build_files(files, namespace, release_of(version), version, () if authors is None else authors.sources)
     names = _nodes_by_operator(chosen)
-    absent = {str(kernel.function.name) for kernel in found} & without.keys()
+    absent = {str(kernel.function.name) for kernel in candidates} & without.keys()
     if dispatch_key is not None:
-        others = without_formulas_for(dispatch_key, model, operators)
-        without |= others
-        absent |= others.keys()
+        of_other_keys = without_formulas_for(dispatch_key, model, operators)
+        without |= of_other_keys
+        absent |= of_other_keys.keys()
     emitted = Emission(files, names, len(classes), {name: without[name] for name in sorted(absent)})
     files[MANIFEST] = _manifest(emitted, namespace, mode, model, authors)
     return emitted
@@ -194,12 +194,12 @@ def _own_views(model: Model, chosen: Iterable[Kernel]) -> tuple[InplaceOrViewKer
 
 def _nodes_by_operator(chosen: Iterable[Kernel]) -> dict[str, str | None]:
     """For each operator the node of its kernel; where it has kernels under several keys, that of ``Autograd``."""
-    found: dict[str, str | None] = {}
+    nodes: dict[str, str | None] = {}
     for kernel in chosen:
         name = str(kernel.function.name)
-        if name not in found or kernel.dispatch_key == AUTOGRAD:
-            found[name] = kernel.node
-    return found
+        if name not in nodes or kernel.dispatch_key == AUTOGRAD:
+            nodes[name] = kernel.node
+    return nodes
 
 
 def _helper_files(helpers: Helpers) -> dict[str, str]:

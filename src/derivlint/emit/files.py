@@ -43,13 +43,13 @@ class FileChanges(Struct, frozen=True):
     Attributes:
         written: the files whose text changes.
         removed: the files of an earlier emission that are no longer emitted.
-        left: files that an earlier emission wrote and that are not removed, with the reason.
+        retained: files that an earlier emission wrote and that are not removed, with the reason.
         refused: why nothing is written: everything that is in the way.
     """
 
     written: tuple[str, ...]
     removed: tuple[str, ...]
-    left: Mapping[str, str]
+    retained: Mapping[str, str]
     refused: tuple[str, ...]
 
     def __bool__(self) -> bool:
@@ -58,8 +58,8 @@ class FileChanges(Struct, frozen=True):
     @property
     def stale(self) -> tuple[str, ...]:
         """What is not as it should be; the manifest follows the others, and is named only where it is alone."""
-        found = (*self.written, *self.removed)
-        return tuple(name for name in found if name != MANIFEST) or found
+        names = (*self.written, *self.removed)
+        return tuple(name for name in names if name != MANIFEST) or names
 
 
 class _InTheWayError(Exception):
@@ -82,17 +82,17 @@ def write_files(folder: Path, files: Mapping[str, str]) -> FileChanges:
         FilesError: it cannot be read or written, or something is in the way, which is then named.
     """
     place = _Folder(folder, files)
-    found = place.changes()
-    if found.refused:
-        count = len(found.refused)
+    planned = place.changes()
+    if planned.refused:
+        count = len(planned.refused)
         more = (f"{count - MAX_NAMED:,} more files are in the way",) if count > MAX_NAMED else ()
         way_out = f'nothing is written to "{folder}": choose another folder, or remove what is in the way'
-        raise FilesError(*found.refused[:MAX_NAMED], *more, way_out)
+        raise FilesError(*planned.refused[:MAX_NAMED], *more, way_out)
     try:
-        place.write(found)
+        place.write(planned)
     except OSError as error:
         raise FilesError(f'cannot write to "{folder}": {error.strerror or error}') from error
-    return found
+    return planned
 
 
 class _Folder:
@@ -131,13 +131,13 @@ class _Folder:
                 if str(error) not in refused:
                     refused.append(str(error))
                 written.append(name)
-        removed, left = self._no_longer_emitted()
-        return FileChanges(tuple(written), tuple(removed), left, tuple(refused))
+        removed, retained = self._no_longer_emitted()
+        return FileChanges(tuple(written), tuple(removed), retained, tuple(refused))
 
     def _no_longer_emitted(self) -> tuple[list[str], dict[str, str]]:
         """The files of an earlier emission that go, and those that stay, with the reason."""
         removed: list[str] = []
-        left: dict[str, str] = {}
+        retained: dict[str, str] = {}
         for name in sorted(self._before.digests.keys() - self._files.keys()):
             try:
                 current = self._look(name)
@@ -145,8 +145,8 @@ class _Folder:
                     self._require_ours(name, current)
                     removed.append(name)
             except _InTheWayError as error:
-                left[name] = str(error)
-        return removed, left
+                retained[name] = str(error)
+        return removed, retained
 
     def _require_ours(self, name: str, current: bytes) -> None:
         """Refuse to touch a file that derivlint did not write, or that someone has changed since."""
@@ -185,25 +185,25 @@ class _Folder:
         self._present[name] = data
         return data
 
-    def write(self, found: FileChanges) -> None:
+    def write(self, planned: FileChanges) -> None:
         """Write what differs, the manifest before all others and again after them."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        for each in self._folders():
-            remove_leftovers(each)
-        others = [name for name in found.written if name != MANIFEST]
-        if others or found.removed:
+        for folder in self._folders():
+            remove_leftovers(folder)
+        emitted = [name for name in planned.written if name != MANIFEST]
+        if emitted or planned.removed:
             ours = {name: digest_of(data) for name, data in self._present.items() if name in self._before.digests}
             pending = pending_text(self._manifest, {name: ours[name] for name in sorted(ours) if self._is_ours(name)})
             self._replace(MANIFEST, pending.encode())
-        for name in others:
+        for name in emitted:
             (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
             self._replace(name, self._files[name])
-        for name in found.removed:
+        for name in planned.removed:
             path = self._folder / name
             with suppress(FileNotFoundError):
                 if read_input(path) == self._present[name]:
                     path.unlink()
-        if others or found.removed or found.written:
+        if emitted or planned.removed or planned.written:
             self._replace(MANIFEST, self._files[MANIFEST])
 
     def _is_ours(self, name: str) -> bool:

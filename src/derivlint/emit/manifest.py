@@ -105,7 +105,7 @@ def written_before(data: bytes) -> Written | None:
             return None
     except (ValueError, RecursionError):
         return None
-    found: dict[str, set[str]] = {}
+    digests_by_name: dict[str, set[str]] = {}
     for digests in (content.get(_DIGESTS), content.get(PENDING, {})):
         if not isinstance(digests, dict):
             return None
@@ -113,5 +113,5 @@ def written_before(data: bytes) -> Written | None:
             if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
                 return None
             if is_emitted_name(name):
-                found.setdefault(name, set()).add(digest)
-    return Written({name: frozenset(digests) for name, digests in found.items()}, PENDING not in content)
+                digests_by_name.setdefault(name, set()).add(digest)
+    return Written({name: frozenset(digests) for name, digests in digests_by_name.items()}, PENDING not in content)

@@ -40,8 +40,8 @@ _TAKEN = frozenset({"at", "c10", "std", "torch"})
 
 def own_operators(natives: NativeFunctions) -> tuple[NativeFunction, ...]:
     """The operators of other namespaces, by namespace and name."""
-    found = (function for function in natives.written if function.namespace != ATEN)
-    return tuple(sorted(found, key=lambda function: (function.namespace, str(function.name))))
+    functions = (function for function in natives.written if function.namespace != ATEN)
+    return tuple(sorted(functions, key=lambda function: (function.namespace, str(function.name))))
 
 
 def with_called(model: Model, operators: Collection[str] | None) -> tuple[str, ...] | None:
@@ -135,7 +135,7 @@ def operators_header(functions: Iterable[NativeFunction], namespace: str, releas
     groups = {name: list(group) for name, group in groupby(functions, key=lambda function: function.namespace)}
     space = load("operators_namespace.h")
     spaces = (
-        fill(space, name=name, functions="\n\n".join("\n".join(_functions(each, release)) for each in group))
+        fill(space, name=name, functions="\n\n".join("\n".join(_functions(function, release)) for function in group))
         for name, group in groups.items()
     )
     return fill(
@@ -172,15 +172,15 @@ def _visible(names: Iterable[str], namespace: str) -> str:
 
 def _functions(function: NativeFunction, release: Release) -> Iterator[str]:
     name = function.name
-    types = {each: release.spelled(str(kind)) for each, kind in formals(function).items()}
+    types = {parameter: release.spelled(str(type)) for parameter, type in formals(function).items()}
     returned = _returned(function, release)
-    parameters = ", ".join(f"{kind} {each}" for each, kind in types.items())
+    parameters = ", ".join(f"{type} {parameter}" for parameter, type in types.items())
     arguments = function.schema.arguments.flat_all
     with_defaults = ", ".join(
-        f"{types[each.name]} {each.name}{default}"
-        for each, default in zip(arguments, _defaults(arguments), strict=True)
+        f"{types[argument.name]} {argument.name}{default}"
+        for argument, default in zip(arguments, _defaults(arguments), strict=True)
     )
-    given = ", ".join(types)
+    arguments_passed = ", ".join(types)
     handle = f"operator_{name.unambiguous_name}"
     yield f"inline auto {handle}() {{"
     yield "  return c10::Dispatcher::singleton()"
@@ -189,7 +189,7 @@ def _functions(function: NativeFunction, release: Release) -> Iterator[str]:
     yield "}"
     yield f"[[maybe_unused]] inline {returned} {function.cpp_name}({with_defaults}) {{"
     yield f"  static auto found = {handle}();"
-    yield f"  return found.call({given});"
+    yield f"  return found.call({arguments_passed});"
     yield "}"
     keys = ", ".join(["c10::DispatchKeySet ks", *filter(None, [parameters])])
     yield f"[[maybe_unused]] inline {returned} redispatch_{name.unambiguous_name}({keys}) {{"
@@ -199,21 +199,21 @@ def _functions(function: NativeFunction, release: Release) -> Iterator[str]:
 
 
 def _returned(function: NativeFunction, release: Release) -> str:
-    found = []
+    types = []
     for item in function.schema.returns:
         plain = return_type(item.type)
         written = "&" if item.is_write and plain.canonical is TENSOR else ""
-        found.append(release.spelled(f"{plain}{written}"))
-    if len(found) == 1:
-        return found[0]
-    return f"::std::tuple<{', '.join(found)}>" if found else "void"
+        types.append(release.spelled(f"{plain}{written}"))
+    if len(types) == 1:
+        return types[0]
+    return f"::std::tuple<{', '.join(types)}>" if types else "void"
 
 
 def _defaults(arguments: Sequence[Argument]) -> list[str]:
     """The defaults of parameters in C++, empty where there is none."""
     return [
-        f" = {_default(argument)}" if known else ""
-        for argument, known in zip(arguments, has_defaults(arguments), strict=True)
+        f" = {_default(argument)}" if has_default else ""
+        for argument, has_default in zip(arguments, has_defaults(arguments), strict=True)
     ]
 
 

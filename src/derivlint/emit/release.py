@@ -160,8 +160,8 @@ def doubt_about(version: str | None) -> str | None:
     if number is None:
         return f'"{version}" is not a version of PyTorch: the code is written for the C++ API of PyTorch {NEWEST}'
     if number > NEWEST.since:
-        known = f"{NEWEST}, the newest release whose C++ API is known"
-        return f"PyTorch {version} is newer than {known}: the code is written for the API of {NEWEST}"
+        newest = f"{NEWEST}, the newest release whose C++ API is known"
+        return f"PyTorch {version} is newer than {newest}: the code is written for the API of {NEWEST}"
     return None
 
 

@@ -29,18 +29,18 @@ def is_selected(function: NativeFunction, operators: Collection[str] | None) -> 
     if operators is None:
         return True
     name = function.name
-    return any(each in operators for each in (str(name), name.name_without_overload, name.base))
+    return any(spelling in operators for spelling in (str(name), name.name_without_overload, name.base))
 
 
 def outside_of_aten(model: Model, operators: Collection[str] | None) -> tuple[NativeFunction, ...]:
     """The functions of entries that are in another namespace than ``aten``, that of PyTorch's own operators."""
-    found = {
+    functions = {
         f"{match.function.namespace}::{match.function.name}": match.function
         for entry in model.entries
         for match in model.functions_of(entry)
         if match.function.namespace != ATEN and is_selected(match.function, operators)
     }
-    return tuple(found[name] for name in sorted(found))
+    return tuple(functions[name] for name in sorted(functions))
 
 
 def unanswered(model: Model, operators: Collection[str] | None, answers: Collection[str]) -> tuple[str, ...]:
@@ -51,8 +51,8 @@ def unanswered(model: Model, operators: Collection[str] | None, answers: Collect
         operators: names as :func:`is_selected` takes them; None for all.
         answers: full names of functions.
     """
-    found = [function for name in answers if (function := model.natives.operator(name)) is not None]
-    return tuple(name for name in operators or () if not any(is_selected(each, (name,)) for each in found))
+    functions = [function for name in answers if (function := model.natives.operator(name)) is not None]
+    return tuple(name for name in operators or () if not any(is_selected(function, (name,)) for function in functions))
 
 
 def entries_of(model: Model, operators: Collection[str] | None) -> tuple[Entry, ...]:
@@ -107,5 +107,5 @@ def unread(formula: Formula, line: int) -> str:
         formula: the formula.
         line: where it begins, from 1.
     """
-    said = f": {formula.problems[0].message}" if formula.problems else ""
-    return f"the formula in line {line} cannot be read{said}"
+    detail = f": {formula.problems[0].message}" if formula.problems else ""
+    return f"the formula in line {line} cannot be read{detail}"

@@ -87,8 +87,8 @@ def indented(text: str, indent: str) -> str:
     """A text whose lines after the first are indented, but for empty lines and preprocessor directives."""
     if not indent or "\n" not in text:
         return text
-    first, *others = text.split("\n")
-    return "\n".join([first, *(indent + line if line and line[0] != "#" else line for line in others)])
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(indent + line if line and line[0] != "#" else line for line in rest)])
 
 
 def quoted(text: str) -> str:
@@ -124,11 +124,11 @@ def number_lines(text: str, file: str) -> str:
         text: the text of the file, from its first line.
         file: its name.
     """
-    head, *others = text.split(_BACK)
+    head, *rest = text.split(_BACK)
     name = quoted(file)
     done = [head]
     line = 1 + head.count("\n")
-    for part in others:
+    for part in rest:
         # the directive numbers the line that follows it
         done.append(f"#line {line + 1} {name}{part}")
         line += part.count("\n")

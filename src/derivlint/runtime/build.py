@@ -252,7 +252,7 @@ class _Builder:
         self._haste = HASTE if in_haste and not toolchain.compiler.is_clang else ()
         self._libraries = toolchain.includes[0].parent / "lib"
         self._python = python_headers()
-        self._first = tuple(f"-I{each}" for each in includes)
+        self._first = tuple(f"-I{include}" for include in includes)
         self._without_bindings = self._missing_for_bindings() if manifest.bindings else ""
         has_bindings = bool(manifest.bindings) and not self._without_bindings
         self._sources = tuple(name for name in manifest.sources if has_bindings or not is_binding(name))
@@ -382,7 +382,7 @@ class _Builder:
             raise BuildError(
                 f"{LIBRARY} offers no {names}; emit with --helpers and the FunctionsManual.cpp of its release"
             )
-        text = stubs_source(found.found, machine_of(torch_cpu), LIBRARY)
+        text = stubs_source(found.symbols, machine_of(torch_cpu), LIBRARY)
         replace_file(target, text.encode(), durable=False)
 
     def _link(self, objects: list[Path], stubs: Path, library: Path) -> None:

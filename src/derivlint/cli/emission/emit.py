@@ -199,7 +199,7 @@ def cpp(
         raise InputError(str(error)) from error
     if doubt := doubt_about(model.natives.version):
         tell(doubt)
-    for reason in done.left.values():
+    for reason in done.retained.values():
         tell(f"not removed although it is no longer emitted: {reason}")
     _report(emitted, len(done.written), out)
     tell_once_differentiable(loaded, emitted.operators)

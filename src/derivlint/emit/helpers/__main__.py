@@ -17,18 +17,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--library", type=Path, required=True, help="the libtorch_cpu.so of the wheel")
     parser.add_argument("--out", type=Path, required=True, help="the assembler file")
     parser.add_argument("objects", nargs="+", type=Path)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        libraries = sorted(given.library.parent.glob("lib*.so"))
-        found = unresolved(given.objects, libraries, given.library)
-        text = stubs_source(found.found, machine_of(given.library), given.library.name)
+        libraries = sorted(options.library.parent.glob("lib*.so"))
+        result = unresolved(options.objects, libraries, options.library)
+        text = stubs_source(result.symbols, machine_of(options.library), options.library.name)
     except ElfError as error:
         print(visible_line(f"derivlint: {error}"), file=sys.stderr)
         return 1
-    if found.missing:
-        print(visible_line(f"derivlint: no function {', '.join(found.missing)} in {given.library}"), file=sys.stderr)
+    if result.missing:
+        print(visible_line(f"derivlint: no function {', '.join(result.missing)} in {options.library}"), file=sys.stderr)
         return 1
-    given.out.write_text(text, encoding="utf-8")
+    options.out.write_text(text, encoding="utf-8")
     return 0
 
 

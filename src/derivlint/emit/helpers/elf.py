@@ -151,40 +151,40 @@ class ElfFile:
 
     def names_with(self, prefix: str) -> frozenset[str]:
         """Every mangled name with a prefix in the table of all symbols, hidden ones included."""
-        found: set[str] = set()
-        wanted = prefix.encode()
+        matches: set[str] = set()
+        pattern = prefix.encode()
         for section in self._tables(_SHT_SYMTAB):
             names = self.sections[section.link]
             end = names.offset + names.size
-            at = self._data.find(wanted, names.offset, end)
+            at = self._data.find(pattern, names.offset, end)
             while at >= 0:
                 stop = self._data.find(b"\0", at, end)
                 if stop < 0:
                     break
-                found.add(self._data[at:stop].decode("ascii", "replace"))
-                at = self._data.find(wanted, stop, end)
-        return frozenset(found)
+                matches.add(self._data[at:stop].decode("ascii", "replace"))
+                at = self._data.find(pattern, stop, end)
+        return frozenset(matches)
 
-    def symbols(self, wanted: Collection[str]) -> dict[str, LibrarySymbol]:
+    def symbols(self, names: Collection[str]) -> dict[str, LibrarySymbol]:
         """The functions and small variables of these mangled names, hidden ones included, by name.
 
         A name that several different ones have, as static ones may, is left out: no one knows which is meant.
         """
-        found: dict[str, LibrarySymbol] = {}
+        by_name: dict[str, LibrarySymbol] = {}
         ambiguous: set[str] = set()
         for section in self._tables(_SHT_SYMTAB):
-            places = self._places(self.sections[section.link], wanted)
+            places = self._places(self.sections[section.link], names)
             table = self._data[section.offset : section.offset + section.size // _SYMBOL_SIZE * _SYMBOL_SIZE]
             for offset, info, _, index, address, size in _SYMBOL.iter_unpack(table):
                 name = places.get(offset)
                 if name is None or info & 15 not in (_STT_FUNC, _STT_OBJECT) or not 0 < index < _SHN_LORESERVE:
                     continue
                 symbol = self._symbol(name, address, size, index, info & 15 == _STT_FUNC)
-                if symbol is None or found.setdefault(name, symbol).address != address:
+                if symbol is None or by_name.setdefault(name, symbol).address != address:
                     ambiguous.add(name)
-        return {name: symbol for name, symbol in found.items() if name not in ambiguous}
+        return {name: symbol for name, symbol in by_name.items() if name not in ambiguous}
 
-    def _places(self, names: Section, wanted: Collection[str]) -> dict[int, str]:
+    def _places(self, names: Section, searched: Collection[str]) -> dict[int, str]:
         """The offsets of names in a table of strings; a name may be there as the end of a longer one.
 
         The table has tens of megabytes, and the wanted names have long beginnings in common: it is searched once for
@@ -192,12 +192,12 @@ class ElfFile:
         """
         places: dict[int, str] = {}
         end = names.offset + names.size
-        known = {name.encode(): name for name in wanted}
-        for beginning in sorted({name[: self._BEGINNING] for name in known}):
+        decoded = {name.encode(): name for name in searched}
+        for beginning in sorted({name[: self._BEGINNING] for name in decoded}):
             at = self._data.find(beginning, names.offset, end)
             while at >= 0:
                 stop = self._data.find(b"\0", at, end)
-                name = known.get(self._data[at:stop]) if stop >= 0 else None
+                name = decoded.get(self._data[at:stop]) if stop >= 0 else None
                 if name is not None:
                     places[at - names.offset] = name
                 at = self._data.find(beginning, at + 1, end)

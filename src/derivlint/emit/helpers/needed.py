@@ -23,13 +23,13 @@ IN_HEADER = frozenset({WRAP_OPT_IF})
 def helpers_of(model: Model, entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
     """The helpers that the formulas of entries call, by the operator of the entry."""
     declared = declared_helpers(model)
-    found: dict[str, frozenset[str]] = {}
+    helpers: dict[str, frozenset[str]] = {}
     for entry in entries:
         if entry.operator is not None:
             texts = {item.text for item in model.evaluations(entry)}
             words = {word.text for text in texts for word in parse_formula(text).words if word.role == "callee"}
-            found[entry.operator] = frozenset(words & declared)
-    return found
+            helpers[entry.operator] = frozenset(words & declared)
+    return helpers
 
 
 def declared_helpers(model: Model) -> frozenset[str]:
@@ -47,16 +47,16 @@ def hidden_helpers(names: Collection[str], library: Path | None) -> frozenset[st
         names: the helpers.
         library: the library; None where there is none that can be read.
     """
-    wanted = frozenset(names) - IN_HEADER
+    searched = frozenset(names) - IN_HEADER
     if library is None:
-        return wanted
+        return searched
     try:
         with ElfFile(library) as file:
             offered = file.names_with(MANGLED) if file.has_symbol_table else file.exported()
     except ElfError:
-        return wanted
-    known = {name for mangled in offered if (name := base_name(mangled)) is not None}
-    return wanted - known
+        return searched
+    available = {name for mangled in offered if (name := base_name(mangled)) is not None}
+    return searched - available
 
 
 def base_name(mangled: str) -> str | None:

@@ -28,11 +28,11 @@ class Unresolved(Struct, frozen=True):
     """What objects need and libraries do not export.
 
     Attributes:
-        found: hidden functions and variables of the library.
+        symbols: hidden functions and variables of the library.
         missing: names that it does not have, or has more than once.
     """
 
-    found: tuple[LibrarySymbol, ...]
+    symbols: tuple[LibrarySymbol, ...]
     missing: tuple[str, ...]
 
 
@@ -48,22 +48,22 @@ def unresolved(objects: Sequence[Path], libraries: Sequence[Path], library: Path
         ElfError: a file cannot be read.
     """
     needed: set[str] = set()
-    there: set[str] = set()
+    provided: set[str] = set()
     for path in objects:
         with ElfFile(path) as file:
             needed |= file.undefined()
-            there |= file.defined()
+            provided |= file.defined()
     for path in libraries:
         with ElfFile(path) as file:
-            there |= file.exported()
-    wanted = sorted(name for name in needed - there if _is_pytorchs(name))
-    if not wanted:
+            provided |= file.exported()
+    names = sorted(name for name in needed - provided if _is_pytorchs(name))
+    if not names:
         return Unresolved((), ())
     with ElfFile(library) as file:
         if not file.has_symbol_table:
-            return Unresolved((), tuple(wanted))
-        found = file.symbols(wanted)
-    return Unresolved(tuple(found[name] for name in wanted if name in found), tuple(set(wanted) - set(found)))
+            return Unresolved((), tuple(names))
+        symbols = file.symbols(names)
+    return Unresolved(tuple(symbols[name] for name in names if name in symbols), tuple(set(names) - set(symbols)))
 
 
 def _is_pytorchs(name: str) -> bool:
@@ -79,8 +79,10 @@ def machine_of(library: Path) -> int:
     """
     with ElfFile(library) as file:
         if file.machine not in _JUMPS:
-            known = ", ".join(_MACHINES.values())
-            raise ElfError(f'hidden helpers of "{library}" can be called on {known} only; name a FunctionsManual.cpp')
+            supported = ", ".join(_MACHINES.values())
+            raise ElfError(
+                f'hidden helpers of "{library}" can be called on {supported} only; name a FunctionsManual.cpp'
+            )
         return file.machine
 
 

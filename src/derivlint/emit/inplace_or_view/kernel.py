@@ -54,8 +54,8 @@ def inplace_or_view_kernels(model: Model, operators: Collection[str] | None = No
         model: a model without errors; a function that PyTorch's generator would refuse has no kernel.
         operators: the names of operators, as :func:`derivlint.emit.kernels.kernels` takes them; None for all.
     """
-    found = generated_functions(model, operators, lambda function: _has_kernel(function, model.book))
-    functions = sorted(found, key=by_name)
+    candidates = generated_functions(model, operators, lambda function: _has_kernel(function, model.book))
+    functions = sorted(candidates, key=by_name)
     return tuple(made for function in functions if (made := _kernel(model, function)) is not None)
 
 

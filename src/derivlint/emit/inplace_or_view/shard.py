@@ -49,10 +49,10 @@ def inplace_or_view_source(
 
 
 def _by_library(kernels: Sequence[InplaceOrViewKernel]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {} if kernels else {ATEN: []}
+    statements: dict[str, list[str]] = {} if kernels else {ATEN: []}
     for kernel in kernels:
-        found.setdefault(kernel.function.namespace, []).append(kernel.registration)
-    return found
+        statements.setdefault(kernel.function.namespace, []).append(kernel.registration)
+    return statements
 
 
 def variable_type_header() -> str:

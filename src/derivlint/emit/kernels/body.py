@@ -154,17 +154,17 @@ def _history(subject: Subject) -> str:
     keeps = _is_rebased(subject) and subject.release.fires_creation_hooks
     if not subject.is_inplace_foreach:
         outputs = f"flatten_tensor_args({_names(subject.outputs)})"
-        declaration, kept = (f"{NODE_POINTER} _rebased_fn;\n", "_rebased_fn = ") if keeps else ("", "")
-        return f"{declaration}if (grad_fn) {{\n  {kept}{set_or_rebase}_history({outputs}, grad_fn);\n}}"
+        declaration, assignment = (f"{NODE_POINTER} _rebased_fn;\n", "_rebased_fn = ") if keeps else ("", "")
+        return f"{declaration}if (grad_fn) {{\n  {assignment}{set_or_rebase}_history({outputs}, grad_fn);\n}}"
     # the elements of a list of tensors are constant
     output = "self[i]" if subject.release.sets_history_of_const else "flatten_tensor_args(self[i])"
-    declaration, kept = "", ""
+    declaration, assignment = "", ""
     if keeps:
-        declaration, kept = f"std::vector<{NODE_POINTER}> _rebased_fns(grad_fns.size());\n", "_rebased_fns[i] = "
+        declaration, assignment = f"std::vector<{NODE_POINTER}> _rebased_fns(grad_fns.size());\n", "_rebased_fns[i] = "
     return (
         f"{declaration}for (const auto i : c10::irange(grad_fns.size())) {{\n"
         "  if (grad_fns[i]) {\n"
-        f"    {kept}{set_or_rebase}_history({output}, grad_fns[i]);\n"
+        f"    {assignment}{set_or_rebase}_history({output}, grad_fns[i]);\n"
         "  }\n"
         "}"
     )

@@ -78,7 +78,7 @@ def kernels(
     """
     return tuple(
         kernel
-        for function in sorted(_functions(model, operators, only_with_entry), key=lambda each: str(each.name))
+        for function in sorted(_functions(model, operators, only_with_entry), key=lambda chosen: str(chosen.name))
         for kernel in _kernels_of(model, function, dispatch_key, only_with_entry)
     )
 
@@ -91,7 +91,9 @@ def _functions(model: Model, operators: Collection[str] | None, only_with_entry:
         bases = {match.function.name.base for entry in model.entries for match in model.functions_of(entry)}
     else:
         return model.natives.functions
-    return [each for base in bases for each in model.natives.with_base(base) if is_selected(each, operators)]
+    return [
+        function for base in bases for function in model.natives.with_base(base) if is_selected(function, operators)
+    ]
 
 
 def refusals(model: Model, functions: Iterable[NativeFunction], dispatch_key: str | None = None) -> tuple[Kernel, ...]:
@@ -111,12 +113,12 @@ def refusals(model: Model, functions: Iterable[NativeFunction], dispatch_key: st
 
 def without_formulas_for(dispatch_key: str, model: Model, operators: Collection[str] | None) -> dict[str, str]:
     """The functions that have formulas for other dispatch keys only, by full name, with the reason."""
-    found = {}
+    reasons = {}
     for function in model.natives.functions:
         keys = model.match(function).infos
         if keys and DEFAULT not in keys and dispatch_key not in keys and is_selected(function, operators):
-            found[str(function.name)] = f"its formulas are for {', '.join(keys)} only"
-    return found
+            reasons[str(function.name)] = f"its formulas are for {', '.join(keys)} only"
+    return reasons
 
 
 def _kernels_of(

@@ -72,9 +72,9 @@ def _input_statement(subject: Subject, saved: SavedAttribute) -> str:
     if saved.is_tensor:
         if saved.name == SELF and subject.is_inplace:
             # the call overwrites self
-            kept = original_self(subject)
-            clone = f"if (!{kept}.has_value()) {kept} = {subject.element(SELF)}.clone();"
-            return f"{clone}\ngrad_fn->self_ = SavedVariable({kept}.value(), false);"
+            original = original_self(subject)
+            clone = f"if (!{original}.has_value()) {original} = {subject.element(SELF)}.clone();"
+            return f"{clone}\ngrad_fn->self_ = SavedVariable({original}.value(), false);"
         return f"grad_fn->{saved.name}_ = SavedVariable({subject.over_elements(saved.name)}, false);"
     if saved.type.canonical in _LISTS:
         return f"grad_fn->{saved.name}_ = make_saved_variable_list({saved.name}, false);"

@@ -145,7 +145,7 @@ def _evaluation(subject: Subject, forward: ForwardDerivative, names: tuple[str, 
     tangent = _variable(subject, names)
     condition = condition_name(forward)
     if subject.is_foreach:
-        anything = " || ".join(f"{condition_name(each)}[i]" for each in subject.forwards)
+        anything = " || ".join(f"{condition_name(forward)}[i]" for forward in subject.forwards)
         return filled(
             subject.release,
             "kernel_tangent_list",

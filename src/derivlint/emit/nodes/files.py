@@ -28,7 +28,7 @@ def nodes_header(classes: Sequence[NodeClass], namespace: str, *, guard: str = "
         namespace=namespace,
         guard=guard,
         exporting=load(exporting),
-        classes="\n\n".join(each.header for each in classes),
+        classes="\n\n".join(node_class.header for node_class in classes),
     )
 
 
@@ -52,7 +52,7 @@ def nodes_source(classes: Sequence[NodeClass], namespace: str, *, name: str = "n
         header=header,
         namespace=namespace,
         tracing=tracing,
-        definitions="\n\n".join(each.source for each in classes),
+        definitions="\n\n".join(node_class.source for node_class in classes),
     )
     return number_lines(text, name)
 

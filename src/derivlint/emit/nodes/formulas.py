@@ -27,7 +27,7 @@ def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: st
     """
     indices = {binding.name: index for index, binding in enumerate(info.args_with_derivatives)}
     # a key that names something else is an error of the file, and has no gradient to fill
-    derivatives = [each for each in info.derivatives if indices.keys() >= set(each.var_names)]
+    derivatives = [derivative for derivative in info.derivatives if indices.keys() >= set(derivative.var_names)]
     statements = []
     if any(is_guarded(info, derivative) for derivative in derivatives):
         statements.append("const bool any_grad_defined = any_variable_defined(grads);")

@@ -97,7 +97,7 @@ def _members(info: DifferentiabilityInfo, release: Release) -> Iterator[NodeMemb
     if retains_variables(info):
         yield NodeMember(RETAIN_VARIABLES, BOOL, MemberKind.RETAIN, "true", RETAIN_VARIABLES, BOOL)
     for attributes, is_output in ((info.all_saved_inputs, False), (info.all_saved_outputs, True)):
-        for saved in sorted(attributes, key=lambda each: each.name):
+        for saved in sorted(attributes, key=lambda attribute: attribute.name):
             yield from _saved(saved, release, is_output=is_output)
     for binding in info.args_with_derivatives:
         if binding.is_tensor_list:

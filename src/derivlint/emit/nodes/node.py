@@ -61,8 +61,8 @@ def node_classes(model: Model, names: Collection[str] | None = None) -> tuple[No
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
     """
-    wanted = (info for info in _infos(model, names) if names is None or model.node_name(info) in names)
-    return tuple(made for info in wanted if (made := node_class(model, info)) is not None)
+    infos = (info for info in _infos(model, names) if names is None or model.node_name(info) in names)
+    return tuple(made for info in infos if (made := node_class(model, info)) is not None)
 
 
 def _infos(model: Model, names: Collection[str] | None) -> Iterator[DifferentiabilityInfo]:
@@ -72,7 +72,7 @@ def _infos(model: Model, names: Collection[str] | None) -> Iterator[Differentiab
     # torchgen meets foreach functions by their C++ names
     bases = {entry.function.canonical.name.base for entry in model.entries if entry.function is not None}
     foreach = (function for base in bases for function in model.natives.foreach_of(base))
-    for function in sorted(foreach, key=lambda each: each.cpp_name):
+    for function in sorted(foreach, key=lambda foreach_function: foreach_function.cpp_name):
         for info in model.match(function).infos.values():
             if info.source.kind == "foreach":
                 yield info

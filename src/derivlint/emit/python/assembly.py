@@ -76,6 +76,6 @@ def _place(plan: Plan, file: str, line: int) -> str:
     positions = {output.key_name: index for index, output in enumerate(plan.entry.function.outputs)}
     if plan.is_inplace:
         positions["self"] = 0
-    gradients = ", ".join(f'"{name}": {each.line}' for each in plan.gradients for name in each.names)
-    tangents = ", ".join(f"{positions[name]}: {each.line}" for each in plan.tangents for name in each.names)
+    gradients = ", ".join(f'"{name}": {gradient.line}' for gradient in plan.gradients for name in gradient.names)
+    tangents = ", ".join(f"{positions[name]}: {tangent.line}" for tangent in plan.tangents for name in tangent.names)
     return f'F.Entry("{file}", {line}, {{{gradients}}}, {{{tangents}}})'

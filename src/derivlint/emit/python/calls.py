@@ -24,21 +24,21 @@ def called_operator(
         natives: the operators.
     """
     variant = "function" if receiver is None else "method"
-    found = [
+    candidates = [
         function for function in natives.named(name) if variant in function.variants and not function.schema.is_out
     ]
     # of an operator that is not in PyTorch's C++ API only the name is known there
     if callee is not None and not callee.variadic:
         namespace = callee.operators or DEFAULT_NAMESPACE
-        found = [
+        candidates = [
             function
-            for function in found
+            for function in candidates
             if function.namespace == namespace and _is_for(function, callee, method=receiver is not None)
         ]
-        return found[0] if found else None
+        return candidates[0] if candidates else None
     count = len(node.args) + (receiver is not None)
-    found = [function for function in found if _takes(function, count)]
-    return found[0] if len(found) == 1 else None
+    candidates = [function for function in candidates if _takes(function, count)]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _is_for(function: NativeFunction, callee: Function, *, method: bool) -> bool:

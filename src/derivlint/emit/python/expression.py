@@ -242,9 +242,9 @@ class _Translator(Analysis[_Text]):
         constant = constant_named(node) or scalar_type_named(node)
         if constant is not None:
             return constant.python, Precedence.ATOM
-        known = NAMES.get(plain_spelling(node))
-        if known is not None:
-            return known, Precedence.ATOM
+        spelling = NAMES.get(plain_spelling(node))
+        if spelling is not None:
+            return spelling, Precedence.ATOM
         if node.simple is None:
             raise _CannotTranslateError(f'there is no Python for "{node.spelling.removeprefix("::")}"', node)
         if node.simple not in self.bound:
@@ -288,15 +288,15 @@ class _Translator(Analysis[_Text]):
         raise _CannotTranslateError(f'there is no Python for the operator "{node.op}"', node)
 
     def binary(self, node: Binary) -> _Text:
-        known = BINARY.get(node.op)
-        if known is None:
+        operation = BINARY.get(node.op)
+        if operation is None:
             raise _CannotTranslateError(f'there is no Python for the operator "{node.op}"', node)
-        operator, precedence = known
+        operator, precedence = operation
         if node.op == "/" and self.type_of(node.left) in INTEGRAL and self.type_of(node.right) in INTEGRAL:
             operator = "//"
         # comparisons are chained in Python, and operators of equal precedence group from the left
-        left = self.text(node.left, precedence + (precedence == Precedence.COMPARISON))
-        return f"{left} {operator} {self.text(node.right, precedence + 1)}", precedence
+        left_operand = self.text(node.left, precedence + (precedence == Precedence.COMPARISON))
+        return f"{left_operand} {operator} {self.text(node.right, precedence + 1)}", precedence
 
     # ---- calls
 
@@ -318,8 +318,8 @@ class _Translator(Analysis[_Text]):
             return self.of(owner)
         if name == "value_or":
             value = self.text(owner, Precedence.COMPARISON + 1)
-            other = self.text(args[0], Precedence.CONDITIONAL)
-            return f"{value} if {value} is not None else {other}", Precedence.CONDITIONAL
+            default = self.text(args[0], Precedence.CONDITIONAL)
+            return f"{value} if {value} is not None else {default}", Precedence.CONDITIONAL
         receiver = self.text(owner, Precedence.ATOM)
         if name == "conj" and kind is SCALAR:
             return f"{receiver}.conjugate()", Precedence.ATOM
@@ -377,10 +377,10 @@ class _Translator(Analysis[_Text]):
             self.used_operators.add(str(function.name))
             arguments = self.arguments(node, operator_parameters(function, method=False), function)
             return f"{self.operator(function)}({', '.join(arguments)})", Precedence.ATOM
-        found = base if base in self.helpers else name
-        if found not in self.helpers:
+        helper = base if base in self.helpers else name
+        if helper not in self.helpers:
             raise _CannotTranslateError(f'there is no Python for "{spelling}"', node)
-        return f"{self.helper(found)}({', '.join(map(self.text, node.args))})", Precedence.ATOM
+        return f"{self.helper(helper)}({', '.join(map(self.text, node.args))})", Precedence.ATOM
 
     def special(self, node: Call, callee: Name, spelling: str) -> _Text | None:
         """What is called like a function and is none, or is one of C++ itself."""
@@ -424,10 +424,10 @@ class _Translator(Analysis[_Text]):
         """The arguments of a call of an operator as Python passes them."""
         keywords = {argument.name for argument in function.schema.arguments.flat_kwarg_only}
         types = {argument.name: str(argument.type) for argument in function.schema.arguments.flat_all}
-        found = []
+        passed = []
         for parameter, item in zip(parameters, node.args, strict=False):
             if parameter == OPTIONS:
-                found.append(f"**{self.text(item, Precedence.UNARY)}")
+                passed.append(f"**{self.text(item, Precedence.UNARY)}")
                 continue
             value = unparenthesized(item)
             if isinstance(value, BraceList) and len(value.items) == 1 and isinstance(value.items[0], BraceList):
@@ -437,8 +437,8 @@ class _Translator(Analysis[_Text]):
                 text = self.sequence(value.items)
             else:
                 text = self.text(value)
-            found.append(f"{parameter}={text}" if parameter in keywords else text)
-        return found
+            passed.append(f"{parameter}={text}" if parameter in keywords else text)
+        return passed
 
 
 def _is_size(node: Expr) -> bool:

@@ -48,41 +48,43 @@ class NoFake(Struct, frozen=True):
 
 
 def fakes_of(
-    plans: Sequence[Plan], others: Sequence[NativeFunction], natives: NativeFunctions
+    plans: Sequence[Plan], without_formulas: Sequence[NativeFunction], natives: NativeFunctions
 ) -> dict[str, Fake | NoFake]:
     """The kernel for each operator, by its name, or why there is none.
 
     Args:
         plans: the plans of all operators with formulas.
-        others: the operators that formulas call and that have no formulas.
+        without_formulas: the operators that formulas call and that have no formulas.
         natives: the operators that formulas call.
     """
-    functions = [*(plan.function for plan in plans), *others]
-    found: dict[str, Fake | NoFake] = {str(each.name): NoFake("it has no entry") for each in others}
-    found |= {str(plan.function.name): _fake_of(plan, natives) for plan in plans}
+    functions = [*(plan.function for plan in plans), *without_formulas]
+    fakes: dict[str, Fake | NoFake] = {str(function.name): NoFake("it has no entry") for function in without_formulas}
+    fakes |= {str(plan.function.name): _fake_of(plan, natives) for plan in plans}
     alike = _like_arguments(plans, functions)
-    for name, fake in found.items():
+    for name, fake in fakes.items():
         if isinstance(fake, NoFake) and name in alike:
-            found[name] = Fake((f"return {', '.join(alike[name])}",), frozenset())
-    known: set[str] = set()
+            fakes[name] = Fake((f"return {', '.join(alike[name])}",), frozenset())
+    computable: set[str] = set()
     count = -1
-    while count < len(known):
-        count = len(known)
-        known |= {
+    while count < len(computable):
+        count = len(computable)
+        computable |= {
             name
-            for name, fake in found.items()
-            if isinstance(fake, Fake) and all(called in known or called not in found for called in fake.operators)
+            for name, fake in fakes.items()
+            if isinstance(fake, Fake) and all(called in computable or called not in fakes for called in fake.operators)
         }
-    names = {str(each.name): qualified(each) for each in functions}
-    for name, fake in found.items():
+    names = {str(function.name): qualified(function) for function in functions}
+    for name, fake in fakes.items():
         if isinstance(fake, NoFake):
             continue
-        if name in known:
-            found[name] = replace(fake, called=tuple(names[each] for each in sorted(fake.operators & names.keys())))
+        if name in computable:
+            fakes[name] = replace(
+                fake, called=tuple(names[operator] for operator in sorted(fake.operators & names.keys()))
+            )
         else:
-            culprit = min(called for called in fake.operators if called in found and called not in known)
-            found[name] = NoFake(f'its forward formula calls "{culprit}", whose own formulas do not give them')
-    return found
+            culprit = min(called for called in fake.operators if called in fakes and called not in computable)
+            fakes[name] = NoFake(f'its forward formula calls "{culprit}", whose own formulas do not give them')
+    return fakes
 
 
 def _fake_of(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
@@ -91,7 +93,7 @@ def _fake_of(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
     # a forward formula is named like its outputs in the YAML, which may have no name in the schema
     assert plan.entry.function is not None
     keys = {output.key_name: output.name for output in plan.entry.function.outputs}
-    values = {keys.get(name, name): each.value for each in plan.tangents for name in each.names}
+    values = {keys.get(name, name): tangent.value for tangent in plan.tangents for name in tangent.names}
     missing = next((name for name in plan.outputs if name not in values), None)
     if missing is not None:
         reason = plan.no_tangents if plan.no_tangents is not None and not plan.tangents else None
@@ -116,23 +118,23 @@ def _like_arguments(plans: Sequence[Plan], functions: Sequence[NativeFunction]) 
     A gradient is like the argument that it is of: after ``x: f_backward(grad, x)`` the output of ``f_backward`` is like
     its second argument.
     """
-    operators = {spelling: each for each in functions for spelling in (packet(each), recorded(each))}
-    found: dict[str, tuple[str, ...]] = {}
-    for gradient in (each for plan in plans for each in plan.gradients):
+    operators = {spelling: function for function in functions for spelling in (packet(function), recorded(function))}
+    alike: dict[str, tuple[str, ...]] = {}
+    for gradient in (gradient for plan in plans for gradient in plan.gradients):
         call = ast.parse(gradient.value.text, mode="eval").body
         called = operators.get(ast.unparse(call.func)) if isinstance(call, ast.Call) else None
         if called is None or not isinstance(call, ast.Call) or len(called.schema.returns) != len(gradient.names):
             continue
         arguments = called.schema.arguments.flat_positional
-        given = {
+        argument_names = {
             value.id: argument.name
             for value, argument in zip(call.args, arguments, strict=False)
             if isinstance(value, ast.Name) and str(argument.type) == "Tensor"
         }
-        names = [given.get(python_name(name)) for name in gradient.names]
+        names = [argument_names.get(python_name(name)) for name in gradient.names]
         if all(names) and all(str(item.type) == "Tensor" for item in called.schema.returns):
-            found[str(called.name)] = tuple(python_name(name) for name in names if name is not None)
-    return found
+            alike[str(called.name)] = tuple(python_name(name) for name in names if name is not None)
+    return alike
 
 
 def _of_gradient(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
@@ -164,7 +166,7 @@ def _lines(plan: Plan, values: dict[str, PythonExpression]) -> list[str]:
         name = python_name(argument.name)
         if is_tensor_list(argument.type) and argument.name in used:
             lines.append(f"{name} = F.Duals({name}, {name})")
-        names = [each for each in (f"{argument.name}_t", f"{argument.name}_p") if each in used]
+        names = [variable for variable in (f"{argument.name}_t", f"{argument.name}_p") if variable in used]
         if names:
             lines.append(" = ".join([*names, name]))
     tensors = [python_name(name) for name in _tensors(plan)]

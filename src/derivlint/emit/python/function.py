@@ -68,17 +68,17 @@ class FunctionWriter:
         if self.flat:
             names.append("*tensors: Tensor" if self.counted else f"*{python_name(self.flat[0].name)}: Tensor")
         keyword = {item.name for item in function.schema.arguments.flat_kwarg_only}
-        given = [
+        arguments = [
             f"{item.name}={python_name(item.name)}" if item.name in keyword else python_name(item.name)
             for item in self.arguments
         ]
-        call = listed(f"return {packet(function)}(", given, ")", depth=3)
+        call = listed(f"return {packet(function)}(", arguments, ")", depth=3)
         if self.plan.returns_list:
-            call = listed(f"return tuple({packet(function)}(", given, "))", depth=3)
+            call = listed(f"return tuple({packet(function)}(", arguments, "))", depth=3)
         if self.register and self.plan.is_inplace:
             # under torch.func what the operator returns is another object than its argument
             call = [
-                *listed(f"{packet(function)}(", given, ")", depth=3),
+                *listed(f"{packet(function)}(", arguments, ")", depth=3),
                 f"return {python_name(self.arguments[0].name)}",
             ]
         annotation = return_annotation(function.schema)
@@ -94,8 +94,8 @@ class FunctionWriter:
         """The names of tensors and of other values that the tangents need."""
         tensors: dict[str, None] = {}
         values: dict[str, None] = {}
-        used = {name for each in self.plan.tangents for name in each.value.names}
-        needed = {name for each in self.plan.tangents for name in self.primals(each)}
+        used = {name for tangent in self.plan.tangents for name in tangent.value.names}
+        needed = {name for tangent in self.plan.tangents for name in self.primals(tangent)}
         for item in self.arguments:
             if item.name in used or f"{item.name}_p" in used or item.name in needed:
                 kind = tensors if item.type.is_tensor_like else values
@@ -141,18 +141,18 @@ class FunctionWriter:
             if item.name not in counted:
                 lines.append(f"ctx.n_{item.name} = n_{item.name}")
         lines += [f"ctx.{python_name(s.name)} = {s.value.text}" for s in plan.saved if s.kind == "value"]
-        known = {s.name for s in plan.saved if s.kind == "value"}
-        lines += [f"ctx.{python_name(name)} = {python_name(name)}" for name in values if name not in known]
+        stored_values = {s.name for s in plan.saved if s.kind == "value"}
+        lines += [f"ctx.{python_name(name)} = {python_name(name)}" for name in values if name not in stored_values]
         used = {name for s in plan.saved for name in s.value.names} | set(tensors) | set(values)
         used |= {self.arguments[0].name} if plan.is_inplace else set()
         used |= {item.name for item in self.flat}
-        kept = used | set(hidden)
+        needed = used | set(hidden)
         head: list[str] = []
         if any(item.name in used for item in (*self.plain, *self.flat)):
             head += unpacked(self.inputs(used), "inputs", depth=2) + self.divided()
-        wanted = [python_name(name) if name in kept else "_" for name in self.outputs]
-        if any(name != "_" for name in wanted):
-            head += [f"{wanted[0]} = output"] if len(wanted) == 1 else unpacked(wanted, "output", depth=2)
+        targets = [python_name(name) if name in needed else "_" for name in self.outputs]
+        if any(name != "_" for name in targets):
+            head += [f"{targets[0]} = output"] if len(targets) == 1 else unpacked(targets, "output", depth=2)
         return [
             "@staticmethod",
             "def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:",
@@ -198,7 +198,7 @@ class FunctionWriter:
     def backward(self) -> list[str]:
         """The method with the backward formulas."""
         plan = self.plan
-        used = {name for each in plan.gradients for name in each.value.names}
+        used = {name for gradient in plan.gradients for name in gradient.value.names}
         lines = self.unpack_saved([(s.name, s.kind == "tensors") for s in plan.saved if s.kind != "value"])
         for s in plan.saved:
             if s.kind == "value":
@@ -209,7 +209,7 @@ class FunctionWriter:
         returned = 1 if plan.returns_list else len(self.outputs)
         selects = not plan.returns_list and plan.differentiable != tuple(range(returned))
         grads = "grad_outputs"
-        guarded = any(each.guarded for each in plan.gradients)
+        guarded = any(gradient.guarded for gradient in plan.gradients)
         if "grads" in used or (guarded and len(plan.gradient_names) != 1):
             grads = "grads"
             picked = f"[grad_outputs[i] for i in {plan.differentiable}]" if selects else "grad_outputs"
@@ -225,10 +225,10 @@ class FunctionWriter:
                 defined = f"{grads}[0] is not None"
         else:
             defined = ""
-        done = [name for each in plan.gradients if not each.raises for name in each.names]
+        done = [name for gradient in plan.gradients if not gradient.raises for name in gradient.names]
         results = {name: python_name(f"grad_{name}") for name in done}
         # the gradient of "output" is not the argument "grad_output"
-        taken = {*plan.gradient_names, *used, *(each.name for each in plan.saved)}
+        taken = {*plan.gradient_names, *used, *(saved.name for saved in plan.saved)}
         results = {name: f"grad_of_{name}" if text in taken else text for name, text in results.items()}
         single = [results[name] for name in done if name not in plan.flattened]
         if single:
@@ -236,8 +236,8 @@ class FunctionWriter:
         for name in plan.flattened:
             if name in results:
                 lines.append(f"{results[name]}: Sequence[Tensor | None] = [None] * {self.length(name)}")
-        for each in plan.gradients:
-            lines += self.gradient(each, defined, results)
+        for gradient in plan.gradients:
+            lines += self.gradient(gradient, defined, results)
         values = ["None"] * len(self.counted) + [results.get(item.name, "None") for item in self.plain]
         values += [
             f"*{results[item.name]}" if item.name in results else f"*([None] * {self.length(item.name)})"
@@ -256,8 +256,8 @@ class FunctionWriter:
             return f"({total} - {self.first_of_lists})" if self.first_of_lists else total
         if name != self.flat[-1].name:
             return f"ctx.n_{name}"
-        others = " - ".join(f"ctx.n_{item.name}" for item in self.counted)
-        return f"(len(ctx.needs_input_grad) - {self.first_of_lists} - {others})"
+        lengths = " - ".join(f"ctx.n_{item.name}" for item in self.counted)
+        return f"(len(ctx.needs_input_grad) - {self.first_of_lists} - {lengths})"
 
     def gradient(self, gradient: PlannedGradient, defined: str, results: dict[str, str]) -> list[str]:
         """The statements of one formula."""
@@ -288,15 +288,17 @@ class FunctionWriter:
         """The method with the forward formulas."""
         plan = self.plan
         tensors, values = self.kept_for_forward()
-        used = {name for each in plan.tangents for name in each.value.names}
-        refusals = {name: each.value.text for each in plan.gradients if each.raises for name in each.names}
+        used = {name for tangent in plan.tangents for name in tangent.value.names}
+        refusals = {
+            name: gradient.value.text for gradient in plan.gradients if gradient.raises for name in gradient.names
+        }
         # an operator reads an argument as if it were constant; helpers see to that themselves
-        read = {name for each in plan.tangents if each.value.operators for name in each.value.names}
+        read = {name for tangent in plan.tangents if tangent.value.operators for name in tangent.value.names}
         refusals = {name: text for name, text in refusals.items() if name in read and name in self.position}
-        wanted = {name for each in plan.tangents for name in each.needs} | refusals.keys()
+        tangent_names = {name for tangent in plan.tangents for name in tangent.needs} | refusals.keys()
         lines: list[str] = []
         names = [f"n_{item.name}" for item in self.counted]
-        names += [f"{item.name}_t" if item.name in wanted else "_" for item in self.plain]
+        names += [f"{item.name}_t" if item.name in tangent_names else "_" for item in self.plain]
         if self.flat:
             names.append("*tensors_t" if self.counted else f"*{self.flat[0].name}_t")
         if any(name != "_" for name in names):
@@ -307,39 +309,41 @@ class FunctionWriter:
         lines += self.unpack_saved([(name, self.is_list(name)) for name in tensors])
         lines += [f"{python_name(name)} = ctx.{python_name(name)}" for name in values]
         results = {name: f"{name}_t_out" if f"{name}_t" in used else f"{name}_t" for name in plan.outputs}
-        done = [name for each in plan.tangents for name in each.names]
+        done = [name for tangent in plan.tangents for name in tangent.names]
         returned = self.outputs
         keys = {output.key_name: output.name for output in plan.entry.function.outputs} if plan.entry.function else {}
         if plan.is_inplace:
             # the output is the argument itself
             keys["self"] = plan.outputs[0]
-        absent = [results[keys.get(name, name)] for each in plan.tangents if each.is_total for name in each.names]
+        absent = [
+            results[keys.get(name, name)] for tangent in plan.tangents if tangent.is_total for name in tangent.names
+        ]
         if absent:
             lines.append(f"{' = '.join(absent)} = None")
         renamed: set[str] = set()
-        for each in plan.tangents:
+        for tangent in plan.tangents:
             body: list[str] = []
-            for name in sorted(refusals.keys() & each.value.names):
-                condition = f"{name}_t is not None and ({self.has_tangent(each)})"
+            for name in sorted(refusals.keys() & tangent.value.names):
+                condition = f"{name}_t is not None and ({self.has_tangent(tangent)})"
                 lines += [*wrapped("if ", condition, ":", 8), f"    {refusals[name]}"]
-            for name in self.primals(each):
+            for name in self.primals(tangent):
                 if name in plan.flattened:
                     continue
                 body.append(f"{name}_t = F.tangent({name}_t, {python_name(name)})")
             for item in self.arguments:
-                if f"{item.name}_p" in each.value.names and item.name not in renamed:
+                if f"{item.name}_p" in tangent.value.names and item.name not in renamed:
                     renamed.add(item.name)
                     lines.append(f"{item.name}_p = {python_name(item.name)}")
             for name in plan.flattened:
-                if name in each.value.names:
+                if name in tangent.value.names:
                     lines.append(f"{python_name(name)} = F.Duals({python_name(name)}, {name}_t)")
                     body.append(f"{name}_t = {python_name(name)}.tangents")
-                elif f"{name}_t" in each.value.names:
+                elif f"{name}_t" in tangent.value.names:
                     body.append(f"{name}_t = F.Duals({python_name(name)}, {name}_t).tangents")
-            targets = ", ".join(results[keys.get(name, name)] for name in each.names)
-            body += assigned(targets, each.value.text, depth=3 if each.is_total else 2)
-            if each.is_total:
-                lines += [*wrapped("if ", self.has_tangent(each), ":", 8), *indented(body)]
+            targets = ", ".join(results[keys.get(name, name)] for name in tangent.names)
+            body += assigned(targets, tangent.value.text, depth=3 if tangent.is_total else 2)
+            if tangent.is_total:
+                lines += [*wrapped("if ", self.has_tangent(tangent), ":", 8), *indented(body)]
             else:
                 # an output without a tangent is one that PyTorch does not take
                 lines += body
@@ -363,14 +367,16 @@ class FunctionWriter:
     def public(self) -> list[str]:
         """The public function, with the signature of the operator."""
         function = self.plan.function
-        given = [f"len({python_name(item.name)})" for item in self.counted]
-        given += [python_name(item.name) for item in self.plain] + [f"*{python_name(item.name)}" for item in self.flat]
+        arguments = [f"len({python_name(item.name)})" for item in self.counted]
+        arguments += [python_name(item.name) for item in self.plain] + [
+            f"*{python_name(item.name)}" for item in self.flat
+        ]
         annotation = return_annotation(function.schema)
         call = f"return {class_name(function)}.apply("
         if self.register:
-            call, given = "return F.applied(", [class_name(function), *given]
+            call, arguments = "return F.applied(", [class_name(function), *arguments]
         return [
             *listed(f"def {function_name(function)}(", parameters(function.schema), f") -> {annotation}:", depth=0),
             f'    """{function.schema}"""',
-            *indented(listed(call, given, ")", depth=1)),
+            *indented(listed(call, arguments, ")", depth=1)),
         ]

@@ -16,7 +16,7 @@ _PACKAGE = Path(__file__).parent.parent.parent / "functional" / "__init__.py"
 @cache
 def helper_names() -> frozenset[str]:
     """The names that :mod:`derivlint.functional` offers, written and defined ones, without importing torch."""
-    defined = frozenset(name for name, each in definitions().items() if each.kind is DefinitionKind.HELPER)
+    defined = frozenset(name for name, definition in definitions().items() if definition.kind is DefinitionKind.HELPER)
     for node in ast.parse(_PACKAGE.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign):
             return defined | frozenset(ast.literal_eval(node.value))

@@ -78,7 +78,7 @@ def python_module(
     """
     helpers = helper_modules(own_helpers)
     file = yaml_name(model.source.path)
-    own = frozenset(str(each.name) for each in model.natives.written if each.namespace != ATEN)
+    own = frozenset(str(function.name) for function in model.natives.written if function.namespace != ATEN)
     plans, left_out = _plans(model, operators, helpers, own, refused or {}, register=register)
     if register:
         # those that are registered have autograd kernels
@@ -94,12 +94,14 @@ def python_module(
     ]
     # a kernel for all back ends says what its outputs are like
     defined = [*called, *(made.function for made in plans)]
-    everywhere = {str(each.name) for each in defined if COMPOSITE_EXPLICIT in (each.dispatch or ())}
+    everywhere = {str(function.name) for function in defined if COMPOSITE_EXPLICIT in (function.dispatch or ())}
     without_fake = {
         name: fake.reason for name, fake in fakes.items() if isinstance(fake, NoFake) and name not in everywhere
     }
     kind, modules = REGISTERED if register else EXPLANATION, sorted({*(own_helpers or {}).values()})
-    texts = [definition(each, fakes[str(each.name)]) for each in called] + [each.text for each in functions]
+    texts = [definition(function, fakes[str(function.name)]) for function in called] + [
+        function.text for function in functions
+    ]
     return PythonModule(_module(model, functions, texts, kind, modules), tuple(functions), left_out, without_fake)
 
 
@@ -148,12 +150,16 @@ def _plans(
 
 def _called(plans: Sequence[Plan], natives: NativeFunctions) -> list[NativeFunction]:
     """The operators of one's own that formulas call and that have no entry, in the order of their names."""
-    known = {str(made.function.name) for made in plans}
-    values = [each.value for made in plans for each in made.gradients]
-    values += [each.value for made in plans for each in made.tangents]
-    names = frozenset[str]().union(*(value.operators for value in values)) - known
-    found = [natives.operator(name) for name in sorted(names)]
-    return [each for each in found if each is not None and each.namespace != ATEN and refusal(each) is None]
+    with_plan = {str(made.function.name) for made in plans}
+    values = [gradient.value for made in plans for gradient in made.gradients]
+    values += [tangent.value for made in plans for tangent in made.tangents]
+    names = frozenset[str]().union(*(value.operators for value in values)) - with_plan
+    operators = [natives.operator(name) for name in sorted(names)]
+    return [
+        operator
+        for operator in operators
+        if operator is not None and operator.namespace != ATEN and refusal(operator) is None
+    ]
 
 
 def _sorted_names(functions: list[FunctionText]) -> list[str]:
@@ -168,12 +174,12 @@ def _rank(name: str) -> tuple[int, list[tuple[bool, int, str]]]:
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
-    found = []
+    keys = []
     for is_number, characters in groupby(name, str.isdigit):
         run = "".join(characters)
         parts = [run] if is_number else run
-        found += [(not is_number, int(part) if is_number else 0, part) for part in parts]
-    return found
+        keys += [(not is_number, int(part) if is_number else 0, part) for part in parts]
+    return keys
 
 
 def _module(

@@ -143,16 +143,18 @@ def plan(
         helpers: the helper functions that there are in Python, with their modules.
         unrecorded: the operators, by full name, that may have no autograd kernel.
     """
-    found = _differentiability(model, entry)
-    if found is None:
+    differentiability = _differentiability(model, entry)
+    if differentiability is None:
         return None
-    info = found.info
+    info = differentiability.info
     # what only raises is native's own answer; of an operator of one's own nothing else gives it
-    is_own = found.function.namespace != ATEN and bool(info.derivatives)
-    if not (is_own or found.forwards or any(NOT_IMPLEMENTED not in item.formula for item in info.derivatives)):
+    is_own = differentiability.function.namespace != ATEN and bool(info.derivatives)
+    if not (
+        is_own or differentiability.forwards or any(NOT_IMPLEMENTED not in item.formula for item in info.derivatives)
+    ):
         return None
     try:
-        return _plan(model, entry, found, Translation(model, helpers, unrecorded))
+        return _plan(model, entry, differentiability, Translation(model, helpers, unrecorded))
     except _NoFunctionError as error:
         return LeftOut(entry, str(error))
 
@@ -180,18 +182,18 @@ class Translation(Struct, frozen=True):
         return translate(tree, self.model.natives, self.helpers, typing, elements, self.unrecorded)
 
 
-def _plan(model: Model, entry: Entry, found: Differentiability, translation: Translation) -> Plan:
-    function, info = found.function, found.info
+def _plan(model: Model, entry: Entry, differentiability: Differentiability, translation: Translation) -> Plan:
+    function, info = differentiability.function, differentiability.info
     assert entry.function is not None
     if not info.derivatives or (
         function.namespace == ATEN and all(NOT_IMPLEMENTED in item.formula for item in info.derivatives)
     ):
         raise _NoFunctionError("it has no backward formula")
-    if function.name.is_foreach and found.is_inplace:
+    if function.name.is_foreach and differentiability.is_inplace:
         raise _NoFunctionError("it writes to the tensors of a list")
     if info.output_differentiability_conditions is not None:
         raise _NoFunctionError("whether its output is differentiable depends on a condition in C++")
-    indices = found.output_indices
+    indices = differentiability.output_indices
     if not indices:
         raise _NoFunctionError("it has no differentiable output")
     outputs = tuple(output.name for output in entry.function.outputs)
@@ -205,15 +207,15 @@ def _plan(model: Model, entry: Entry, found: Differentiability, translation: Tra
     }
     gradients = tuple(_gradient(translation, info, item, typed) for item in info.derivatives)
     if function.name.is_foreach:
-        gradients = tuple(_of_each_tensor(each, found) for each in gradients)
-    gradients += tuple(_refused(model, entry, item.name, function) for item in found.refused_inputs)
+        gradients = tuple(_of_each_tensor(gradient, differentiability) for gradient in gradients)
+    gradients += tuple(_refused(model, entry, item.name, function) for item in differentiability.refused_inputs)
     saved = tuple(_saved(translation, item, is_output) for item, is_output in _attributes(info))
-    if found.is_inplace:
+    if differentiability.is_inplace:
         _require_nothing_of_before(function, saved)
     tangents: tuple[Tangent, ...] = ()
     no_tangents: str | None = None
     try:
-        tangents = tuple(_tangent(translation, item, typed, found) for item in found.forwards)
+        tangents = tuple(_tangent(translation, item, typed, differentiability) for item in differentiability.forwards)
     except _NoFunctionError as error:
         no_tangents = str(error)
     positions = {"grad": indices[0]} if indices else {}
@@ -222,13 +224,17 @@ def _plan(model: Model, entry: Entry, found: Differentiability, translation: Tra
         for output in entry.function.outputs
         if output.declared_name is not None
     }
-    used = {name for each in gradients for name in each.value.names}
+    used = {name for gradient in gradients for name in gradient.value.names}
     return Plan(
         entry,
         function,
         outputs,
         indices,
-        tuple(value.name for value in found.inputs if is_tensor_list(value.type) and str(value.type) == "Tensor[]"),
+        tuple(
+            value.name
+            for value in differentiability.inputs
+            if is_tensor_list(value.type) and str(value.type) == "Tensor[]"
+        ),
         gradients,
         tangents,
         no_tangents,
@@ -278,7 +284,7 @@ def _tangent(
     translation: Translation,
     forward: ForwardDerivative,
     typed: dict[tuple[int, bool], TypedFormula],
-    found: Differentiability,
+    differentiability: Differentiability,
 ) -> Tangent:
     assert forward.written is not None
     if NOT_IMPLEMENTED in forward.formula:
@@ -287,23 +293,26 @@ def _tangent(
         raise _NoFunctionError('the tangent needs "self" as it was before')
     start = forward.written.value_span.start
     line = translation.model.source.position(start).line
-    elements = _elements(found)
+    elements = _elements(differentiability)
     value = _translated(translation, forward.formula, typed.get((start, False)), line, elements)
-    if found.is_foreach:
+    if differentiability.is_foreach:
         if not value.names & elements:
             raise _NoFunctionError("it takes lists element by element, and its tangent is not of their tensors")
         value = replace(value, text=f"[{value.text} for i in range(len({min(value.names & elements)}))]")
-    if function_is_view(found.function) and value.text in {f"{name}_t" for name in value.names} | value.names:
+    if (
+        function_is_view(differentiability.function)
+        and value.text in {f"{name}_t" for name in value.names} | value.names
+    ):
         # the tangent of a view has to be a view, not the tangent itself
         value = replace(value, text=f"aten.alias.default({value.text})")
-    needs = forward.required_inputs_fw_grad or tuple(item.name for item in found.inputs)
-    is_total = set(needs).issuperset(item.name for item in found.inputs)
+    needs = forward.required_inputs_fw_grad or tuple(item.name for item in differentiability.inputs)
+    is_total = set(needs).issuperset(item.name for item in differentiability.inputs)
     return Tangent(forward.var_names, value, needs, line, is_total)
 
 
-def _of_each_tensor(gradient: PlannedGradient, found: Differentiability) -> PlannedGradient:
+def _of_each_tensor(gradient: PlannedGradient, differentiability: Differentiability) -> PlannedGradient:
     """The gradient of a list in an operator whose formulas are those of one tensor ``i``."""
-    lists = {item.name for item in found.inputs if is_tensor_list(item.type)}
+    lists = {item.name for item in differentiability.inputs if is_tensor_list(item.type)}
     if not lists.issuperset(gradient.names) or len(gradient.names) != 1:
         raise _NoFunctionError("it takes lists element by element, and has a gradient that is not of one list")
     text = f"[{gradient.value.text} if grads[i] is not None else None for i in range(len(grads))]"
@@ -311,9 +320,13 @@ def _of_each_tensor(gradient: PlannedGradient, found: Differentiability) -> Plan
     return replace(gradient, value=value)
 
 
-def _elements(found: Differentiability) -> frozenset[str]:
+def _elements(differentiability: Differentiability) -> frozenset[str]:
     """What stands for the tensor ``i`` of a list in the forward formulas of an operator on lists."""
-    lists = (item.name for item in found.inputs if is_tensor_list(item.type)) if found.is_foreach else ()
+    lists = (
+        (item.name for item in differentiability.inputs if is_tensor_list(item.type))
+        if differentiability.is_foreach
+        else ()
+    )
     return frozenset(f"{name}_{kind}" for name in lists for kind in "tp")
 
 
@@ -343,15 +356,15 @@ def _translated(
 
 def _attributes(info: DifferentiabilityInfo) -> list[tuple[SavedAttribute, bool]]:
     """What the formulas save, each once; what they save by accident is left out."""
-    known: dict[str, tuple[SavedAttribute, bool]] = {}
+    attributes: dict[str, tuple[SavedAttribute, bool]] = {}
     for derivative in info.derivatives:
         for item in derivative.saved_inputs:
             if not item.accidental:
-                known.setdefault(item.name, (item, False))
+                attributes.setdefault(item.name, (item, False))
         for item in derivative.saved_outputs:
             if not item.accidental:
-                known.setdefault(item.name, (item, True))
-    return list(known.values())
+                attributes.setdefault(item.name, (item, True))
+    return list(attributes.values())
 
 
 def _saved(translation: Translation, item: SavedAttribute, is_output: bool) -> Saved:

@@ -79,10 +79,10 @@ def parameter(argument: Argument) -> str:
 def parameters(schema: FunctionSchema) -> list[str]:
     """The parameters of an operator's public function."""
     arguments = schema.arguments
-    found = [parameter(argument) for argument in arguments.flat_positional]
+    texts = [parameter(argument) for argument in arguments.flat_positional]
     if arguments.flat_kwarg_only:
-        found += ["*", *(parameter(argument) for argument in arguments.flat_kwarg_only)]
-    return found
+        texts += ["*", *(parameter(argument) for argument in arguments.flat_kwarg_only)]
+    return texts
 
 
 def return_annotation(schema: FunctionSchema) -> str:

@@ -278,7 +278,7 @@ def _is_call(text: str, start: int) -> bool:
 
 def _outer_brackets(text: str) -> list[tuple[int, int]]:
     """Where brackets that are in no other are opened and closed."""
-    depth, start, found = 0, 0, []
+    depth, start, pairs = 0, 0, []
     for index, char in _code(text):
         if char in "([{":
             start = index if depth == 0 else start
@@ -286,8 +286,8 @@ def _outer_brackets(text: str) -> list[tuple[int, int]]:
         elif char in ")]}":
             depth -= 1
             if depth == 0:
-                found.append((start, index))
-    return found
+                pairs.append((start, index))
+    return pairs
 
 
 def _is_in_brackets(text: str) -> bool:
@@ -297,27 +297,27 @@ def _is_in_brackets(text: str) -> bool:
 
 def _items(text: str) -> list[str]:
     """What commas divide, outside of brackets."""
-    depth, start, found = 0, 0, []
+    depth, start, items = 0, 0, []
     for index, char in _code(text):
         depth += (char in "([{") - (char in ")]}")
         if char == "," and depth == 0:
-            found.append(text[start:index].strip())
+            items.append(text[start:index].strip())
             start = index + 1
-    return [*found, text[start:].strip()]
+    return [*items, text[start:].strip()]
 
 
 def _code(text: str) -> list[tuple[int, str]]:
     """The characters outside of string literals, with their places."""
-    found, quote, previous = [], "", ""
+    characters, quote, previous = [], "", ""
     for index, char in enumerate(text):
         if quote:
             quote = "" if char == quote and previous != "\\" else quote
         elif char in "\"'":
             quote = char
         else:
-            found.append((index, char))
+            characters.append((index, char))
         previous = char
-    return found
+    return characters
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

@@ -96,11 +96,16 @@ def _source(
         includes="\n".join(f'#include "{header}"' for header in headers),
         namespace=namespace,
         properties="\n\n".join(
-            fill(table, name=each.name, getters="\n".join(_entry(each.name, item) for item in getters(each.members)))
-            for each in classes
+            fill(
+                table,
+                name=node_class.name,
+                getters="\n".join(_entry(node_class.name, item) for item in getters(node_class.members)),
+            )
+            for node_class in classes
         ),
         classes="\n".join(
-            f"{{{quoted(prefix + each.name)}, &typeid({each.name}), {each.name}_properties}}," for each in classes
+            f"{{{quoted(prefix + node_class.name)}, &typeid({node_class.name}), {node_class.name}_properties}},"
+            for node_class in classes
         ),
         registration=registration,
     )

@@ -38,15 +38,15 @@ class Getter(Struct, frozen=True):
 
 def getters(members: Sequence[NodeMember]) -> tuple[Getter, ...]:
     """The properties of a node with these members, in their order."""
-    found: list[Getter] = []
+    properties: list[Getter] = []
     for member in members:
         if not is_shown(member):
             continue
         released = "" if member.kind in (MemberKind.VALUE, MemberKind.TENSOR) else member.released
-        found.append(Getter(f"_saved_{member.variable}", member, False, released))
+        properties.append(Getter(f"_saved_{member.variable}", member, False, released))
         if member.kind in OWNING and member.kind is not MemberKind.SCALAR_LIST:
-            found.append(Getter(f"_raw_saved_{member.variable}", member, True, released))
-    return tuple(found)
+            properties.append(Getter(f"_raw_saved_{member.variable}", member, True, released))
+    return tuple(properties)
 
 
 def is_shown(member: NodeMember) -> bool:

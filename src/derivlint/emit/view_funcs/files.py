@@ -17,7 +17,7 @@ SHIPPED_NAMESPACE = "torch::autograd::generated"
 
 def operator_headers(functions: Sequence[NativeFunction]) -> str:
     """The includes of operators, PyTorch's each in a header of its own where it is built so."""
-    roots = [each.root_name for each in functions if each.namespace == ATEN]
+    roots = [function.root_name for function in functions if function.namespace == ATEN]
     if functions and not roots:
         return f'#include "{OPERATORS}"'
     return fill(

@@ -25,11 +25,11 @@ def generated_functions(
             or full names (``mul.Tensor``); None for all.
         has_code: which functions are meant.
     """
-    wanted = None if operators is None else frozenset(operators)
+    names = None if operators is None else frozenset(operators)
     return [
         function
         for function in model.natives.functions
-        if (wanted is None or not wanted.isdisjoint(_names(function)))
+        if (names is None or not names.isdisjoint(_names(function)))
         and has_code(function)
         and has_generated_kernel(model.match(function))
     ]

@@ -83,7 +83,7 @@ def view_funcs(model: Model, operators: Collection[str] | None = None) -> tuple[
         operators: the names of operators, as :func:`derivlint.emit.kernels.kernels` takes them; None for all.
     """
     functions = generated_functions(model, operators, lambda function: has_view_func(function, model.book))
-    return tuple(view_func(function) for function in sorted(functions, key=lambda each: each.cpp_name))
+    return tuple(view_func(function) for function in sorted(functions, key=lambda function: function.cpp_name))
 
 
 def has_view_func(function: NativeFunction, book: Book) -> bool:
