@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.cli.main import cli
-from derivlint.emit.manifest import MANIFEST, written_before
+from derivlint.emit.manifest import MANIFEST, read_manifest
 from tests.running import runner
 from tests.safety.faults import KINDS, Done, Fault, run_with
 
@@ -161,7 +161,7 @@ def judge(
             # the run had no chance to remove it
             assert done.status == -9, said
         elif Path(name).name == MANIFEST:
-            assert written_before(data) is not None, said
+            assert read_manifest(data) is not None, said
         elif name == "report.json" and done.status == 2 and data != after[name]:
             # the whole report of a run that could not read its file
             assert json.loads(data)["summary"]["files"] == 0, said

@@ -14,7 +14,7 @@ import pytest
 
 from derivlint.cli.main import cli
 from derivlint.emit.emission import emission
-from derivlint.emit.manifest import MANIFEST, digest_of, is_emitted_name, written_before
+from derivlint.emit.manifest import MANIFEST, digest_of, is_emitted_name, read_manifest
 from derivlint.model import build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import ChangedError, SourceFile, remove_leftovers, replace_file, write_file, writing
@@ -246,7 +246,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
 def test_whatever_a_manifest_holds_it_shows_nothing(here: Path, data: bytes) -> None:
-    assert written_before(data) is None
+    assert read_manifest(data) is None
     (here / "ext").mkdir()
     (here / "ext" / MANIFEST).write_bytes(data)
     status, reported = run(*EMIT)
@@ -269,7 +269,7 @@ def test_a_sealed_manifest_of_wrong_types_shows_nothing(change: dict[str, object
     """Who computes the digest of a manifest can do so for any."""
     content: dict[str, object] = {"format": 1, "digests": {}} | change
     content["digest"] = digest_of(json.dumps(content, sort_keys=True).encode())
-    assert written_before(json.dumps(content).encode()) is None
+    assert read_manifest(json.dumps(content).encode()) is None
 
 
 def test_every_emitted_name_can_be_ours(bundled_natives: NativeFunctions) -> None:

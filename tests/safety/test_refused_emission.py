@@ -15,7 +15,7 @@ from derivlint.emit.emission import EmissionMode, emission
 from derivlint.emit.files import write_files
 from derivlint.emit.manifest import MANIFEST, manifest_text
 from derivlint.emit.python.registration import refusal
-from derivlint.emit.release import doubt_about
+from derivlint.emit.release import version_warning
 from derivlint.model import build_model
 from derivlint.runtime import BuildError, LoadError, ManifestError, build, load, read_manifest
 from derivlint.runtime.build import syntax_errors
@@ -351,7 +351,7 @@ def test_where_no_release_is_known_none_is_refused(tmp_path: Path, bundled_nativ
     ],
 )
 def test_a_release_that_is_not_known_is_named(version: str | None, doubt: str | None) -> None:
-    assert doubt_about(version) == doubt
+    assert version_warning(version) == doubt
 
 
 # ---- manifests that are built from

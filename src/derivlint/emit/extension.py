@@ -12,7 +12,7 @@ from derivlint.emit.nodes import NodeClass, nodes_header, nodes_source
 from derivlint.emit.own_operators import HEADER as OPERATORS
 from derivlint.emit.own_operators import operators_header
 from derivlint.emit.release import Release, known_number, release_of
-from derivlint.emit.shards import parts
+from derivlint.emit.shards import split_at_most
 from derivlint.emit.template import fill, load, quoted
 from derivlint.emit.view_funcs import view_funcs_header, view_funcs_source
 from derivlint.emit.view_funcs.view_func import view_func
@@ -64,15 +64,15 @@ def extension_files(
     if views:
         files |= _view_files(views, namespace, release_of(version))
     files[HEADER] = nodes_header(classes, namespace, guard=guard)
-    groups = parts(classes, shards or -(-len(classes) // NODES_PER_SHARD)) if classes or not shipped else []
+    groups = split_at_most(classes, shards or -(-len(classes) // NODES_PER_SHARD)) if classes or not shipped else []
     for index, part in enumerate(groups):
         name = f"nodes_{index}.cpp"
         files[name] = nodes_source(part, namespace, name=name, header=HEADER)
-    for index, group in enumerate(parts(kernels, shards or -(-len(kernels) // KERNELS_PER_SHARD))):
+    for index, group in enumerate(split_at_most(kernels, shards or -(-len(kernels) // KERNELS_PER_SHARD))):
         name = f"kernels_{index}.cpp"
         files[name] = kernels_source(group, namespace, nodes_header=HEADER, shipped=shipped, file_name=name)
     if bindings_of is not None and classes:
-        for index, part in enumerate(parts(classes, -(-len(classes) // BINDINGS_PER_SHARD))):
+        for index, part in enumerate(split_at_most(classes, -(-len(classes) // BINDINGS_PER_SHARD))):
             name = f"{python.EXTENSION_STEM}_{index}.cpp"
             source = python.nodes_source(part, namespace, file=bindings_of, header=HEADER)
             files[name] = classes[0].release.spelled(source)

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from derivlint.emit.manifest import MANIFEST, MAX_BYTES, Written, digest_of, pending_text, written_before
+from derivlint.emit.manifest import MANIFEST, MAX_BYTES, FolderState, digest_of, pending_text, read_manifest
 from derivlint.source import read_input, remove_leftovers, replace_file
 from derivlint.source.writing import is_protected
 
@@ -62,7 +62,7 @@ class FileChanges(Struct, frozen=True):
         return tuple(name for name in names if name != MANIFEST) or names
 
 
-class _InTheWayError(Exception):
+class _ConflictError(Exception):
     """Something that is not a file of ours has the name of one."""
 
 
@@ -103,7 +103,7 @@ class _Folder:
         self._files = {name: text.encode() for name, text in files.items()}
         self._manifest = files[MANIFEST]
         self._present: dict[str, bytes] = {}
-        self._before = Written({}, complete=True)
+        self._before = FolderState({}, complete=True)
 
     def changes(self) -> FileChanges:
         refused: list[str] = []
@@ -112,12 +112,12 @@ class _Folder:
             raise FilesError(f'"{self._folder}" is not a folder')
         try:
             current = self._look(MANIFEST, MAX_BYTES)
-            before = written_before(current) if current is not None else self._before
+            before = read_manifest(current) if current is not None else self._before
             if before is None:
                 refused.append(f'"{self._folder / MANIFEST}" is not a manifest that this derivlint wrote')
             else:
                 self._before = before
-        except _InTheWayError as error:
+        except _ConflictError as error:
             refused.append(str(error))
         for name in sorted(self._files):
             try:
@@ -127,7 +127,7 @@ class _Folder:
                 if current is not None and name != MANIFEST:
                     self._require_ours(name, current)
                 written.append(name)
-            except _InTheWayError as error:
+            except _ConflictError as error:
                 if str(error) not in refused:
                     refused.append(str(error))
                 written.append(name)
@@ -144,7 +144,7 @@ class _Folder:
                 if current is not None:
                     self._require_ours(name, current)
                     removed.append(name)
-            except _InTheWayError as error:
+            except _ConflictError as error:
                 retained[name] = str(error)
         return removed, retained
 
@@ -153,11 +153,11 @@ class _Folder:
         path = self._folder / name
         digests = self._before.digests.get(name)
         if digests is None:
-            raise _InTheWayError(f'"{path}" was not written by derivlint')
+            raise _ConflictError(f'"{path}" was not written by derivlint')
         if digest_of(current) not in digests:
-            raise _InTheWayError(f'"{path}" has changed since derivlint wrote it')
+            raise _ConflictError(f'"{path}" has changed since derivlint wrote it')
         if is_protected(path, os.lstat(path).st_mode):
-            raise _InTheWayError(f'"{path}" is read-only')
+            raise _ConflictError(f'"{path}" is read-only')
 
     def _look(self, name: str, limit: int = _MAX_READ) -> bytes | None:
         """What is in a file of the folder, None where there is none; what is read is remembered.
@@ -171,12 +171,12 @@ class _Folder:
             for parent in reversed(PurePosixPath(name).parents[:-1]):
                 mode = os.lstat(self._folder / parent).st_mode
                 if not stat.S_ISDIR(mode):
-                    raise _InTheWayError(f'"{self._folder / parent}" is {_kind(mode)}')
+                    raise _ConflictError(f'"{self._folder / parent}" is {_kind(mode)}')
             status = os.lstat(path)
             if not stat.S_ISREG(status.st_mode):
-                raise _InTheWayError(f'"{path}" is {_kind(status.st_mode)}')
+                raise _ConflictError(f'"{path}" is {_kind(status.st_mode)}')
             if status.st_size > limit:
-                raise _InTheWayError(f'"{path}" was not written by derivlint')
+                raise _ConflictError(f'"{path}" was not written by derivlint')
             data = read_input(path, limit)
         except FileNotFoundError:
             return None

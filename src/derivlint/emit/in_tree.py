@@ -13,7 +13,7 @@ from derivlint.emit.inplace_or_view import inplace_or_view_kernels, inplace_or_v
 from derivlint.emit.kernels import Kernel, kernels_source
 from derivlint.emit.nodes import NodeClass, nodes_header, nodes_source
 from derivlint.emit.release import Release, release_of
-from derivlint.emit.shards import exactly
+from derivlint.emit.shards import split_into
 from derivlint.emit.template import yaml_name
 from derivlint.emit.view_funcs import view_funcs, view_funcs_header, view_funcs_source
 from derivlint.model import Model
@@ -56,16 +56,16 @@ def in_tree_files(
         "VariableType.h": release.spelled(variable_type_header()),
     }
     count = shards or kernel_shards(release)
-    for index, group in enumerate(exactly(kernels, count)):
+    for index, group in enumerate(split_into(kernels, count)):
         name = f"VariableType_{index}.cpp"
         files[name] = kernels_source(group, namespace, nodes_header=f"{NODES}.h", file_name=name)
     of_views = inplace_or_view_kernels(model, operators)
-    for index, part in enumerate(exactly(of_views, INPLACE_OR_VIEW_SHARDS)):
+    for index, part in enumerate(split_into(of_views, INPLACE_OR_VIEW_SHARDS)):
         source = inplace_or_view_source(part, namespace, view_funcs_header=f"{VIEWS}.h")
         files[f"ADInplaceOrViewType_{index}.cpp"] = release.spelled(source)
     if python_bindings:
         files[f"{python.IN_TREE_STEM}.h"] = release.spelled(python.functions_header(file, namespace))
-        for index, some in enumerate(exactly(classes, python.IN_TREE_SHARDS)):
+        for index, some in enumerate(split_into(classes, python.IN_TREE_SHARDS)):
             source = python.functions_source(some, namespace, shard=index, file=file, header=f"{NODES}.h")
             files[f"{python.IN_TREE_STEM}_{index}.cpp"] = release.spelled(source)
     return files

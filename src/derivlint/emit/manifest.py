@@ -38,7 +38,7 @@ PENDING = "pending"
 _DIGESTS, _OWN = "digests", "digest"
 
 
-class Written(Struct, frozen=True):
+class FolderState(Struct, frozen=True):
     """What a manifest shows of a folder.
 
     Attributes:
@@ -92,7 +92,7 @@ def _canonical(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, sort_keys=True).encode()
 
 
-def written_before(data: bytes) -> Written | None:
+def read_manifest(data: bytes) -> FolderState | None:
     """What a manifest shows; None where the bytes are not what derivlint wrote."""
     if len(data) > MAX_BYTES:
         return None
@@ -114,4 +114,4 @@ def written_before(data: bytes) -> Written | None:
                 return None
             if is_emitted_name(name):
                 digests_by_name.setdefault(name, set()).add(digest)
-    return Written({name: frozenset(digests) for name, digests in digests_by_name.items()}, PENDING not in content)
+    return FolderState({name: frozenset(digests) for name, digests in digests_by_name.items()}, PENDING not in content)

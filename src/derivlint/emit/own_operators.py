@@ -82,7 +82,7 @@ def refusal(function: NativeFunction) -> str | None:
     return None
 
 
-def unwritable(function: NativeFunction) -> str | None:
+def undifferentiable_reason(function: NativeFunction) -> str | None:
     """Why an operator that is not PyTorch's cannot be differentiated; None where it can.
 
     It has a type that PyTorch does not know, or writes to arguments in a way that autograd cannot follow: PyTorch's own

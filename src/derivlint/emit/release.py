@@ -74,7 +74,7 @@ class Release(Struct, frozen=True):
                 text = text.replace(f"::std::{name}", namespace + name).replace(f"std::{name}", namespace + name)
         return text
 
-    def respelled(self, type: DeclaredType) -> DeclaredType:
+    def adapted_type(self, type: DeclaredType) -> DeclaredType:
         """A type of the newest release in the words of this one."""
         return declared_type(self.spelled(str(type)))
 
@@ -148,7 +148,7 @@ def known_number(version: str | None) -> tuple[int, int] | None:
     return None if match is None else (int(match[1]), int(match[2]))
 
 
-def doubt_about(version: str | None) -> str | None:
+def version_warning(version: str | None) -> str | None:
     """What is to be said of code for a version whose API is not known; None where it is.
 
     Args:

@@ -12,7 +12,7 @@ from derivlint.schema import NativeFunction
 #: The namespace of PyTorch's own operators.
 ATEN = "aten"
 #: The types of arguments that a node cannot keep.
-_UNKEPT = types("""
+_UNSAVABLE = types("""
     ArrayRef<double> ArrayRef<bool> ArrayRef<string_view> ArrayRef<ScalarType>
     SymBool Generator Storage QScheme Stream DeviceIndex Device
 """)
@@ -43,7 +43,7 @@ def outside_of_aten(model: Model, operators: Collection[str] | None) -> tuple[Na
     return tuple(functions[name] for name in sorted(functions))
 
 
-def unanswered(model: Model, operators: Collection[str] | None, answers: Collection[str]) -> tuple[str, ...]:
+def unmatched_names(model: Model, operators: Collection[str] | None, answers: Collection[str]) -> tuple[str, ...]:
     """Those of the names of operators that no answer belongs to.
 
     Args:
@@ -64,7 +64,7 @@ def entries_of(model: Model, operators: Collection[str] | None) -> tuple[Entry, 
     )
 
 
-def unreadable(model: Model) -> dict[str, str]:
+def unreadable_formulas(model: Model) -> dict[str, str]:
     """The functions with a formula that has no syntax tree, by full name, with the reason.
 
     What such a formula saves and depends on is not known, so code that is made of it could be silently wrong.
@@ -73,13 +73,13 @@ def unreadable(model: Model) -> dict[str, str]:
     for entry in model.entries:
         for formula in entry.formulas:
             if formula.is_expression and formula.parsed.tree is None:
-                reason = unread(formula.parsed, model.source.position(formula.value_span.start).line)
+                reason = unreadable_reason(formula.parsed, model.source.position(formula.value_span.start).line)
                 for match in model.functions_of(entry):
                     reasons.setdefault(str(match.function.name), reason)
     return reasons
 
 
-def unkept(model: Model) -> dict[str, str]:
+def unsavable_arguments(model: Model) -> dict[str, str]:
     """The functions whose formulas need an argument that no node can keep, by full name, with the reason.
 
     The types are those that torch/csrc/dynamo/compiled_autograd.h does not collect, that have no default value, or that
@@ -91,7 +91,7 @@ def unkept(model: Model) -> dict[str, str]:
             for saved in body.info.all_saved_inputs if body.info is not None else ():
                 argument = entry.function.argument(saved.name) if entry.function is not None else None
                 type = saved.type.canonical
-                if argument is None or saved.accidental or not (type in _UNKEPT or type.head == "array"):
+                if argument is None or saved.accidental or not (type in _UNSAVABLE or type.head == "array"):
                     continue
                 kind = argument.argument.type if argument.argument is not None else saved.type
                 reason = f'its gradient needs "{saved.name}", and a node cannot keep a value of type "{kind}"'
@@ -100,7 +100,7 @@ def unkept(model: Model) -> dict[str, str]:
     return reasons
 
 
-def unread(formula: Formula, line: int) -> str:
+def unreadable_reason(formula: Formula, line: int) -> str:
     """Why nothing is made of a formula without a syntax tree.
 
     Args:

@@ -9,12 +9,12 @@ from typing import TypeVar
 _Item = TypeVar("_Item")
 
 
-def parts(items: Sequence[_Item], count: int) -> list[Sequence[_Item]]:
+def split_at_most(items: Sequence[_Item], count: int) -> list[Sequence[_Item]]:
     """As many parts of about the same size, in order; at least one, and none that is empty beside it."""
-    return exactly(items, max(1, min(count, len(items))))
+    return split_into(items, max(1, min(count, len(items))))
 
 
-def exactly(items: Sequence[_Item], count: int) -> list[Sequence[_Item]]:
+def split_into(items: Sequence[_Item], count: int) -> list[Sequence[_Item]]:
     """Just as many parts of about the same size, in order; where there are too few items, some are empty."""
     bounds = [len(items) * index // count for index in range(count + 1)]
     return [items[start:end] for start, end in pairwise(bounds)]

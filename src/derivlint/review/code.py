@@ -8,7 +8,7 @@ from difflib import unified_diff
 
 from derivlint.emit.kernels import kernels
 from derivlint.emit.nodes import node_classes
-from derivlint.emit.selection import unreadable
+from derivlint.emit.selection import unreadable_formulas
 from derivlint.emit.template import listing
 from derivlint.model import Model
 
@@ -44,7 +44,7 @@ def code_diff(before: Model, after: Model, operators: Collection[str]) -> tuple[
 
 def _pieces(model: Model, operators: frozenset[str]) -> dict[str, str]:
     """The classes and kernels of the operators, by what they are; what cannot be read has none."""
-    without = unreadable(model)
+    without = unreadable_formulas(model)
     found = [
         kernel
         for kernel in kernels(model, operators, only_with_entry=True)

@@ -127,9 +127,9 @@ def cpp(
     """
     from derivlint.emit.emission import EmissionMode, emission
     from derivlint.emit.files import FilesError, changes, write_files
-    from derivlint.emit.own_operators import unwritable, with_called
-    from derivlint.emit.release import UnsupportedRelease, doubt_about
-    from derivlint.emit.selection import outside_of_aten, unkept, unreadable
+    from derivlint.emit.own_operators import undifferentiable_reason, with_called
+    from derivlint.emit.release import UnsupportedRelease, version_warning
+    from derivlint.emit.selection import outside_of_aten, unreadable_formulas, unsavable_arguments
     from derivlint.runtime.shipped import shipped_nodes
 
     exit_with = click.get_current_context().exit
@@ -162,8 +162,8 @@ def cpp(
         left_out = {} if in_tree or own is not None else _left_out(model)
         if not in_tree:
             # a build of PyTorch needs all kernels, and its own generator copies what it cannot read
-            left_out |= unkept(model) | unreadable(model)
-            left_out |= {str(each.name): why for each in foreign if (why := unwritable(each)) is not None}
+            left_out |= unsavable_arguments(model) | unreadable_formulas(model)
+            left_out |= {str(each.name): why for each in foreign if (why := undifferentiable_reason(each)) is not None}
         shipped = shipped_nodes(model) if key is not None else frozenset()
         authors = None if in_tree else _authors(loaded.settings.headers, sources, out or Path())
         emitted = emission(
@@ -197,7 +197,7 @@ def cpp(
         raise InputError(*error.messages) from error
     except UnsupportedRelease as error:
         raise InputError(str(error)) from error
-    if doubt := doubt_about(model.natives.version):
+    if doubt := version_warning(model.natives.version):
         tell(doubt)
     for reason in done.retained.values():
         tell(f"not removed although it is no longer emitted: {reason}")

@@ -49,11 +49,11 @@ def listing(model: Model, operator: str) -> Iterator[str]:
     """
     from derivlint.emit.kernels import kernels
     from derivlint.emit.nodes import node_classes
-    from derivlint.emit.selection import unreadable
+    from derivlint.emit.selection import unreadable_formulas
     from derivlint.emit.template import listing as code
 
     found = kernels(model, known_operators(model, (operator,)), only_with_entry=True)
-    reasons = unreadable(model)
+    reasons = unreadable_formulas(model)
     chosen = [kernel for kernel in found if str(kernel.function.name) not in reasons]
     left_out = dict.fromkeys(str(kernel.function.name) for kernel in found if kernel not in chosen)
     if left_out and not chosen:

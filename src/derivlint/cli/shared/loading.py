@@ -125,11 +125,11 @@ def require_all(
     Raises:
         InputError: nothing is left of what was asked for, or a name means nothing that could become code.
     """
-    from derivlint.emit.selection import unanswered
+    from derivlint.emit.selection import unmatched_names
 
     if operators is None:
         return
-    missing = unanswered(model, operators, {*emitted, *left_out})
+    missing = unmatched_names(model, operators, {*emitted, *left_out})
     if missing:
         raise InputError(*(f'"{name}" gets no code: no entry applies to it' for name in missing))
     if not emitted:

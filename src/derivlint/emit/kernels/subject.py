@@ -109,7 +109,7 @@ class Subject:
     @cached_property
     def formals(self) -> dict[str, DeclaredType]:
         """The parameters of the kernel after the dispatch keys."""
-        return {name: self.release.respelled(type) for name, type in formals(self.function).items()}
+        return {name: self.release.adapted_type(type) for name, type in formals(self.function).items()}
 
     @property
     def parameters(self) -> str:

@@ -106,7 +106,7 @@ def _members(info: DifferentiabilityInfo, release: Release) -> Iterator[NodeMemb
 
 
 def _saved(saved: SavedAttribute, release: Release, *, is_output: bool) -> Iterator[NodeMember]:
-    unpacked = release.respelled(unpacked_type(saved, is_output=is_output))
+    unpacked = release.adapted_type(unpacked_type(saved, is_output=is_output))
     kind = _KINDS.get(unpacked.canonical, MemberKind.VALUE)
     name, type = saved.name, unpacked
     if kind in _WRAPPED:

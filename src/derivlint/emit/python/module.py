@@ -10,7 +10,7 @@ from msgspec import Struct
 from derivlint.emit.python.assembly import FunctionText, definition, function_text
 from derivlint.emit.python.fake import NoFake, fakes_of
 from derivlint.emit.python.helpers import helper_modules
-from derivlint.emit.python.plan import LeftOut, Plan, plan
+from derivlint.emit.python.plan import Plan, SkippedEntry, plan
 from derivlint.emit.python.registration import refusal
 from derivlint.emit.python.signature import class_name, function_name
 from derivlint.emit.selection import ATEN, is_selected
@@ -136,7 +136,7 @@ def _plans(
         made = plan(model, entry, helpers, unrecorded)
         if made is None:
             continue
-        if isinstance(made, LeftOut):
+        if isinstance(made, SkippedEntry):
             left_out[name] = made.reason
             continue
         names = {class_name(made.function), function_name(made.function)}

@@ -13,7 +13,7 @@ from derivlint.cpp.cpp_type import types
 from derivlint.cpp.expressions.conversion import element_of
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
 from derivlint.emit.python.spelling import LIBRARY, literal
-from derivlint.emit.selection import ATEN, unread
+from derivlint.emit.selection import ATEN, unreadable_reason
 from derivlint.formula import Expr, parse_formula
 from derivlint.model import Derivative, DifferentiabilityInfo, Entry, ForwardDerivative, Model, SavedAttribute
 from derivlint.model.differentiable import Differentiability, is_tensor_list
@@ -117,7 +117,7 @@ class Plan(Struct, frozen=True):
         return len(returns) == 1 and is_tensor_list(returns[0].type)
 
 
-class LeftOut(Struct, frozen=True):
+class SkippedEntry(Struct, frozen=True):
     """An entry that has formulas and becomes no Function, with the reason."""
 
     entry: Entry
@@ -134,7 +134,7 @@ class _NoFunctionError(Exception):
 
 def plan(
     model: Model, entry: Entry, helpers: Mapping[str, str], unrecorded: frozenset[str] = frozenset()
-) -> Plan | LeftOut | None:
+) -> Plan | SkippedEntry | None:
     """How an entry becomes a Function; None where it has no formula that could be evaluated.
 
     Args:
@@ -156,7 +156,7 @@ def plan(
     try:
         return _plan(model, entry, differentiability, Translation(model, helpers, unrecorded))
     except _NoFunctionError as error:
-        return LeftOut(entry, str(error))
+        return SkippedEntry(entry, str(error))
 
 
 def _differentiability(model: Model, entry: Entry) -> Differentiability | None:
@@ -346,7 +346,7 @@ def _translated(
 ) -> PythonExpression:
     tree = typed.tree if typed is not None and typed.text == text else parse_formula(text).tree
     if tree is None:
-        raise _NoFunctionError(unread(parse_formula(text), line))
+        raise _NoFunctionError(unreadable_reason(parse_formula(text), line))
     typing = Typing(typed.values, typed.callees) if typed is not None and tree is typed.tree else None
     value = translation.of(tree, typing, elements)
     if isinstance(value, Untranslatable):

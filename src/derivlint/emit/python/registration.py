@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from derivlint.emit.own_operators import unwritable
+from derivlint.emit.own_operators import undifferentiable_reason
 from derivlint.emit.selection import ATEN
 from derivlint.schema import Argument, BaseType, FunctionSchema, NativeFunction, Return, SchemaKind, Type
 
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?j?", re.IGNORECASE | r
 
 def refusal(function: NativeFunction) -> str | None:
     """Why an operator cannot be registered; None where it can be."""
-    return _of_name(function) or unwritable(function) or _of_schema(function.schema)
+    return _of_name(function) or undifferentiable_reason(function) or _of_schema(function.schema)
 
 
 def _of_name(function: NativeFunction) -> str | None:
