@@ -1,6 +1,8 @@
 """The C++ and Python generated from a model. Consumes the facts of the model and adds none.
 
-Begin with :mod:`derivlint.emit.emission`, which writes one of two sets of files with a manifest.
+Begin with :mod:`derivlint.emit.emission`, which writes one of two sets of files with a manifest. The terms are the
+kernel of an operator (``kernels``), the node that it creates (``nodes``), the release whose C++ API the code is written
+for (``release``), the template that is filled (``template``), and the manifest of a written folder (``manifest``).
 
     extension        a library that overrides kernels of an installed PyTorch, with CMakeLists.txt
     in_tree          the files in torch/csrc/autograd/generated of a PyTorch build

@@ -1,4 +1,4 @@
-"""What a model becomes: all files of an emission, for an installed PyTorch or for a build of it."""
+"""An emission: all files of a model, for an installed PyTorch or for a build of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MANUAL = "helpers/torch/csrc/autograd/FunctionsManual"
 
 
 class EmissionMode(Enum):
-    """What the files are for."""
+    """The purpose of the files."""
 
     EXTENSION = "extension"
     IN_TREE = "in-tree"
@@ -185,7 +185,7 @@ def _own_without_derivative(
 
 
 def _own_views(model: Model, chosen: Iterable[Kernel]) -> tuple[InplaceOrViewKernel, ...]:
-    """What tracks views and writes of the operators that are not PyTorch's; PyTorch does so for its own."""
+    """Return the kernels under ADInplaceOrView of custom operators; PyTorch has those of its own."""
     own = {str(kernel.function.name) for kernel in chosen if kernel.function.namespace != ATEN}
     if not own:
         return ()

@@ -18,14 +18,14 @@ from derivlint.emit.view_funcs import view_funcs_header, view_funcs_source
 from derivlint.emit.view_funcs.view_func import view_func
 from derivlint.schema import NativeFunction
 
-#: As many kernels and nodes are compiled as one unit by default: they take about as long as PyTorch's headers.
+#: The kernels and nodes of one file by default: they take the compiler about as long as PyTorch's headers.
 KERNELS_PER_SHARD = 120
 NODES_PER_SHARD = 240
 BINDINGS_PER_SHARD = 800
 HEADER = "nodes.h"
 VIEWS = "views.h"
 TRACKING = "inplace_or_view"
-#: What a path cannot hold where CMake is to take it without quotes.
+#: The characters of paths that CMake takes in quotes only.
 _NOT_BARE = re.compile(r"[^\w./+-]")
 
 
@@ -80,7 +80,7 @@ def extension_files(
 
 
 def _view_files(kernels: Sequence[InplaceOrViewKernel], namespace: str, release: Release) -> dict[str, str]:
-    """What tracks views and writes, with what makes the views again."""
+    """Return the sources of kernels under ADInplaceOrView, and of the view functions that they use."""
     funcs = [view_func(kernel.function) for kernel in kernels if kernel.view_func is not None]
     files = {
         VIEWS: view_funcs_header(funcs, namespace),
@@ -98,7 +98,7 @@ def build_files(
     version: str | None = None,
     authors: Sequence[str] = (),
 ) -> dict[str, str]:
-    """What builds and loads the sources among the files.
+    """Return the files that build and load the sources.
 
     Args:
         files: the files.
@@ -128,7 +128,7 @@ def _in_cmake(path: str) -> str:
 
 
 def _guarded(template: str, version: str | None, **more: str) -> str:
-    """What refuses another release than that of a version; empty where no one knows which that is."""
+    """Return the check that refuses other releases than that of a version; empty if the release is unknown."""
     number = known_number(version)
     if number is None:
         return ""

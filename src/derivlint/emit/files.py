@@ -38,7 +38,7 @@ class FilesError(Exception):
 
 
 class FileChanges(Struct, frozen=True):
-    """What writing would do, or did: paths in the folder.
+    """The changes that writing makes, as paths in the folder.
 
     Attributes:
         written: the files whose text changes.
@@ -57,13 +57,13 @@ class FileChanges(Struct, frozen=True):
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """What is not as it should be; the manifest follows the others, and is named only where it is alone."""
+        """The files that differ; the manifest follows the others, and is named only where it is alone."""
         names = (*self.written, *self.removed)
         return tuple(name for name in names if name != MANIFEST) or names
 
 
 class _ConflictError(Exception):
-    """Something that is not a file of ours has the name of one."""
+    """A path is taken by something that derivlint did not write."""
 
 
 def changes(folder: Path, files: Mapping[str, str]) -> FileChanges:
@@ -149,7 +149,7 @@ class _Folder:
         return removed, retained
 
     def _require_ours(self, name: str, current: bytes) -> None:
-        """Refuse to touch a file that derivlint did not write, or that someone has changed since."""
+        """Raise for a file that derivlint did not write, or that has changed since."""
         path = self._folder / name
         digests = self._before.digests.get(name)
         if digests is None:
@@ -160,7 +160,7 @@ class _Folder:
             raise _ConflictError(f'"{path}" is read-only')
 
     def _look(self, name: str, limit: int = _MAX_READ) -> bytes | None:
-        """What is in a file of the folder, None where there is none; what is read is remembered.
+        """Return the content of a file of the folder, cached, or None if there is none.
 
         Nothing but a regular file is opened: a pipe would keep us waiting, and a link lead out of the folder.
         """
@@ -210,7 +210,7 @@ class _Folder:
         return digest_of(self._present[name]) in self._before.digests[name]
 
     def _replace(self, name: str, data: bytes) -> None:
-        """Write a file, unless someone has changed it since it was looked at."""
+        """Write a file, unless it has changed since it was read."""
         replace_file(self._folder / name, data, expected=self._present.get(name))
         self._present[name] = data
 
@@ -222,7 +222,7 @@ class _Folder:
 
 
 def _kind(mode: int) -> str:
-    """What something is that is not a regular file."""
+    """Describe a path that is not a regular file."""
     if stat.S_ISLNK(mode):
         return "a symbolic link"
     return "a folder" if stat.S_ISDIR(mode) else "not a regular file"

@@ -33,13 +33,13 @@ _EMITTED = re.compile(
     re.ASCII,
 )
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
-#: What a manifest has of a folder that was not written to the end.
+#: The key of the digests that a folder had before an unfinished write.
 PENDING = "pending"
 _DIGESTS, _OWN = "digests", "digest"
 
 
 class FolderState(Struct, frozen=True):
-    """What a manifest shows of a folder.
+    """The state of a folder by its manifest.
 
     Attributes:
         digests: the digests that a file of ours can have, by its path in the folder.
@@ -51,7 +51,7 @@ class FolderState(Struct, frozen=True):
 
 
 def digest_of(data: bytes) -> str:
-    """What tells the contents of a file from any other."""
+    """Return the digest of the contents of a file."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -64,7 +64,7 @@ def manifest_text(content: Mapping[str, Any], files: Mapping[str, str]) -> str:
     """The manifest of files.
 
     Args:
-        content: what else it says.
+        content: its further keys.
         files: the texts of the files, by their paths in the folder.
     """
     digests = {name: digest_of(files[name].encode()) for name in sorted(files)}
@@ -93,7 +93,7 @@ def _canonical(content: Mapping[str, Any]) -> bytes:
 
 
 def read_manifest(data: bytes) -> FolderState | None:
-    """What a manifest shows; None where the bytes are not what derivlint wrote."""
+    """Parse a manifest, or return None for bytes that derivlint did not write."""
     if len(data) > MAX_BYTES:
         return None
     try:

@@ -124,7 +124,7 @@ _2_14 = replace(_2_13, since=(2, 14), fires_creation_hooks=True)
 RELEASES = (_2_1, _2_2, _2_3, _2_5, _2_6, _2_7, _2_12, _2_13, _2_14)
 OLDEST = RELEASES[0]
 NEWEST = RELEASES[-1]
-#: What is taken where nothing is known about the release: the one whose operators are bundled.
+#: The default for an unknown release: the one whose operators are bundled.
 DEFAULT = _2_13
 
 
@@ -149,7 +149,7 @@ def known_number(version: str | None) -> tuple[int, int] | None:
 
 
 def version_warning(version: str | None) -> str | None:
-    """What is to be said of code for a version whose API is not known; None where it is.
+    """Return the warning about code for a version whose API is not known, else None.
 
     Args:
         version: as :func:`number_of` takes it.

@@ -1,4 +1,4 @@
-"""Which functions, and which entries, the names of operators on a command line mean."""
+"""Selection of functions and entries by the names of operators on a command line."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def outside_of_aten(model: Model, operators: Collection[str] | None) -> tuple[Na
 
 
 def unmatched_names(model: Model, operators: Collection[str] | None, answers: Collection[str]) -> tuple[str, ...]:
-    """Those of the names of operators that no answer belongs to.
+    """Return the names of operators that match none of some functions.
 
     Args:
         model: the model.
         operators: names as :func:`is_selected` takes them; None for all.
-        answers: full names of functions.
+        answers: the full names of the functions.
     """
     functions = [function for name in answers if (function := model.natives.operator(name)) is not None]
     return tuple(name for name in operators or () if not any(is_selected(function, (name,)) for function in functions))

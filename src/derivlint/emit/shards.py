@@ -10,11 +10,11 @@ _Item = TypeVar("_Item")
 
 
 def split_at_most(items: Sequence[_Item], count: int) -> list[Sequence[_Item]]:
-    """As many parts of about the same size, in order; at least one, and none that is empty beside it."""
+    """Split items into at most ``count`` parts of about the same size, in order; only a single part may be empty."""
     return split_into(items, max(1, min(count, len(items))))
 
 
 def split_into(items: Sequence[_Item], count: int) -> list[Sequence[_Item]]:
-    """Just as many parts of about the same size, in order; where there are too few items, some are empty."""
+    """Split items into ``count`` parts of about the same size, in order; with fewer items some are empty."""
     bounds = [len(items) * index // count for index in range(count + 1)]
     return [items[start:end] for start, end in pairwise(bounds)]

@@ -63,7 +63,7 @@ def write_single(path: Path, data: bytes) -> None:
 
 
 def _current(path: Path) -> bytes | None:
-    """What is in a file, None where there is none."""
+    """Return the content of a file, or None if there is none."""
     try:
         return read_input(path)
     except FileNotFoundError:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from derivlint.emit.helpers.elf import EM_AARCH64, EM_X86_64, ElfError, ElfFile, LibrarySymbol
 
-#: What a stub does: jump to where the slot points, with every argument register as it is.
+#: The code of a stub: a jump to the address in the slot, with every argument register as it is.
 _JUMPS = {
     EM_X86_64: "  jmp *{slot}(%rip)",
     # x16 is the register that linkers use for such jumps, so that no caller keeps a value in it
@@ -25,7 +25,7 @@ _MACHINES = {EM_X86_64: "x86-64", EM_AARCH64: "AArch64"}
 
 
 class Unresolved(Struct, frozen=True):
-    """What objects need and libraries do not export.
+    """The symbols that objects need and libraries do not export.
 
     Attributes:
         symbols: hidden functions and variables of the library.
@@ -37,7 +37,7 @@ class Unresolved(Struct, frozen=True):
 
 
 def unresolved(objects: Sequence[Path], libraries: Sequence[Path], library: Path) -> Unresolved:
-    """What objects need, libraries do not export, and PyTorch's namespaces hold.
+    """Find the symbols of PyTorch's namespaces that objects need and libraries do not export.
 
     Args:
         objects: object files that are linked together.

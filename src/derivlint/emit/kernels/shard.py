@@ -11,7 +11,7 @@ from derivlint.emit.own_operators import kernel_namespaces
 from derivlint.emit.release import DEFAULT
 from derivlint.emit.template import number_lines
 
-#: What kernels need of PyTorch.
+#: The headers of PyTorch that kernels need.
 HEADERS = (
     "torch/csrc/autograd/FunctionsManual.h",
     "torch/csrc/autograd/VariableTypeUtils.h",
@@ -72,7 +72,7 @@ def registrations(library: str, key: str, statements: Iterable[str]) -> str:
 
 
 def _nodes(kernels: Iterable[Kernel], namespace: str, shipped: Collection[str]) -> str:
-    """What makes the node classes known under one namespace."""
+    """Return declarations that make the node classes visible in one namespace."""
     if not shipped:
         return f"namespace {NODES} = ::{namespace};"
     names = sorted({kernel.node for kernel in kernels if kernel.node is not None})

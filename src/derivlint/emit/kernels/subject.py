@@ -1,4 +1,4 @@
-"""What the kernel of one function under one dispatch key is about, in the names that its code uses."""
+"""The subject of a kernel: one function under one dispatch key, in the names that its code uses."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Subject:
     """One kernel's function, with what is differentiable about it.
 
     Attributes:
-        differentiability: what the model says.
+        differentiability: the facts of the model.
         has_entry: whether an entry applies.
         path: the YAML file.
         line: the line of the entry, None without one.
@@ -147,7 +147,7 @@ class Subject:
 
     @property
     def node_argument(self) -> str:
-        """What the node is constructed with."""
+        """The argument of the node's constructor."""
         return f'"{self.api_name}"' if self.node is None else ""
 
     # ---- what the kernel has to do

@@ -1,4 +1,4 @@
-"""The members of a node: what the forward call leaves for the backward one.
+"""The members of a node: the values that the forward call saves for the backward one.
 
 Follows torchgen/packaged/autograd/gen_autograd_functions.py (``save_var``), whose names and types every other part of
 PyTorch relies on: kernels fill the members, Python reads them as ``grad_fn._saved_<name>``.
@@ -22,7 +22,7 @@ from derivlint.model.scope import RETAIN_VARIABLES
 
 
 class MemberKind(Enum):
-    """What a member is for."""
+    """The purpose of a member."""
 
     TENSOR = "tensor"
     TENSOR_LIST = "list of tensors"

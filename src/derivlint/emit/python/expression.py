@@ -115,7 +115,7 @@ class Untranslatable(Struct, frozen=True):
 
 
 class Typing(Struct, frozen=True):
-    """What is known of the nodes of a tree; nothing need be known.
+    """The types of the nodes of a tree, as far as they are known.
 
     Attributes:
         values: the C++ value of expressions.
@@ -383,7 +383,7 @@ class _Translator(Analysis[_Text]):
         return f"{self.helper(helper)}({', '.join(map(self.text, node.args))})", Precedence.ATOM
 
     def special(self, node: Call, callee: Name, spelling: str) -> _Text | None:
-        """What is called like a function and is none, or is one of C++ itself."""
+        """Translate constructors, casts and functions of C++ itself; None for other functions."""
         base = callee.parts[-1].identifier
         args = node.args
         template = callee.parts[-1].template_args

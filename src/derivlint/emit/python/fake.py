@@ -1,7 +1,7 @@
-"""What the outputs of an operator are like, for kernels that ``torch.library.register_fake`` takes.
+"""Fake kernels for ``torch.library.register_fake``: outputs with the right sizes and types, without data.
 
-A tangent has the sizes and the type of the output that it belongs to, so a forward formula says what an output is like:
-it is evaluated with the arguments in place of their tangents.
+A tangent has the sizes and the type of its output, so a forward formula gives them: it is evaluated with the arguments
+in place of their tangents.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEED_DATA = frozenset({"data_dependent_output", "dynamic_output_shape"})
 
 
 class Fake(Struct, frozen=True):
-    """A kernel that makes what is like the outputs.
+    """A kernel whose outputs have the right sizes and types.
 
     Attributes:
         lines: the body of the function.
@@ -42,7 +42,7 @@ class Fake(Struct, frozen=True):
 
 
 class NoFake(Struct, frozen=True):
-    """Why the formulas do not say what the outputs are like."""
+    """The reason why formulas do not give the sizes of the outputs."""
 
     reason: str
 

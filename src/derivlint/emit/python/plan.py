@@ -1,4 +1,4 @@
-"""What the Function of an entry does, as Python expressions: gradients, tangents, and what is kept for them."""
+"""The plan of an entry's Function: gradients, tangents and saved values as Python expressions."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ def _of_each_tensor(gradient: PlannedGradient, differentiability: Differentiabil
 
 
 def _elements(differentiability: Differentiability) -> frozenset[str]:
-    """What stands for the tensor ``i`` of a list in the forward formulas of an operator on lists."""
+    """Return the variables for the tensor ``i`` of a list in forward formulas of an operator on lists."""
     lists = (
         (item.name for item in differentiability.inputs if is_tensor_list(item.type))
         if differentiability.is_foreach
@@ -355,7 +355,7 @@ def _translated(
 
 
 def _attributes(info: DifferentiabilityInfo) -> list[tuple[SavedAttribute, bool]]:
-    """What the formulas save, each once; what they save by accident is left out."""
+    """Collect the values that formulas save, each once, without those that are saved by accident."""
     attributes: dict[str, tuple[SavedAttribute, bool]] = {}
     for derivative in info.derivatives:
         for item in derivative.saved_inputs:

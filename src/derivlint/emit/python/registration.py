@@ -1,4 +1,4 @@
-"""What :mod:`torch.library` takes: which operators it can define, and give a gradient.
+"""The limits of :mod:`torch.library`: operators that it can define, and give a gradient.
 
 Follows ``torch.library.register_autograd``, ``torch/_library/autograd.py`` and the parser of schemas
 (torch/csrc/jit/frontend), which differs from that of torchgen; a test asks the installed ones.

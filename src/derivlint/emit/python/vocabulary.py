@@ -1,4 +1,4 @@
-"""What the names, methods and operators of C++ are called in Python."""
+"""The Python names of C++ names, methods and operators."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NAMES = {
     "MemoryFormat::Contiguous": "torch.contiguous_format",
     "MemoryFormat::Preserve": "torch.preserve_format",
 }
-#: Methods that say whether there is something.
+#: Methods that test for presence.
 PREDICATES = frozenset({"defined", "has_value"})
 #: Casts, as types and as methods of numbers, and the Python types that they give.
 CASTS = {
@@ -65,13 +65,13 @@ WRAPPERS = frozenset(
     ("optional", "vector", "ArrayRef", "IntArrayRef", "SymIntArrayRef", "OptionalArrayRef", "Scalar", "TensorList")
 )
 EMPTY_OF = dict.fromkeys(("vector", "ArrayRef", "IntArrayRef", "SymIntArrayRef", "TensorList"), "[]")
-#: What is saved of every tensor of a list.
+#: The properties that are saved of every tensor of a list.
 LIST_PROPERTIES = {
     "to_args_sizes": "tuple(each.shape)",
     "to_args_sizes_symint": "tuple(each.shape)",
     "to_args_scalartypes": "each.dtype",
 }
-#: What kernels save by a function of their own, and the function of ours.
+#: The functions by which kernels save properties, and their Python helpers.
 SAVED_BY = {"TensorGeometry": "geometry", "strides_or_error": "strides", "getSymIntBlockSize": "blocksize"}
 #: Functions over numbers.
 MATH = frozenset({"sqrt", "exp", "log", "pow", "sin", "cos", "tan", "log2", "log10", "floor", "ceil"})

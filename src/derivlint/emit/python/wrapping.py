@@ -145,7 +145,7 @@ def _brackets(head: str, text: str, tail: str, indent: int) -> list[str] | None:
 
 
 def _inside(text: str, indent: int, kind: str) -> list[str]:
-    """What is in brackets: the arguments of a call on one line if they fit, else one item to a line.
+    """Break the content of brackets: the arguments of a call on one line if they fit, else one item to a line.
 
     Args:
         text: what is inside.
@@ -296,7 +296,7 @@ def _is_in_brackets(text: str) -> bool:
 
 
 def _items(text: str) -> list[str]:
-    """What commas divide, outside of brackets."""
+    """Split a text at the commas outside of brackets."""
     depth, start, items = 0, 0, []
     for index, char in _code(text):
         depth += (char in "([{") - (char in ")]}")

@@ -1,4 +1,4 @@
-"""What Python sees of nodes, ``grad_fn._saved_self``: PyTorch's ``python_functions`` header and sources."""
+"""The Python attributes of nodes, ``grad_fn._saved_self``: PyTorch's ``python_functions`` header and sources."""
 
 from derivlint.emit.python_bindings.files import (
     EXTENSION_STEM,

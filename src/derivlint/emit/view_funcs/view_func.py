@@ -31,7 +31,7 @@ _STRING = declared_type("::std::string")
 
 
 class ViewFuncMember(Struct, frozen=True):
-    """What a view function keeps of an argument.
+    """The member of a view function that keeps an argument.
 
     Attributes:
         type: its C++ type, which owns its value.
@@ -49,7 +49,7 @@ class ViewFuncMember(Struct, frozen=True):
 
     @property
     def argument(self) -> str:
-        """What it is passed on as."""
+        """The expression that passes it to the operator."""
         if self.parameter_type.canonical.head == "OptionalArrayRef":
             # these types take a vector, but no optional one
             return f"{self.name}.has_value() ? {self.parameter_type}(*{self.name}) : ::std::nullopt"
