@@ -25,7 +25,7 @@ from derivlint.emit.python_bindings import (
     is_binding,
     nodes_source,
 )
-from derivlint.emit.python_bindings.getters import SHOWN
+from derivlint.emit.python_bindings.files import SHOWN
 from derivlint.model import Model, build_model
 from derivlint.runtime import python
 from derivlint.schema import NativeFunctions

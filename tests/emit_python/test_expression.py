@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derivlint.analysis.typed import typed_formulas
+from derivlint.emit.python.calls import helper_modules
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
-from derivlint.emit.python.helpers import helper_modules
 from derivlint.emit.python.module import PythonModule
 from derivlint.emit.python.spelling import python_name
 from derivlint.formula import Binary, Call, Member, Name, Number, parse_formula, unparenthesized

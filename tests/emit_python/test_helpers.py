@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from derivlint.emit.python.helpers import helper_names
+from derivlint.emit.python.calls import helper_names
 from derivlint.emit.python.module import PythonModule
 from derivlint.operators.reference.definitions import definitions
 from tests.emit_python.deviations import AGAINST_PYTORCH, unexpected

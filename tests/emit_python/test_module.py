@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.emit.python.helpers import helper_names
+from derivlint.emit.python.calls import helper_names
 from derivlint.emit.python.module import PythonModule, python_module
 from derivlint.emit.python.signature import CALLED_BUILTINS
 from derivlint.model import Model

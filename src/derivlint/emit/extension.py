@@ -12,8 +12,7 @@ from derivlint.emit.nodes import NodeClass, nodes_header, nodes_source
 from derivlint.emit.own_operators import HEADER as OPERATORS
 from derivlint.emit.own_operators import operators_header
 from derivlint.emit.release import Release, known_number, release_of
-from derivlint.emit.shards import split_at_most
-from derivlint.emit.template import fill, load, quoted
+from derivlint.emit.template import fill, load, quoted, split_at_most
 from derivlint.emit.view_funcs import view_funcs_header, view_funcs_source
 from derivlint.emit.view_funcs.view_func import view_func
 from derivlint.schema import NativeFunction

@@ -13,8 +13,7 @@ from derivlint.emit.inplace_or_view import inplace_or_view_kernels, inplace_or_v
 from derivlint.emit.kernels import Kernel, kernels_source
 from derivlint.emit.nodes import NodeClass, nodes_header, nodes_source
 from derivlint.emit.release import Release, release_of
-from derivlint.emit.shards import split_into
-from derivlint.emit.template import yaml_name
+from derivlint.emit.template import split_into, yaml_name
 from derivlint.emit.view_funcs import view_funcs, view_funcs_header, view_funcs_source
 from derivlint.model import Model
 

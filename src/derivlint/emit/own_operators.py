@@ -162,7 +162,7 @@ def kernel_namespaces(namespace: str) -> tuple[str, str]:
 
 
 def _visible(names: Iterable[str], namespace: str) -> str:
-    """Return declarations that make operators visible in a namespace, qualified names included outside of the nodes'."""
+    """Return declarations that make operators visible in a namespace, with qualified names outside of the nodes'."""
     if not namespace:
         return "\n".join(f"using namespace {name};" for name in names)
     return "\n".join(

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.cpp.declared_type import DeclaredType, declared_type
-from derivlint.emit.template import load
+from derivlint.emit.template import fill, load
 
 INTRUSIVE = "c10::intrusive_ptr"
 SHARED = "std::shared_ptr"
@@ -98,6 +98,11 @@ class Release(Struct, frozen=True):
 @cache
 def _template(release: Release, name: str) -> str:
     return release.spelled(load(name))
+
+
+def filled(release: Release, name: str, /, **parts: str) -> str:
+    """The template ``<name>.cpp`` in the words of a release, with its placeholders filled."""
+    return fill(release.template(f"{name}.cpp"), **parts)
 
 
 _2_1 = Release(

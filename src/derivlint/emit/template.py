@@ -12,8 +12,11 @@ together: :func:`in_yaml` leaves a mark, :func:`number_lines` replaces it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path, PurePath
+from typing import TypeVar
 
 _FOLDER = Path(__file__).parent / "templates"
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
@@ -112,6 +115,11 @@ def in_yaml(expression: str, file: str, line: int) -> str:
     return f"\n#line {line} {quoted(file)}\n{expression}\n{_BACK}\n"
 
 
+def from_yaml(expression: str, line: int | None, path: str) -> str:
+    """An expression with what comes before it: of the YAML, on lines that a compiler takes for lines of the YAML."""
+    return f" {expression}" if line is None else in_yaml(expression, path, line)
+
+
 def listing(text: str) -> str:
     """A text for people: without the lines that only a compiler needs, and expressions where they belong."""
     return _ENCLOSED.sub(lambda match: match[1] + ("" if match[1] in "( " else " ") + match[2], text)
@@ -133,3 +141,17 @@ def number_lines(text: str, file: str) -> str:
         done.append(f"#line {line + 1} {name}{part}")
         line += part.count("\n")
     return "".join(done)
+
+
+_Item = TypeVar("_Item")
+
+
+def split_at_most(items: Sequence[_Item], count: int) -> list[Sequence[_Item]]:
+    """Split items into at most ``count`` parts of about the same size, in order; only a single part may be empty."""
+    return split_into(items, max(1, min(count, len(items))))
+
+
+def split_into(items: Sequence[_Item], count: int) -> list[Sequence[_Item]]:
+    """Split items into ``count`` parts of about the same size, in order; with fewer items some are empty."""
+    bounds = [len(items) * index // count for index in range(count + 1)]
+    return [items[start:end] for start, end in pairwise(bounds)]

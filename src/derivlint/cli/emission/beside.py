@@ -55,7 +55,7 @@ def modules_beside(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]
         loaded: the file.
         library: the functions that there are in Python already.
     """
-    from derivlint.emit.python.helpers import functions_in
+    from derivlint.emit.python.calls import functions_in
 
     named = (path for path in folder_of(loaded.source.path).glob("*.py") if path.stem.isidentifier())
     return _with_functions(named, lambda source: functions_in(source.text), _called(loaded, library))

@@ -76,7 +76,7 @@ def python(
     or names with an overload (add.Tensor).
     """
     from derivlint.emit.files import FilesError
-    from derivlint.emit.python.helpers import helper_modules
+    from derivlint.emit.python.calls import helper_modules
     from derivlint.emit.python.module import python_module
     from derivlint.emit.single import is_stale, refusal, stamped, write_single
 
@@ -126,7 +126,7 @@ def _own_helpers(files: tuple[Path, ...]) -> dict[str, str]:
     Raises:
         InputError: a file is not a Python module that can be imported.
     """
-    from derivlint.emit.python.helpers import functions_in
+    from derivlint.emit.python.calls import functions_in
     from derivlint.source import SourceError, SourceFile
 
     found: dict[str, str] = {}

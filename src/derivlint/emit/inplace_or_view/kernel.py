@@ -13,8 +13,7 @@ from derivlint.emit.inplace_or_view.views import has_inverse, inverse_declaratio
 from derivlint.emit.kernels.subject import Subject, modifies_arguments, without_entry
 from derivlint.emit.own_operators import redispatching
 from derivlint.emit.template import fill, load
-from derivlint.emit.view_funcs.functions import by_name, class_name, generated_functions
-from derivlint.emit.view_funcs.view_func import has_view_func
+from derivlint.emit.view_funcs.view_func import by_name, class_name, generated_functions, has_view_func
 from derivlint.model.differentiable import Differentiability
 from derivlint.model.model import Model
 from derivlint.model.read import DEFAULT

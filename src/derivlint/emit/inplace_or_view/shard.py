@@ -9,7 +9,7 @@ from derivlint.emit.kernels.shard import registrations
 from derivlint.emit.own_operators import kernel_namespaces
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
-from derivlint.emit.view_funcs.files import HEADER, SHIPPED_NAMESPACE, operator_headers
+from derivlint.emit.view_funcs.view_func import HEADER, SHIPPED_NAMESPACE, operator_headers
 
 #: The dispatch key.
 KEY = "ADInplaceOrView"

@@ -9,7 +9,7 @@ from derivlint.cpp.expressions.value import INT64
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
-from derivlint.emit.view_funcs.functions import SELF, VIEW_INDEX, class_name, makes_several_views
+from derivlint.emit.view_funcs.view_func import SELF, VIEW_INDEX, class_name, makes_several_views
 from derivlint.model.differentiable import fits_view_function
 
 #: The view that is given back to the function that goes from a view to its base.

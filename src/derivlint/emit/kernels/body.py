@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from derivlint.emit.kernels.lines import from_yaml
 from derivlint.emit.kernels.saving import save_inputs, save_outputs
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.kernels.tangents import (
@@ -13,11 +12,10 @@ from derivlint.emit.kernels.tangents import (
     output_condition,
     propagate,
 )
-from derivlint.emit.kernels.templates import filled
 from derivlint.emit.own_operators import redispatching
-from derivlint.emit.release import INTRUSIVE
+from derivlint.emit.release import INTRUSIVE, filled
 from derivlint.emit.selection import ATEN
-from derivlint.emit.template import indented
+from derivlint.emit.template import from_yaml, indented
 from derivlint.model.differentiable import DifferentiableValue
 from derivlint.schema import SchemaKind
 

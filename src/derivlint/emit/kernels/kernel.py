@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from derivlint.emit.kernels.body import body
 from derivlint.emit.kernels.subject import AUTOGRAD, Subject, without_entry
-from derivlint.emit.kernels.templates import filled
-from derivlint.emit.release import Release, release_of
+from derivlint.emit.release import Release, filled, release_of
 from derivlint.emit.selection import is_selected
 from derivlint.emit.template import listing, yaml_name
 from derivlint.model.differentiable import Differentiability, has_generated_kernel

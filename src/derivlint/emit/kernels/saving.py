@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from derivlint.cpp.cpp_type import cpp_type, types
 from derivlint.cpp.expressions.value import SCALAR, TENSOR
-from derivlint.emit.kernels.lines import from_yaml
 from derivlint.emit.kernels.subject import Subject
-from derivlint.emit.template import indented
+from derivlint.emit.template import from_yaml, indented
 from derivlint.formula import Call, Name, parse_formula
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.entry import Derivative

@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable
 
 from derivlint.emit.kernels.kernel import Kernel
 from derivlint.emit.kernels.subject import NODES
-from derivlint.emit.kernels.templates import filled
 from derivlint.emit.own_operators import kernel_namespaces
-from derivlint.emit.release import DEFAULT
+from derivlint.emit.release import DEFAULT, filled
 from derivlint.emit.template import number_lines
 
 #: The headers of PyTorch that kernels need.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from derivlint.emit.kernels.lines import from_yaml
 from derivlint.emit.kernels.saving import SELF, saves_self
 from derivlint.emit.kernels.subject import Subject
-from derivlint.emit.kernels.templates import filled
+from derivlint.emit.release import filled
+from derivlint.emit.template import from_yaml
 from derivlint.model.differentiable import DifferentiableValue, is_tensor_list
 from derivlint.model.entry import ForwardDerivative
 from derivlint.model.generated.foreach import kernel_text

@@ -146,7 +146,7 @@ def translate(
         tree: the syntax tree of a formula.
         natives: the operators.
         helpers: the helper functions that there are in Python, each with the name of its module there,
-            :func:`derivlint.emit.python.helpers.helper_modules`.
+            :func:`derivlint.emit.python.calls.helper_modules`.
         typing: the types of the tree's nodes and the functions that its calls call; without them overloads that share
             a number of arguments cannot be distinguished.
         elements: the variables that are lists in Python and stand for their element ``i``.

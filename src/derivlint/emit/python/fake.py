@@ -13,11 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.emit.python.expression import PythonExpression
-from derivlint.emit.python.layout import assigned, indented, listed
 from derivlint.emit.python.plan import Plan
 from derivlint.emit.python.signature import parameters, return_annotation
 from derivlint.emit.python.spelling import packet, python_name, qualified, recorded
-from derivlint.emit.python.wrapping import wrapped
+from derivlint.emit.python.wrapping import assigned, indented, listed, wrapped
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.schema import NativeFunction, NativeFunctions
 

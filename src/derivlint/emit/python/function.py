@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from derivlint.emit.python.layout import assigned, indented, listed, return_statement, unpacked
 from derivlint.emit.python.plan import Plan, PlannedGradient, Tangent
 from derivlint.emit.python.signature import (
     class_name,
@@ -14,7 +13,7 @@ from derivlint.emit.python.signature import (
     return_annotation,
 )
 from derivlint.emit.python.spelling import packet, python_name
-from derivlint.emit.python.wrapping import wrapped
+from derivlint.emit.python.wrapping import assigned, indented, listed, return_statement, unpacked, wrapped
 from derivlint.model.differentiable import is_tensor_list
 
 RETAIN = "retain_variables"

@@ -8,8 +8,8 @@ from itertools import groupby
 from msgspec import Struct
 
 from derivlint.emit.python.assembly import FunctionText, definition, function_text
+from derivlint.emit.python.calls import helper_modules
 from derivlint.emit.python.fake import NoFake, fakes_of
-from derivlint.emit.python.helpers import helper_modules
 from derivlint.emit.python.plan import Plan, SkippedEntry, plan
 from derivlint.emit.python.registration import refusal
 from derivlint.emit.python.signature import class_name, function_name

@@ -4,13 +4,14 @@ from derivlint.emit.python_bindings.files import (
     EXTENSION_STEM,
     IN_TREE_SHARDS,
     IN_TREE_STEM,
+    Getter,
     cmake_targets,
     functions_header,
     functions_source,
+    getters,
     is_binding,
     nodes_source,
 )
-from derivlint.emit.python_bindings.getters import Getter, getters
 
 __all__ = [
     "EXTENSION_STEM",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from msgspec import Struct
+
+from derivlint.cpp.cpp_type import types
 from derivlint.emit.nodes import NodeClass
-from derivlint.emit.python_bindings.getters import Getter, getters
+from derivlint.emit.nodes.members import OWNING, MemberKind, NodeMember
 from derivlint.emit.template import fill, load, quoted
 
 #: What the sources are called: in PyTorch's build, and in an extension.
@@ -14,6 +17,47 @@ IN_TREE_STEM = "python_functions"
 EXTENSION_STEM = "python_nodes"
 #: PyTorch's build compiles exactly so many.
 IN_TREE_SHARDS = 5
+
+
+#: The types of values that Python sees; the others have no property.
+SHOWN = types("""
+    bool double int64_t string Scalar SymInt optional<double> optional<int64_t> optional<string> optional<Scalar>
+    optional<SymInt> vector<int64_t> vector<SymInt> OptionalArray<double> OptionalArray<int64_t> OptionalArray<SymInt>
+""")
+
+
+class Getter(Struct, frozen=True):
+    """A property of a node.
+
+    Attributes:
+        name: its name in Python.
+        member: what it reads.
+        is_raw: whether it gives what holds a tensor instead of the tensor.
+        released: the flag that says that the member was given back; empty where there is none.
+    """
+
+    name: str
+    member: NodeMember
+    is_raw: bool
+    released: str = ""
+
+
+def getters(members: Sequence[NodeMember]) -> tuple[Getter, ...]:
+    """The properties of a node with these members, in their order."""
+    properties: list[Getter] = []
+    for member in members:
+        if not is_shown(member):
+            continue
+        released = "" if member.kind in (MemberKind.VALUE, MemberKind.TENSOR) else member.released
+        properties.append(Getter(f"_saved_{member.variable}", member, False, released))
+        if member.kind in OWNING and member.kind is not MemberKind.SCALAR_LIST:
+            properties.append(Getter(f"_raw_saved_{member.variable}", member, True, released))
+    return tuple(properties)
+
+
+def is_shown(member: NodeMember) -> bool:
+    """Whether Python sees a member."""
+    return member.kind in OWNING or (member.kind is MemberKind.VALUE and member.type.canonical in SHOWN)
 
 
 def is_binding(name: str) -> bool:

@@ -6,28 +6,73 @@ text is made for the API of ``torch::autograd::ViewFunc``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec import Struct
 
 from derivlint.cpp import value_type
 from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of, vector_of
 from derivlint.cpp.types import INT64, SYM_INT, TENSOR
+from derivlint.emit.own_operators import HEADER as OPERATORS
 from derivlint.emit.own_operators import calling
+from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
-from derivlint.emit.view_funcs.functions import (
-    SELF,
-    VIEW_INDEX,
-    class_name,
-    generated_functions,
-    makes_several_views,
-)
+from derivlint.model.differentiable import has_generated_kernel, is_tensor_list
 from derivlint.model.generated.evaluation import formals
 from derivlint.model.model import Model
 from derivlint.operators import Book
 from derivlint.schema import Argument, ListType, NativeFunction, OptionalType, Type
 
 _STRING = declared_type("::std::string")
+
+
+#: The tensor that views are made of.
+SELF = "self"
+#: Which of several outputs a view function recreates.
+VIEW_INDEX = "view_idx"
+
+
+def generated_functions(
+    model: Model, operators: Collection[str] | None, has_code: Callable[[NativeFunction], bool]
+) -> list[NativeFunction]:
+    """The functions that PyTorch's generator writes autograd code for, in the order of ``native_functions.yaml``.
+
+    Args:
+        model: a model without errors.
+        operators: base names (``mul``: all overloads, in-place and out functions), names without overload (``mul_``)
+            or full names (``mul.Tensor``); None for all.
+        has_code: which functions are meant.
+    """
+    names = None if operators is None else frozenset(operators)
+    return [
+        function
+        for function in model.natives.functions
+        if (names is None or not names.isdisjoint(_names(function)))
+        and has_code(function)
+        and has_generated_kernel(model.match(function))
+    ]
+
+
+def _names(function: NativeFunction) -> tuple[str, str, str]:
+    return str(function.name), function.name.name_without_overload, function.name.base
+
+
+def by_name(function: NativeFunction) -> str:
+    """The key that sorts functions by full name."""
+    return str(function.name)
+
+
+def class_name(function: NativeFunction) -> str:
+    """The name of a view function's class, ``SelectIntViewFunc``; follows gen_view_funcs.py, ``view_func_name``."""
+    name = function.name.unambiguous_name
+    words = "".join(word.title() for word in f"{name}_view_func".split("_"))
+    return f"_{words}" if name.startswith("_") else words
+
+
+def makes_several_views(function: NativeFunction) -> bool:
+    """Whether the function returns a list of views."""
+    returns = function.schema.returns
+    return len(returns) == 1 and is_tensor_list(returns[0].type)
 
 
 class ViewFuncMember(Struct, frozen=True):
@@ -165,4 +210,51 @@ def _source(name: str, members: Sequence[ViewFuncMember], result: str) -> str:
         set_tensors=", ".join(["tensors", *tensors]),
         result=result,
         members=", ".join(member.argument for member in members),
+    )
+
+
+#: The header that PyTorch itself ships, and its namespace.
+HEADER = "torch/csrc/autograd/generated/ViewFuncs.h"
+SHIPPED_NAMESPACE = "torch::autograd::generated"
+
+
+def operator_headers(functions: Sequence[NativeFunction]) -> str:
+    """The includes of operators, PyTorch's each in a header of its own where it is built so."""
+    roots = [function.root_name for function in functions if function.namespace == ATEN]
+    if functions and not roots:
+        return f'#include "{OPERATORS}"'
+    return fill(
+        load("view_func_operators.h"),
+        includes="\n".join(f"#include <ATen/ops/{root}_ops.h>" for root in dict.fromkeys(roots)),
+    )
+
+
+def view_funcs_header(funcs: Sequence[ViewFunc], namespace: str = SHIPPED_NAMESPACE) -> str:
+    """The header that declares view functions.
+
+    Args:
+        funcs: the view functions.
+        namespace: their namespace.
+    """
+    return fill(
+        load("view_funcs.h") + "\n",
+        operators=operator_headers([func.function for func in funcs]),
+        namespace=namespace.removeprefix("::"),
+        classes="\n\n".join(func.header for func in funcs),
+    )
+
+
+def view_funcs_source(funcs: Sequence[ViewFunc], namespace: str = SHIPPED_NAMESPACE, header: str = HEADER) -> str:
+    """The source file with the functions of view functions.
+
+    Args:
+        funcs: the view functions.
+        namespace: their namespace.
+        header: what it includes for the declarations.
+    """
+    return fill(
+        load("view_funcs.cpp") + "\n",
+        header=header,
+        namespace=namespace.removeprefix("::"),
+        definitions="\n\n".join(func.source for func in funcs),
     )

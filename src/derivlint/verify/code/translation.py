@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from derivlint.cpp.expressions.consumer import Use
+from derivlint.emit.python.calls import helper_modules
 from derivlint.emit.python.expression import Typing, Untranslatable, python_name, translate
-from derivlint.emit.python.helpers import helper_modules
 from derivlint.formula import parse_formula
 from derivlint.model import Model
 from derivlint.model.generated.evaluation import ORIGINAL_SELF
