@@ -13,9 +13,9 @@ from derivlint.formats.registry import FORMATS
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.fixing import fixable
 from derivlint.project.caching.cache import cache_folder, sealed
-from derivlint.project.caching.result_cache import place_of, stored_findings
+from derivlint.project.caching.result_cache import cache_entry_of, stored_findings
 from derivlint.project.check import CheckedFile, check_source
-from derivlint.project.filtering.outcome import judge
+from derivlint.project.filtering.findings import filter_findings
 from derivlint.project.fixing import fix_source
 from derivlint.project.headers import merged, read_headers
 from derivlint.project.operators import operators_for
@@ -49,7 +49,7 @@ def rules() -> tuple[Rule, ...]:
 
 def _checked(source: SourceFile) -> CheckedFile:
     checked = check_source(source, natives(), SETTINGS, rules())
-    check_diagnostics(source, checked.found)
+    check_diagnostics(source, checked.unfiltered)
     return checked
 
 
@@ -90,13 +90,13 @@ def fix(data: bytes) -> object:
 def use_stored_findings(data: bytes) -> object:
     """Whatever is stored as findings is refused, or can be judged and printed."""
     source = SourceFile(PATH, "- name: sin(Tensor self) -> Tensor\n  self: grad * slef\n")
-    place = place_of(source, operators_for(workplace().folder, SETTINGS), SETTINGS)
+    place = cache_entry_of(source, operators_for(workplace().folder, SETTINGS), SETTINGS)
     assert place is not None
     _store(place.file, data)
     findings = stored_findings(place, PATH)
     if findings is None:
         return None
-    outcome = judge(findings, source, SETTINGS)
+    outcome = filter_findings(findings, source, SETTINGS)
     return [_rendered(source, outcome.shown, name) for name in ("text", "json-lines")]
 
 
@@ -134,7 +134,7 @@ def use_stored_header(data: bytes) -> object:
         declared = merged([header.declarations for header in headers])
         known = natives().with_declarations(declared, complete=False).with_header_problems(headers[0].problems)
         source = SourceFile(PATH, "- name: sin(Tensor self) -> Tensor\n  self: f(grad, 1) + S<int>(E::A)\n")
-        check_diagnostics(source, check_source(source, known, SETTINGS, rules()).found)
+        check_diagnostics(source, check_source(source, known, SETTINGS, rules()).unfiltered)
     finally:
         path.unlink()
         for entry in folder.glob("header-*"):

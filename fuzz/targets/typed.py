@@ -61,8 +61,8 @@ def check_bodies(data: bytes) -> object:
     source = SourceFile.from_bytes(PATH, files.get(PATH, b""))
     checked = check_source(source, known, SETTINGS, rules())
     # what is found in the bodies has its places there
-    check_diagnostics(source, [item for item in checked.found if item.path == PATH])
-    return [item.message for item in checked.found]
+    check_diagnostics(source, [item for item in checked.unfiltered if item.path == PATH])
+    return [item.message for item in checked.unfiltered]
 
 
 @cache

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.project.provided import EXAMPLE
+from derivlint.project.files import EXAMPLE
 from tests.cli.conftest import Run, here, run
 
 __all__ = ["here", "run"]

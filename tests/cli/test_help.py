@@ -10,7 +10,7 @@ from click.shell_completion import ShellComplete
 
 from derivlint.cli.main import COMMANDS, cli
 from derivlint.cli.shared.help import COMMAND_GROUPS, OPTION_GROUPS, GroupedCommand, group_of
-from derivlint.project.provided import EXAMPLE
+from derivlint.project.files import EXAMPLE
 from tests.cli.conftest import SIN, Run
 
 #: Commands for those who work on derivlint, and names that they had before.

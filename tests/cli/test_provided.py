@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.project import provided
-from derivlint.project.provided import EXAMPLE
+from derivlint.project.files import EXAMPLE
 from derivlint.schema import NativeFunctions, installed_torch
 from tests.cli.conftest import ADD, Run
 from tests.sampling import sample

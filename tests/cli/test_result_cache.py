@@ -13,7 +13,7 @@ from msgspec import msgpack
 
 from derivlint.formats.registry import FORMATS
 from derivlint.project.caching.cache import sealed, unsealed
-from derivlint.project.caching.result_cache import MAX_RESULTS, place_of, store_findings, stored_findings
+from derivlint.project.caching.result_cache import MAX_RESULTS, cache_entry_of, store_findings, stored_findings
 from derivlint.project.filtering.findings import Findings
 from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
@@ -271,7 +271,7 @@ def test_results_that_nobody_asks_for_go_first(here: Path, cache: Path) -> None:
         (cache / name).write_bytes(b"")
         os.utime(cache / name, (1000, 1000))
     source = SourceFile("derivatives.yaml", "")
-    place = place_of(source, OPERATORS, Settings())
+    place = cache_entry_of(source, OPERATORS, Settings())
     assert place is not None
     assert stored_findings(place, "derivatives.yaml") is None
     findings = Findings((), frozenset(), frozenset({"a-rule"}), 0, 0, 0)

@@ -19,7 +19,7 @@ from derivlint.model.memos import MAX_GONE, Memos
 from derivlint.project.caching.memos_on_disk import load_memos, store_memos
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.filtering.baselines import BaselineFile
-from derivlint.project.filtering.finding_filter import FindingFilter
+from derivlint.project.filtering.findings import FindingFilter
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
@@ -207,7 +207,7 @@ def test_a_file_that_gets_versions_is_judged_for_each_of_them(
     checked(SMALL, bundled_natives, rules, memos)
     found = checked(versions, bundled_natives, rules, memos)
     assert everything(found) == everything(checked(versions, bundled_natives, rules))
-    assert len([item for item in found.found if item.rule == "undefined-name"]) == 2
+    assert len([item for item in found.unfiltered if item.rule == "undefined-name"]) == 2
 
 
 def n_checked(before: str, after: str, natives: NativeFunctions, rules: tuple[Rule, ...]) -> int:

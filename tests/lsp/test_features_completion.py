@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.lsp.features.completions.completion import completions
-from derivlint.lsp.features.completions.context import decoded, writing_at
+from derivlint.lsp.features.completions.context import MOST, completion_context, decoded
 from derivlint.lsp.features.completions.formula_completion import resolve
-from derivlint.lsp.features.completions.proposal import MOST
 from derivlint.lsp.features.completions.signature import SignatureHelp, signature_help
 from tests.lsp.feature_analysis import MUL, SORT, analysis_of
 
@@ -227,7 +226,7 @@ def test_the_keys_of_the_item_are_read_by_their_indentation() -> None:
         f"{SORT}\n{ADDCMUL}  dispatch:\n    # why\n    Default:\n      self: grad ? a\n        : b\n"
         '      "tensor1, tensor2": x\n    AutogradCUDA:\n      self: y\n\n- name: z\n'
     )
-    found = writing_at(LAST, text, text.index("? a"))
+    found = completion_context(LAST, text, text.index("? a"))
     assert found is not None
     assert [(pair.path, pair.key) for pair in found.pairs] == [
         ((), "name"),

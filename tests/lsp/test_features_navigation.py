@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.lsp.analysis import DocumentAnalysis
+from derivlint.lsp.analysis import DocumentAnalysis, FileSpan
 from derivlint.lsp.features.headers import function_places
 from derivlint.lsp.features.hover import hover
 from derivlint.lsp.features.navigation import definition, highlights, references
-from derivlint.lsp.features.place import FilePlace
 from derivlint.lsp.features.rename import Refusal, prepare_rename, rename
 from derivlint.project.headers import read_bodies
 from derivlint.source import SourceFile, Span
@@ -57,7 +56,7 @@ Tensor helper(const Tensor& grad, const Tensor& other) {
 """
 
 
-def spans(places: tuple[FilePlace, ...], analysis: DocumentAnalysis) -> list[tuple[int, str]]:
+def spans(places: tuple[FileSpan, ...], analysis: DocumentAnalysis) -> list[tuple[int, str]]:
     """The lines and texts of places in the file itself."""
     return [
         (analysis.source.position(place.span.start).line, place.text)

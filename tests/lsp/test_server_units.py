@@ -11,8 +11,8 @@ from lsprotocol import types
 from derivlint.lsp.code_actions import edited, smallest_edit, wants
 from derivlint.lsp.documents import OpenDocument, path_of, uri_of
 from derivlint.lsp.entry_actions import yaml_value
+from derivlint.lsp.stale_text import StaleTextMap
 from derivlint.lsp.transport.positions import UTF8, UTF16, UTF32, Positions, characters, preferred_encoding, units
-from derivlint.lsp.view import View
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Scalar, read_yaml
 
@@ -89,11 +89,11 @@ def test_files_have_uris_and_texts_without_a_file_have_names(tmp_path: Path) -> 
 def test_places_of_an_earlier_text_are_found_in_a_later_one(before: str, after: str) -> None:
     source = SourceFile("f", after)
     analysis = _Known(SourceFile("f", before))
-    view = View.of(source, analysis)  # type: ignore[arg-type]  # only its text counts
+    view = StaleTextMap.of(source, analysis)  # type: ignore[arg-type]  # only its text counts
     for offset in range(len(after) + 1):
-        assert 0 <= view.inward(offset) <= len(before)
+        assert 0 <= view.to_analyzed(offset) <= len(before)
         if offset < view.start or offset > view.end:
-            span = view.outward(Span(view.inward(offset), view.inward(offset)))
+            span = view.to_shown(Span(view.to_analyzed(offset), view.to_analyzed(offset)))
             assert span.start == offset
     assert view.is_exact == (before == after)
 

@@ -61,7 +61,7 @@ async def checked(session: Session, file: OpenFile) -> CheckedDocument:
 
 def change(session: Session, file: OpenFile, text: str) -> None:
     file.document.change(file.document.version + 1, [types.TextDocumentContentChangeWholeDocument(text)], "utf-16")
-    session.edited(file)
+    session.cancel_check(file)
 
 
 async def is_right(session: Session, file: OpenFile) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.project.arguments import with_lists
+from derivlint.project.arguments import expand_lists
 from derivlint.project.errors import InputError
 from derivlint.project.files import derivatives_files
 from derivlint.project.settings import Settings
@@ -30,7 +30,7 @@ def touch(path: Path) -> Path:
 
 def test_a_list_stands_for_its_lines(here: Path) -> None:
     (here / "list").write_bytes(b"\xef\xbb\xbfa b.yaml\r\n\n  \n@c.yaml\n\xff.yaml\n x\xc2\x85y")
-    assert list(with_lists(["first", "@list", "-", "@"])) == [
+    assert list(expand_lists(["first", "@list", "-", "@"])) == [
         "first",
         "a b.yaml",
         "@c.yaml",
@@ -49,9 +49,9 @@ def test_an_empty_list_names_nothing_to_check(here: Path) -> None:
 
 def test_a_list_that_cannot_be_read_is_reported(here: Path) -> None:
     with pytest.raises(InputError, match=r'cannot read the list of paths "none": No such file'):
-        list(with_lists(["@none"]))
+        list(expand_lists(["@none"]))
     with pytest.raises(InputError, match=r'cannot read the list of paths ".": Is a directory'):
-        list(with_lists(["@."]))
+        list(expand_lists(["@."]))
 
 
 def test_native_functions_stand_for_the_derivatives_of_their_checkout(here: Path) -> None:

@@ -12,7 +12,7 @@ from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.lint.changes import changed_lines
 from derivlint.model import Model, build_model
 from derivlint.project.errors import InputError
-from derivlint.project.filtering.changes import Changes
+from derivlint.project.filtering.changes import ChangeFilter
 from derivlint.schema import NativeFunctions, read_native_functions
 from derivlint.source import SourceFile, Span
 
@@ -72,7 +72,7 @@ def reported(path: Path, revision: str = "HEAD", natives: tuple[Path, ...] = ())
         start = source.line_starts[number - 1]
         if source.line(number).startswith("#"):
             found.append(Diagnostic("d.yaml", Span(start, start), "r", f"{number}", Severity.ERROR, Confidence.HIGH))
-    left = Changes(revision).about_changes(model, found, path, natives)
+    left = ChangeFilter(revision).about_changed(model, found, path, natives)
     return [item.entry or f"line {item.message}" for item in left]
 
 
@@ -216,11 +216,11 @@ def test_findings_in_a_header_count_where_the_header_changed(git: Git, tmp_path:
         str(header), Span(0, 18), "unreadable-header", "m", Severity.WARNING, Confidence.HIGH, elsewhere=True
     )
     model = model_of(tmp_path / "d.yaml")
-    assert Changes("HEAD").about_changes(model, [finding], tmp_path / "d.yaml") == (finding,)
+    assert ChangeFilter("HEAD").about_changed(model, [finding], tmp_path / "d.yaml") == (finding,)
     git("add", ".")
     git("commit", "-q", "-m", "second")
     (tmp_path / "d.yaml").write_text(TEXT.replace("neg", "abs"))
     model = model_of(tmp_path / "d.yaml")
-    assert Changes("HEAD").about_changes(model, [finding], tmp_path / "d.yaml") == ()
+    assert ChangeFilter("HEAD").about_changed(model, [finding], tmp_path / "d.yaml") == ()
     header.write_text("Tensor f(Tensor y)\n")
-    assert Changes("HEAD").about_changes(model, [finding], tmp_path / "d.yaml") == (finding,)
+    assert ChangeFilter("HEAD").about_changed(model, [finding], tmp_path / "d.yaml") == (finding,)

@@ -219,7 +219,7 @@ def real_entries(resolved: FixedFile) -> list[str]:
 
 
 def errors_of(text: str, natives: NativeFunctions) -> set[tuple[str, str]]:
-    found = checker(natives)(SourceFile("d.yaml", text)).found
+    found = checker(natives)(SourceFile("d.yaml", text)).unfiltered
     return {(item.rule, item.message) for item in found if item.severity is Severity.ERROR}
 
 

@@ -85,7 +85,7 @@ def test_files_that_are_named_come_before_the_checkout(checkout: Path) -> None:
     settings = Settings().overridden(native_functions=(other,))
     reason = "named by the command line"
     added = f"{reason}; no whole native_functions.yaml, so it adds to PyTorch's"
-    assert operators_for(checkout, settings) == Operators(added, (other,), bundled=True, lone=True)
+    assert operators_for(checkout, settings) == Operators(added, (other,), bundled=True, standalone=True)
     alone = settings.overridden(pytorch_operators=False)
     assert operators_for(checkout, alone) == Operators(reason, (other,))
     other.write_text(ADD * 1000)
@@ -106,7 +106,7 @@ def test_tags_that_are_named_come_before_those_beside(checkout: Path) -> None:
 
 def test_without_anything_the_newest_bundled_index_is_taken(here: Path) -> None:
     found = operators_for(here, Settings())
-    assert found == Operators("no PyTorch checkout around the file", bundled=True, lone=True)
+    assert found == Operators("no PyTorch checkout around the file", bundled=True, standalone=True)
     assert load_operators(found).natives.version == available_versions()[-1]
 
 

@@ -82,7 +82,7 @@ def finding(rule: str, entry: str | None = "sin", severity: Severity = Severity.
 
 def judged(found: Diagnostic, **given: object) -> Severity | None:
     """The severity of a finding, None where it is left out."""
-    kept = Settings().overridden(**given).judged((found,), "d.yaml")
+    kept = Settings().overridden(**given).adjusted((found,), "d.yaml")
     return kept[0].severity if kept else None
 
 

@@ -11,10 +11,10 @@ import pytest
 from derivlint.cli import main
 from derivlint.lint import Confidence, Severity
 from derivlint.project.settings import SettingsOfFiles
-from derivlint.project.settings.honoured import _COUNTS
 from derivlint.project.settings.keys import KEYS
 from derivlint.project.settings.settings import Settings
-from derivlint.project.untrusted import VARIABLE, asked_for, leads_out, repository_of
+from derivlint.project.settings.trusted_subset import _TRUSTED_PARTS
+from derivlint.project.untrusted import VARIABLE, escapes_repository, is_requested, repository_of
 from derivlint.rules import load_rules
 
 REPOSITORY = Path(__file__).parents[2]
@@ -88,7 +88,7 @@ def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 
 def test_every_key_has_been_thought_of() -> None:
     assert HOSTILE.keys() == KEYS.keys()
-    assert {name.replace("_", "-") for name in _COUNTS} <= KEYS.keys()
+    assert {name.replace("_", "-") for name in _TRUSTED_PARTS} <= KEYS.keys()
 
 
 @pytest.mark.parametrize("key", [key for key, value in HOSTILE.items() if value is not None])
@@ -97,8 +97,10 @@ def test_nothing_that_hides_or_reads_elsewhere_counts(
 ) -> None:
     found = settings(repository, f"{key} = {HOSTILE[key]}\n")
     default = Settings(origin=found.origin, operators_from=found.operators_from, untrusted=True)
-    assert found.not_honoured == (
-        (f"{key} (derivlint.toml:1:1)",) if key not in ("preview", "require-ignore-reason") else found.not_honoured
+    assert found.untrusted_settings == (
+        (f"{key} (derivlint.toml:1:1)",)
+        if key not in ("preview", "require-ignore-reason")
+        else found.untrusted_settings
     )
     for name in Settings.__struct_fields__:
         if name not in ("origins", "not_honoured", "selections"):
@@ -123,7 +125,7 @@ def test_what_makes_a_check_stricter_counts(repository: Path) -> None:
         'min-confidence = "low"\nseverity = { missing-conjugate = "error" }\nheaders = ["own.h"]\n'
         'native-functions = ["native.yaml"]\n',
     )
-    assert found.not_honoured == ()
+    assert found.untrusted_settings == ()
     assert found.preview
     assert found.require_ignore_reason
     assert found.fail_level is Severity.INFO
@@ -180,7 +182,7 @@ def test_of_a_list_the_harmless_part_counts(repository: Path) -> None:
     )
     assert found.headers == (repository / "own.h",)
     assert found.severity == {"missing-symint": Severity.ERROR}
-    assert found.not_honoured == ("headers (derivlint.toml:1:1)", "severity (derivlint.toml:2:1)")
+    assert found.untrusted_settings == ("headers (derivlint.toml:1:1)", "severity (derivlint.toml:2:1)")
 
 
 def test_the_command_line_is_trusted(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -222,7 +224,7 @@ def test_the_environment_asks_for_it_in_every_command(
     (repository / "derivatives_link.yaml").symlink_to("../outside.yaml")
     for value, expected in (("1", True), ("true", True), ("yes", True), ("0", False), ("", False), ("False", False)):
         monkeypatch.setenv(VARIABLE, value)
-        assert asked_for() is expected
+        assert is_requested() is expected
         for command in (["check"], ["model"], ["coverage"], ["show", "sin"]):
             main.run([*command, "derivatives_link.yaml"])
             captured = capsys.readouterr()
@@ -253,11 +255,11 @@ def test_what_leads_out(repository: Path, tmp_path: Path) -> None:
         "../other/x.yaml",
         "./sub/../inside",
     ]
-    assert [name for name in inside if leads_out(Path(name))] == []
+    assert [name for name in inside if escapes_repository(Path(name))] == []
     # the last one leaves its own repository, the one inside
     outside = ["folder/x.yaml", "folder", "folder/missing", "sub/up"]
-    assert [name for name in outside if not leads_out(Path(name))] == []
-    assert isinstance(leads_out(Path("loop")), bool)
+    assert [name for name in outside if not escapes_repository(Path(name))] == []
+    assert isinstance(escapes_repository(Path("loop")), bool)
     assert repository_of(repository / "sub" / "deeper") == repository / "sub"
     assert repository_of(tmp_path / "outside") == tmp_path / "outside"
 
@@ -271,7 +273,9 @@ def test_without_the_profile_nothing_is_other_than_before(repository: Path, caps
 
 def test_the_page_on_security_names_what_counts() -> None:
     text = (REPOSITORY / "SECURITY.md").read_text(encoding="utf-8")
-    assert [name for name in _COUNTS if name not in ("severity",) and f"`{name.replace('_', '-')}" not in text] == []
+    assert [
+        name for name in _TRUSTED_PARTS if name not in ("severity",) and f"`{name.replace('_', '-')}" not in text
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["derivlint.toml", "pyproject.toml"])

@@ -8,7 +8,7 @@ import pytest
 from click.testing import Result
 
 from derivlint.cli.main import cli
-from derivlint.project.provided import EXAMPLE
+from derivlint.project.files import EXAMPLE
 from tests.running import runner
 
 #: At an infinity the helper ``atan2_backward`` gives NaN where the limit is zero, as docs/pytorch-defects.md shows.

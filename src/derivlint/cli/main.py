@@ -12,7 +12,7 @@ from derivlint import __version__, version_text
 from derivlint.cli.shared.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, tell
 from derivlint.cli.shared.terminal import tell_traceback, tell_usage, unwritten
 from derivlint.project.errors import InputError
-from derivlint.project.untrusted import VARIABLE, asked_for
+from derivlint.project.untrusted import VARIABLE, is_requested
 from derivlint.source.reading import forget_accepted
 
 #: Each command and the module that holds it.
@@ -77,7 +77,7 @@ class LazyGroup(click.Group):
 
             question = did_you_mean(args[0], COMMANDS) or '"derivlint --help" lists them'
             ctx.fail(f'no such command "{args[0]}"; {question}')
-        if args and args[0] in RUNS_CODE and asked_for():
+        if args and args[0] in RUNS_CODE and is_requested():
             raise InputError(f'"derivlint {args[0]}" compiles and runs formulas, which {VARIABLE} forbids')
         return super().resolve_command(ctx, args)
 

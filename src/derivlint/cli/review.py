@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from derivlint.cli.shared.configured import Configured, StandIn, configured
+from derivlint.cli.shared.configured import Configured, FallbackPolicy, configured
 from derivlint.cli.shared.exits import CLEAN, FINDINGS
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.options import inputs, operator_options, settings_options
 from derivlint.cli.shared.terminal import wants_color, write, write_json, write_lines
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import read_source
-from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for
+from derivlint.project.operators import LoadedOperators, Operators, load_operators, operators_for, resolve_release
 from derivlint.project.settings import SettingsOfFiles
 from derivlint.source import SourceError, SourceFile, read_input
 
@@ -90,7 +90,7 @@ def _versions(what: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path) -> 
         InputError: they name something else, or a version cannot be read.
     """
     if len(what) == 2 and all(map(os.path.exists, what)):
-        wanted = configured(lookup, what, None, StandIn.NEVER)
+        wanted = configured(lookup, what, None, FallbackPolicy.NEVER)
         if len(wanted.files) != 2:
             raise InputError("name two different files")
         load = cache(load_operators)
@@ -98,7 +98,7 @@ def _versions(what: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path) -> 
         for path in wanted.files:
             source = _read(path)
             settings = wanted.settings[path]
-            operators = load(fitted(operators_for(wanted.folders[path], settings), source, load))
+            operators = load(resolve_release(operators_for(wanted.folders[path], settings), source, load))
             versions.append(_version(path, source, operators, wanted, path))
         return versions[0], versions[1]
     if len(what) > 2:
@@ -109,7 +109,7 @@ def _versions(what: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path) -> 
     else:
         what_is_left = list(what)
     try:
-        wanted = configured(lookup, what_is_left, None, StandIn.NEVER)
+        wanted = configured(lookup, what_is_left, None, FallbackPolicy.NEVER)
     except NothingFoundError as error:
         said = str(error).removeprefix("nothing to check: ").partition(";")[0]
         raise InputError(f"nothing to review: {said}; name a file, or two: derivlint review BEFORE AFTER") from error
@@ -130,7 +130,7 @@ def _since(name: str, wanted: Configured, scratch: Path) -> tuple[Version, Versi
     earlier = SourceFile.from_bytes(source.path, then if then is not None else NOTHING.encode())
     load = cache(load_operators)
     operators = operators_for(wanted.folders[path], settings)
-    operators = fitted(operators, source, load)
+    operators = resolve_release(operators, source, load)
     before = _earlier(operators, revision, scratch)
     return (
         _version(f"{path} at {name}", earlier, load(before), wanted, path),

@@ -10,7 +10,7 @@ from derivlint.model import Model
 from derivlint.project.check import CheckedFile
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, Span
 
 
 class DocumentAnalysis(Struct, frozen=True):
@@ -35,3 +35,22 @@ class DocumentAnalysis(Struct, frozen=True):
     native_sources: tuple[SourceFile, ...]
     headers: tuple[Path, ...]
     settings: Settings
+
+
+class FileSpan(Struct, frozen=True):
+    """A range of a file.
+
+    Attributes:
+        source: the file.
+        span: the range.
+        whole: the range of what is there as a whole, a declaration or an entry; None for the same.
+    """
+
+    source: SourceFile
+    span: Span
+    whole: Span | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the range."""
+        return self.source.slice(self.span)

@@ -13,9 +13,9 @@ from derivlint.lsp.transport.wire import MAX_LINE, MalformedError, WireError, re
 logger = logging.getLogger("derivlint.lsp")
 
 
-def talk_over_streams(server: DerivlintServer, stdin: BinaryIO, stdout: BinaryIO) -> int:
+def serve_streams(server: DerivlintServer, stdin: BinaryIO, stdout: BinaryIO) -> int:
     """Talk over two streams, such as standard input and output; the exit status."""
-    outgoing = Outgoing(stdout)
+    outgoing = MessageWriter(stdout)
 
     async def talk() -> None:
         await serve(server, standard_input(stdin, asyncio.get_running_loop()), lambda: outgoing.failure is None)
@@ -28,7 +28,7 @@ def talk_over_streams(server: DerivlintServer, stdin: BinaryIO, stdout: BinaryIO
     return status
 
 
-class Outgoing:
+class MessageWriter:
     """Where messages to an editor are written.
 
     Attributes:
@@ -55,7 +55,7 @@ class Outgoing:
         self._stream.close()
 
 
-def talk_over_port(server: DerivlintServer, host: str, port: int) -> int:
+def serve_port(server: DerivlintServer, host: str, port: int) -> int:
     """Wait for one editor at a port and talk to it; the exit status.
 
     Raises:
@@ -97,20 +97,20 @@ def _run(server: DerivlintServer, talk: Coroutine[Any, Any, None]) -> int:
 
 
 async def serve(
-    server: DerivlintServer, reader: asyncio.StreamReader, is_heard: Callable[[], bool] = lambda: True
+    server: DerivlintServer, reader: asyncio.StreamReader, is_writable: Callable[[], bool] = lambda: True
 ) -> None:
     """Handle messages as long as there are any.
 
     Args:
         server: the server.
         reader: where messages come from.
-        is_heard: whether answers can still be written.
+        is_writable: whether answers can still be written.
 
     Raises:
         SystemExit: one of them is ``exit``; the code is that of the process.
         ConnectionError: no one reads the answers.
     """
-    while is_heard():
+    while is_writable():
         try:
             message = await read_message(reader)
         except EOFError:

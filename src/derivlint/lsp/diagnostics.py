@@ -45,29 +45,29 @@ _DEPRECATED = frozenset({"deprecated-function"})
 TEXTS = 4096
 
 
-class SentPosition(Struct, frozen=True):
+class WirePosition(Struct, frozen=True):
     """A position of the protocol."""
 
     line: int
     character: int
 
 
-class SentRange(Struct, frozen=True):
+class WireRange(Struct, frozen=True):
     """A range of the protocol."""
 
-    start: SentPosition
-    end: SentPosition
+    start: WirePosition
+    end: WirePosition
 
 
 #: The beginning of a file, or what stands for the places that are not known yet.
-_NOWHERE = SentRange(SentPosition(0, 0), SentPosition(0, 0))
+_NOWHERE = WireRange(WirePosition(0, 0), WirePosition(0, 0))
 
 
 class Location(Struct, frozen=True):
     """A range of a file."""
 
     uri: str
-    range: SentRange
+    range: WireRange
 
 
 class RelatedInformation(Struct, frozen=True):
@@ -91,10 +91,10 @@ class Data(Struct, frozen=True):
     safe: bool
 
 
-class SentDiagnostic(Struct, frozen=True, omit_defaults=True, rename="camel"):
+class WireDiagnostic(Struct, frozen=True, omit_defaults=True, rename="camel"):
     """A diagnostic of the protocol."""
 
-    range: SentRange
+    range: WireRange
     message: str
     severity: int
     code: str
@@ -109,7 +109,7 @@ class PublishedDiagnostics(Struct, frozen=True, omit_defaults=True):
     """All diagnostics of a text, which are sent unasked."""
 
     uri: str
-    diagnostics: list[SentDiagnostic]
+    diagnostics: list[WireDiagnostic]
     version: int | None = None
 
 
@@ -123,7 +123,7 @@ class FullReport(
 ):
     """All diagnostics of a text, as the answer to who asks for them."""
 
-    items: list[SentDiagnostic]
+    items: list[WireDiagnostic]
     result_id: str | None = None
 
 
@@ -152,11 +152,11 @@ class Renderer:
         self._deprecated = _DEPRECATED if types.DiagnosticTag.Deprecated in tags else frozenset[str]()
         self._encoding = encoding
         # most diagnostics of a text are those of the text before, at other places
-        self._text = lru_cache(maxsize=TEXTS)(self._find_text)
+        self._cached = lru_cache(maxsize=TEXTS)(self._without_places)
 
     def render(
         self, diagnostics: Iterable[Diagnostic], uri: str, source: SourceFile, related_sources: Mapping[str, SourceFile]
-    ) -> list[SentDiagnostic]:
+    ) -> list[WireDiagnostic]:
         """The diagnostics of a file.
 
         Args:
@@ -165,22 +165,22 @@ class Renderer:
             source: its text.
             related_sources: the files of native functions and the headers, into which diagnostics may point, by path.
         """
-        ranges = _Ranges(Positions(source, self._encoding))
-        items = (_pointing(item, related_sources) if item.elsewhere else item for item in diagnostics)
-        return [self._one(item, uri, ranges, related_sources) for item in items]
+        ranges = _RangeConverter(Positions(source, self._encoding))
+        items = (_at_file_start(item, related_sources) if item.elsewhere else item for item in diagnostics)
+        return [self._rendered(item, uri, ranges, related_sources) for item in items]
 
-    def _one(
-        self, item: Diagnostic, uri: str, ranges: _Ranges, related_sources: Mapping[str, SourceFile]
-    ) -> SentDiagnostic:
+    def _rendered(
+        self, item: Diagnostic, uri: str, ranges: _RangeConverter, related_sources: Mapping[str, SourceFile]
+    ) -> WireDiagnostic:
         is_safe = item.fix is not None and item.fix.safe
-        rendered = self._text(
+        rendered = self._cached(
             item.rule, item.severity, item.message, item.help, item.entry, item.fix is not None, is_safe
         )
         related = [self._place(part, uri, ranges, related_sources) for part in item.related] if self._related else []
         places = [place for place in related if place is not None]
         return replace(rendered, range=ranges.of(item.span), related_information=places or None)
 
-    def _find_text(
+    def _without_places(
         self,
         rule: str,
         severity: Severity,
@@ -189,13 +189,13 @@ class Renderer:
         entry: str | None,
         fixable: bool,
         safe: bool,
-    ) -> SentDiagnostic:
+    ) -> WireDiagnostic:
         """A diagnostic without its places."""
         tags = [
             *([types.DiagnosticTag.Unnecessary.value] if rule in self._unnecessary else []),
             *([types.DiagnosticTag.Deprecated.value] if rule in self._deprecated else []),
         ]
-        return SentDiagnostic(
+        return WireDiagnostic(
             range=_NOWHERE,
             message=message if help is None else f"{message}\n{help}",
             severity=_SEVERITIES[severity],
@@ -207,17 +207,17 @@ class Renderer:
         )
 
     def _place(
-        self, part: Related, uri: str, ranges: _Ranges, related_sources: Mapping[str, SourceFile]
+        self, part: Related, uri: str, ranges: _RangeConverter, related_sources: Mapping[str, SourceFile]
     ) -> RelatedInformation | None:
         if part.path is not None and part.path != ranges.path:
             related_source = related_sources.get(part.path)
             if related_source is None:
                 return None
-            uri, ranges = uri_of(part.path), _Ranges(Positions(related_source, self._encoding))
+            uri, ranges = uri_of(part.path), _RangeConverter(Positions(related_source, self._encoding))
         return RelatedInformation(Location(uri, ranges.of(part.span)), part.message)
 
 
-class _Ranges:
+class _RangeConverter:
     """The ranges of places in a text."""
 
     def __init__(self, positions: Positions) -> None:
@@ -228,13 +228,13 @@ class _Ranges:
         """The file."""
         return self._positions.source.path
 
-    def of(self, span: Span) -> SentRange:
+    def of(self, span: Span) -> WireRange:
         """The range of a place."""
         first, last = self._positions.ends(span)
-        return SentRange(SentPosition(*first), SentPosition(*last))
+        return WireRange(WirePosition(*first), WirePosition(*last))
 
 
-def _pointing(item: Diagnostic, related_sources: Mapping[str, SourceFile]) -> Diagnostic:
+def _at_file_start(item: Diagnostic, related_sources: Mapping[str, SourceFile]) -> Diagnostic:
     """A finding in a header, as the protocol can show it: at the beginning of the file, naming its place."""
     line, column = related_sources[item.path].position(item.span.start)
     message = f"{item.message} ({item.path}:{line}:{column})"
@@ -242,9 +242,9 @@ def _pointing(item: Diagnostic, related_sources: Mapping[str, SourceFile]) -> Di
     return replace(item, span=Span(0, 0), message=message, related=(place, *item.related))
 
 
-def cannot_check(message: str) -> SentDiagnostic:
+def unchecked_diagnostic(message: str) -> WireDiagnostic:
     """What keeps a file from being checked, at its first line."""
-    return SentDiagnostic(
+    return WireDiagnostic(
         range=_NOWHERE,
         message=message,
         severity=_SEVERITIES[Severity.ERROR],

@@ -8,7 +8,6 @@ from typing import Any
 from lsprotocol import types
 from msgspec import Struct
 
-from derivlint.lsp.edge import Edge
 from derivlint.lsp.features import (
     formatting,
     generated,
@@ -20,6 +19,7 @@ from derivlint.lsp.features import (
     tokens,
 )
 from derivlint.lsp.features.completions import completion, formula_completion, signature
+from derivlint.lsp.position_mapper import PositionMapper
 from derivlint.source import Span
 
 #: The command of editors that show what an entry becomes; its arguments are the file and the operator.
@@ -36,13 +36,13 @@ def _markdown(text: str) -> types.MarkupContent:
     return types.MarkupContent(types.MarkupKind.Markdown, text)
 
 
-def _hover(edge: Edge, params: types.HoverParams) -> types.Hover | None:
-    text = hover.hover(edge.analysis, edge.offset(params.position))
-    return None if text is None else types.Hover(_markdown(text.markdown), edge.range(text.span))
+def _hover(mapper: PositionMapper, params: types.HoverParams) -> types.Hover | None:
+    text = hover.hover(mapper.analysis, mapper.offset(params.position))
+    return None if text is None else types.Hover(_markdown(text.markdown), mapper.range(text.span))
 
 
-def _completion(edge: Edge, params: types.CompletionParams) -> types.CompletionList:
-    completions = completion.completions(edge.analysis, edge.text, edge.written(params.position))
+def _completion(mapper: PositionMapper, params: types.CompletionParams) -> types.CompletionList:
+    completions = completion.completions(mapper.analysis, mapper.text, mapper.shown_offset(params.position))
     items = [
         types.CompletionItem(
             label=item.label,
@@ -52,26 +52,26 @@ def _completion(edge: Edge, params: types.CompletionParams) -> types.CompletionL
             tags=[types.CompletionItemTag.Deprecated] if item.deprecated else None,
             sort_text=item.sort or None,
             filter_text=item.text if item.text != item.label else None,
-            text_edit=types.TextEdit(edge.written_range(item.span), item.text),
+            text_edit=types.TextEdit(mapper.shown_range(item.span), item.text),
             insert_text_format=types.InsertTextFormat.PlainText,
-            data={"uri": edge.uri, "item": item.data} if item.data else None,
+            data={"uri": mapper.uri, "item": item.data} if item.data else None,
         )
         for item in completions.items
     ]
     return types.CompletionList(is_incomplete=not completions.is_complete, items=items)
 
 
-def resolved_completion(edge: Edge, item: types.CompletionItem) -> types.CompletionItem:
+def resolved_completion(mapper: PositionMapper, item: types.CompletionItem) -> types.CompletionItem:
     """A proposal with what the list left out."""
     data: Any = item.data
-    text = formula_completion.resolve(edge.analysis, data["item"])
+    text = formula_completion.resolve(mapper.analysis, data["item"])
     if text:
         item.documentation = _markdown(text)
     return item
 
 
-def _signature_help(edge: Edge, params: types.SignatureHelpParams) -> types.SignatureHelp | None:
-    help = signature.signature_help(edge.analysis, edge.text, edge.written(params.position))
+def _signature_help(mapper: PositionMapper, params: types.SignatureHelpParams) -> types.SignatureHelp | None:
+    help = signature.signature_help(mapper.analysis, mapper.text, mapper.shown_offset(params.position))
     if help is None:
         return None
     signatures = [
@@ -86,85 +86,85 @@ def _signature_help(edge: Edge, params: types.SignatureHelpParams) -> types.Sign
     return types.SignatureHelp(signatures, help.active, help.parameter)
 
 
-def _definition(edge: Edge, params: types.DefinitionParams) -> list[types.Location]:
-    return [edge.location(place) for place in navigation.definition(edge.analysis, edge.offset(params.position))]
+def _definition(mapper: PositionMapper, params: types.DefinitionParams) -> list[types.Location]:
+    return [mapper.location(place) for place in navigation.definition(mapper.analysis, mapper.offset(params.position))]
 
 
-def _references(edge: Edge, params: types.ReferenceParams) -> list[types.Location]:
+def _references(mapper: PositionMapper, params: types.ReferenceParams) -> list[types.Location]:
     places = navigation.references(
-        edge.analysis, edge.offset(params.position), include_declaration=params.context.include_declaration
+        mapper.analysis, mapper.offset(params.position), include_declaration=params.context.include_declaration
     )
-    return [edge.location(place) for place in places]
+    return [mapper.location(place) for place in places]
 
 
-def _highlights(edge: Edge, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
-    spans = navigation.highlights(edge.analysis, edge.offset(params.position))
-    return [types.DocumentHighlight(edge.range(span)) for span in spans]
+def _highlights(mapper: PositionMapper, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
+    spans = navigation.highlights(mapper.analysis, mapper.offset(params.position))
+    return [types.DocumentHighlight(mapper.range(span)) for span in spans]
 
 
-def _symbols(edge: Edge, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | list[Any]:
+def _symbols(mapper: PositionMapper, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | list[Any]:
     def convert(symbol: outline.Symbol) -> types.DocumentSymbol:
         return types.DocumentSymbol(
             name=symbol.name,
             kind=types.SymbolKind[symbol.kind],
             detail=symbol.detail or None,
-            range=edge.range(symbol.span),
-            selection_range=edge.range(symbol.selection),
+            range=mapper.range(symbol.span),
+            selection_range=mapper.range(symbol.selection),
             children=[convert(child) for child in symbol.children] or None,
         )
 
     def flat(symbol: outline.Symbol, container: str | None) -> list[types.SymbolInformation]:
-        location = types.Location(edge.uri, edge.range(symbol.span))
+        location = types.Location(mapper.uri, mapper.range(symbol.span))
         information = types.SymbolInformation(
             location, symbol.name, types.SymbolKind[symbol.kind], container_name=container
         )
         return [information, *(item for child in symbol.children for item in flat(child, symbol.name))]
 
-    symbols = outline.document_symbols(edge.analysis)
-    if edge.client.nests_symbols:
+    symbols = outline.document_symbols(mapper.analysis)
+    if mapper.client.nests_symbols:
         return [convert(symbol) for symbol in symbols]
     return [item for symbol in symbols for item in flat(symbol, None)]
 
 
-def workspace_symbols(edge: Edge, query: str) -> list[types.WorkspaceSymbol]:
+def workspace_symbols(mapper: PositionMapper, query: str) -> list[types.WorkspaceSymbol]:
     """The symbols of one file that a query means."""
     return [
         types.WorkspaceSymbol(
-            types.Location(edge.uri, edge.range(symbol.selection)),
+            types.Location(mapper.uri, mapper.range(symbol.selection)),
             symbol.name,
             types.SymbolKind[symbol.kind],
             container_name=symbol.container or None,
         )
-        for symbol in outline.workspace_symbols(edge.analysis, query)
+        for symbol in outline.workspace_symbols(mapper.analysis, query)
     ]
 
 
-def _folds(edge: Edge, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+def _folds(mapper: PositionMapper, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
     return [
         types.FoldingRange(
-            edge.line(fold.span.start),
-            edge.line(max(fold.span.end - 1, fold.span.start)),
+            mapper.line(fold.span.start),
+            mapper.line(max(fold.span.end - 1, fold.span.start)),
             kind=types.FoldingRangeKind[fold.kind] if fold.kind else None,
         )
-        for fold in outline.folds(edge.analysis)
+        for fold in outline.folds(mapper.analysis)
     ]
 
 
-def _selections(edge: Edge, params: types.SelectionRangeParams) -> list[types.SelectionRange]:
+def _selections(mapper: PositionMapper, params: types.SelectionRangeParams) -> list[types.SelectionRange]:
     ranges = []
     for position in params.positions:
         selection: types.SelectionRange | None = None
-        for span in reversed(outline.selections(edge.analysis, edge.offset(position))):
-            selection = types.SelectionRange(edge.range(span), selection)
+        for span in reversed(outline.selections(mapper.analysis, mapper.offset(position))):
+            selection = types.SelectionRange(mapper.range(span), selection)
         ranges.append(selection or types.SelectionRange(types.Range(position, position)))
     return ranges
 
 
-def _tokens(edge: Edge, span: Span | None) -> types.SemanticTokens:
+def _tokens(mapper: PositionMapper, span: Span | None) -> types.SemanticTokens:
     data: list[int] = []
     line = character = 0
-    for token in tokens.semantic_tokens(edge.analysis, span):
-        place = edge.range(token.span)
+    for token in tokens.semantic_tokens(mapper.analysis, span):
+        place = mapper.range(token.span)
         start = place.start
         if place.end.line != start.line or start == place.end or (start.line, start.character) < (line, character):
             # the text has changed there since it was YAML
@@ -180,72 +180,74 @@ def _tokens(edge: Edge, span: Span | None) -> types.SemanticTokens:
     return types.SemanticTokens(data)
 
 
-def _all_tokens(edge: Edge, params: types.SemanticTokensParams) -> types.SemanticTokens:
-    return _tokens(edge, None)
+def _all_tokens(mapper: PositionMapper, params: types.SemanticTokensParams) -> types.SemanticTokens:
+    return _tokens(mapper, None)
 
 
-def _tokens_in_range(edge: Edge, params: types.SemanticTokensRangeParams) -> types.SemanticTokens:
-    return _tokens(edge, edge.span(params.range))
+def _tokens_in_range(mapper: PositionMapper, params: types.SemanticTokensRangeParams) -> types.SemanticTokens:
+    return _tokens(mapper, mapper.span(params.range))
 
 
-def _inlay_hints(edge: Edge, params: types.InlayHintParams) -> list[types.InlayHint]:
+def _inlay_hints(mapper: PositionMapper, params: types.InlayHintParams) -> list[types.InlayHint]:
     return [
         types.InlayHint(
-            edge.position(hint.offset),
+            mapper.position(hint.offset),
             hint.label,
             kind=types.InlayHintKind[hint.kind] if hint.kind else None,
             tooltip=hint.tooltip or None,
             padding_left=hint.before,
             padding_right=not hint.before,
         )
-        for hint in inlay.inlay_hints(edge.analysis, edge.span(params.range))
+        for hint in inlay.inlay_hints(mapper.analysis, mapper.span(params.range))
     ]
 
 
-def _prepare_rename(edge: Edge, params: types.PrepareRenameParams) -> types.Range:
-    span = rename.prepare_rename(edge.analysis, edge.offset(params.position))
+def _prepare_rename(mapper: PositionMapper, params: types.PrepareRenameParams) -> types.Range:
+    span = rename.prepare_rename(mapper.analysis, mapper.offset(params.position))
     if isinstance(span, rename.Refusal):
         raise RefusedError(span.reason)
-    return edge.range(span)
+    return mapper.range(span)
 
 
-def _rename(edge: Edge, params: types.RenameParams) -> types.WorkspaceEdit:
-    if not edge.is_exact:
+def _rename(mapper: PositionMapper, params: types.RenameParams) -> types.WorkspaceEdit:
+    if not mapper.is_exact:
         raise RefusedError("the YAML is broken; nothing can be renamed")
-    edits = rename.rename(edge.analysis, edge.offset(params.position), params.new_name)
+    edits = rename.rename(mapper.analysis, mapper.offset(params.position), params.new_name)
     if isinstance(edits, rename.Refusal):
         raise RefusedError(edits.reason)
-    return edge.edit(edits)
+    return mapper.edit(edits)
 
 
-def _format(edge: Edge, span: Span) -> list[types.TextEdit]:
-    if not edge.is_exact:
+def _format(mapper: PositionMapper, span: Span) -> list[types.TextEdit]:
+    if not mapper.is_exact:
         return []
-    return [types.TextEdit(edge.range(edit.span), edit.text) for edit in formatting.format_range(edge.analysis, span)]
-
-
-def _format_range(edge: Edge, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit]:
-    return _format(edge, edge.span(params.range))
-
-
-def _code_lenses(edge: Edge, params: types.CodeLensParams) -> list[types.CodeLens]:
-    if not edge.client.shows_code:
-        return []
-    operators = {entry.name_span: entry.operator for entry in edge.analysis.model.entries}
     return [
-        types.CodeLens(
-            edge.range(lens.span),
-            types.Command(lens.title, SHOW_GENERATED_CODE, arguments=[edge.uri, operators[lens.span]]),
-        )
-        for lens in generated.lenses(edge.analysis)
+        types.TextEdit(mapper.range(edit.span), edit.text) for edit in formatting.format_range(mapper.analysis, span)
     ]
 
 
-def generated_code(edge: Edge, operator: str) -> str | None:
+def _format_range(mapper: PositionMapper, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit]:
+    return _format(mapper, mapper.span(params.range))
+
+
+def _code_lenses(mapper: PositionMapper, params: types.CodeLensParams) -> list[types.CodeLens]:
+    if not mapper.client.shows_code:
+        return []
+    operators = {entry.name_span: entry.operator for entry in mapper.analysis.model.entries}
+    return [
+        types.CodeLens(
+            mapper.range(lens.span),
+            types.Command(lens.title, SHOW_GENERATED_CODE, arguments=[mapper.uri, operators[lens.span]]),
+        )
+        for lens in generated.lenses(mapper.analysis)
+    ]
+
+
+def generated_code(mapper: PositionMapper, operator: str) -> str | None:
     """The C++ that the entry of an operator becomes."""
-    for entry in edge.analysis.model.entries:
+    for entry in mapper.analysis.model.entries:
         if entry.operator == operator:
-            return generated.generated_code(edge.analysis, entry.name_span.start)
+            return generated.generated_code(mapper.analysis, entry.name_span.start)
     return None
 
 
@@ -259,7 +261,7 @@ class Request(Struct, frozen=True):
     """
 
     method: str
-    answer: Callable[[Edge, Any], Any]
+    answer: Callable[[PositionMapper, Any], Any]
     options: object = None
 
 

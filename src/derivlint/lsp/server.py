@@ -21,11 +21,11 @@ from derivlint.lsp.diagnostics import (
     FullReport,
     PublishedDiagnostics,
     Renderer,
-    SentDiagnostic,
     UnchangedReport,
-    cannot_check,
+    WireDiagnostic,
+    unchecked_diagnostic,
 )
-from derivlint.lsp.edge import Edge
+from derivlint.lsp.position_mapper import PositionMapper
 from derivlint.lsp.requests import (
     GENERATED_CODE,
     REQUESTS,
@@ -38,7 +38,7 @@ from derivlint.lsp.requests import (
 from derivlint.lsp.session import OpenFile, Outcome, Session
 from derivlint.lsp.transport.capabilities import Client, trust_in
 from derivlint.lsp.transport.protocol import Protocol
-from derivlint.lsp.transport.wire import watch_process
+from derivlint.lsp.transport.wire import wait_for_exit
 from derivlint.lsp.workspace import WATCHED, Project, Projects
 from derivlint.source import Span
 
@@ -76,8 +76,8 @@ class DerivlintServer(LanguageServer):
         self.is_started = False
         self._watched: set[str] = set()
         #: messages about settings that do not count; the empty one is never logged
-        self._logged = {""}
-        self._patrol: asyncio.Task[None] | None = None
+        self._logged_notes = {""}
+        self._parent_watcher: asyncio.Task[None] | None = None
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Write an error to the log; a message box at every keystroke helps no one."""
@@ -95,48 +95,48 @@ class DerivlintServer(LanguageServer):
         """Store the client's capabilities and options."""
         self.client = client
         self.is_started = True
-        self.session = Session(Projects(tuple(config), trusted=client.trusts), self.tell, self.log)
+        self.session = Session(Projects(tuple(config), trusted=client.trusts), self.notify, self.log)
         self._renderer = Renderer(client.capabilities, client.encoding)
 
-    def render(self, file: OpenFile, outcome: Outcome) -> list[SentDiagnostic]:
+    def render(self, file: OpenFile, outcome: Outcome) -> list[WireDiagnostic]:
         """The diagnostics of a file, of its present text."""
         if not isinstance(outcome, CheckedDocument):
-            return [cannot_check(outcome)]
+            return [unchecked_diagnostic(outcome)]
         related_sources = {source.path: source for source in outcome.project.loaded.sources}
         diagnostics = self._renderer.render(outcome.shown, file.document.uri, outcome.source, related_sources)
-        return [*map(cannot_check, outcome.project.problems()), *diagnostics]
+        return [*map(unchecked_diagnostic, outcome.project.problems()), *diagnostics]
 
-    async def tell(self, file: OpenFile, outcome: Outcome) -> None:
+    async def notify(self, file: OpenFile, outcome: Outcome) -> None:
         """Tell the editor of a new outcome: by diagnostics, or by asking it to ask."""
         if isinstance(outcome, CheckedDocument):
-            self.used(outcome.project)
+            self.watch_project(outcome.project)
         if self.client.pulls:
             await self.refresh()
             return
         if file.is_open:
             self.publish(file, self.render(file, outcome))
 
-    def used(self, project: Project) -> None:
+    def watch_project(self, project: Project) -> None:
         """Watch the files of a project, and log which settings do not count, each message once."""
         self.watch(project.files)
-        if project.left_out not in self._logged:
-            self._logged.add(project.left_out)
-            self.window_log_message(types.LogMessageParams(types.MessageType.Warning, project.left_out))
+        if project.untrusted_note not in self._logged_notes:
+            self._logged_notes.add(project.untrusted_note)
+            self.window_log_message(types.LogMessageParams(types.MessageType.Warning, project.untrusted_note))
 
-    def publish(self, file: OpenFile, diagnostics: list[SentDiagnostic]) -> None:
+    def publish(self, file: OpenFile, diagnostics: list[WireDiagnostic]) -> None:
         """Send the diagnostics of a file's present text."""
         version = file.document.version if self.client.versions else None
         published = PublishedDiagnostics(file.document.uri, diagnostics, version)
         self.protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, published)
 
-    def end_with(self, process: int | None) -> None:
+    def exit_with_parent(self, process: int | None) -> None:
         """End when a process ends that says that it started this one."""
 
-        def gone() -> None:
+        def exit_process() -> None:
             raise SystemExit(1)
 
         if process is not None:
-            self._patrol = asyncio.get_running_loop().create_task(watch_process(process, gone))
+            self._parent_watcher = asyncio.get_running_loop().create_task(wait_for_exit(process, exit_process))
 
     async def refresh(self) -> None:
         """Ask the editor to ask for diagnostics again."""
@@ -162,9 +162,9 @@ class DerivlintServer(LanguageServer):
     async def check_if_stale(self) -> None:
         """Check the open files again if something that they are checked with has changed."""
         if self.session.projects.is_stale():
-            await self.check_again()
+            await self.recheck()
 
-    async def check_again(self) -> None:
+    async def recheck(self) -> None:
         """Check the open files again, since something that they are checked with has changed."""
         for file in self.session.forget():
             if not self.client.pulls:
@@ -190,24 +190,24 @@ class DerivlintServer(LanguageServer):
 
         return call
 
-    async def ask(self, uri: str, find: Callable[[Edge], R]) -> R | None:
+    async def run_on(self, uri: str, find: Callable[[PositionMapper], R]) -> R | None:
         """What a function finds in an open file; None where it is not checked."""
         file = self.file(uri)
         if file is None:
             return None
 
         def answer(checked: CheckedDocument) -> R:
-            return find(Edge(checked, self.client, uri, file.document.version))
+            return find(PositionMapper(checked, self.client, uri, file.document.version))
 
         return await self.session.run(file, answer)
 
-    def answering(self, request: Request) -> Callable[[Any], Awaitable[Any]]:
+    def handler_of(self, request: Request) -> Callable[[Any], Awaitable[Any]]:
         """The handler of a request about a file."""
 
         async def call(params: Any) -> Any:
             uri = params.text_document.uri
             try:
-                return await self.ask(uri, lambda edge: request.answer(edge, params))
+                return await self.run_on(uri, lambda mapper: request.answer(mapper, params))
             except RefusedError as refusal:
                 raise RequestFailed(str(refusal)) from None
             except Exception as error:
@@ -228,7 +228,7 @@ def create_server() -> DerivlintServer:
         if not isinstance(config, list) or not all(isinstance(item, str) for item in config):
             config = []
         server.start(Client(params), config)
-        server.end_with(params.process_id)
+        server.exit_with_parent(params.process_id)
         if server.client.pulls:
             pull = types.DiagnosticOptions(identifier=SOURCE, inter_file_dependencies=True, workspace_diagnostics=False)
             server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, pull)(server.guarded(diagnostic))
@@ -238,7 +238,7 @@ def create_server() -> DerivlintServer:
             server.feature(types.CODE_ACTION_RESOLVE)(resolve_action)
         for request in REQUESTS:
             if request.method != types.TEXT_DOCUMENT_INLAY_HINT or server.client.hints:
-                server.feature(request.method, request.options)(server.answering(request))
+                server.feature(request.method, request.options)(server.handler_of(request))
 
     @server.feature(types.INITIALIZED)
     def initialized(params: types.InitializedParams) -> None:
@@ -256,7 +256,7 @@ def create_server() -> DerivlintServer:
         if file is None:
             return
         file.document.change(params.text_document.version, params.content_changes, server.client.encoding)
-        server.session.edited(file)
+        server.session.cancel_check(file)
         changed(file)
 
     def changed(file: OpenFile) -> None:
@@ -272,10 +272,10 @@ def create_server() -> DerivlintServer:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def did_save(params: types.DidSaveTextDocumentParams) -> None:
         file = server.session.files.get(params.text_document.uri)
-        is_refitted = file is not None and file.is_checked and await server.session.saved(file)
+        is_refitted = file is not None and file.is_checked and await server.session.redetect_release(file)
         # an editor that watches nothing tells at least what was saved in it
         if is_refitted:
-            await server.check_again()
+            await server.recheck()
         elif not server.client.watches:
             await server.check_if_stale()
 
@@ -291,7 +291,7 @@ def create_server() -> DerivlintServer:
             await server.check_if_stale()
             return
         projects.trusted = trusted
-        await server.check_again()
+        await server.recheck()
 
     @server.feature(types.SHUTDOWN)
     def shutdown(params: None = None) -> None:
@@ -303,7 +303,7 @@ def create_server() -> DerivlintServer:
             return FullReport([])
         outcome = await server.session.outcome(file)
         if isinstance(outcome, CheckedDocument):
-            server.used(outcome.project)
+            server.watch_project(outcome.project)
             if outcome.result_id == params.previous_result_id:
                 return UnchangedReport(outcome.result_id)
         result_id = outcome.result_id if isinstance(outcome, CheckedDocument) else None
@@ -312,45 +312,45 @@ def create_server() -> DerivlintServer:
     async def code_actions(params: types.CodeActionParams) -> list[types.CodeAction] | None:
         only = [str(getattr(kind, "value", kind)) for kind in params.context.only] if params.context.only else None
 
-        def find(edge: Edge) -> list[types.CodeAction]:
-            span = Span(edge.written(params.range.start), edge.written(params.range.end))
+        def find(mapper: PositionMapper) -> list[types.CodeAction]:
+            span = Span(mapper.shown_offset(params.range.start), mapper.shown_offset(params.range.end))
             return [
                 action
-                for action_of_range in actions(edge.checked, span, only)
-                if (action := rendered(edge, action_of_range, params, only)) is not None
+                for action_of_range in actions(mapper.checked, span, only)
+                if (action := rendered(mapper, action_of_range, params, only)) is not None
             ]
 
-        return await server.ask(params.text_document.uri, find)
+        return await server.run_on(params.text_document.uri, find)
 
     def rendered(
-        edge: Edge, action: Action, params: types.CodeActionParams, only: list[str] | None
+        mapper: PositionMapper, action: Action, params: types.CodeActionParams, only: list[str] | None
     ) -> types.CodeAction | None:
         edits = action.edits
         if edits is None and not server.client.resolves_edits:
             if only is None:
                 # it would be worked out at every movement of the cursor
                 return None
-            edits = fixed(edge.checked)
+            edits = fixed(mapper.checked)
         fixes = action.fixes
         about = [
             item
             for item in params.context.diagnostics
-            if fixes is not None and item.code == fixes.rule and item.range == edge.written_range(fixes.span)
+            if fixes is not None and item.code == fixes.rule and item.range == mapper.shown_range(fixes.span)
         ]
         return types.CodeAction(
             title=action.title,
             kind=types.CodeActionKind(action.kind) if action.kind != FIX_ALL else FIX_ALL,
             diagnostics=about or None,
             is_preferred=True if action.is_preferred else None,
-            edit=edge.edit(edits) if edits is not None else None,
-            data={"uri": edge.uri} if edits is None else None,
+            edit=mapper.edit(edits) if edits is not None else None,
+            data={"uri": mapper.uri} if edits is None else None,
         )
 
     async def resolve_action(params: types.CodeAction) -> types.CodeAction:
         data: Any = params.data
         if params.edit is None and isinstance(data, dict) and isinstance(data.get("uri"), str):
             try:
-                params.edit = await server.ask(data["uri"], lambda edge: edge.edit(fixed(edge.checked)))
+                params.edit = await server.run_on(data["uri"], lambda mapper: mapper.edit(fixed(mapper.checked)))
             except Exception as error:
                 server.log(f"{types.CODE_ACTION_RESOLVE}: {type(error).__name__}: {error}", error)
         return params
@@ -361,7 +361,7 @@ def create_server() -> DerivlintServer:
         if not isinstance(data, dict) or not all(isinstance(data.get(name), str) for name in ("uri", "item")):
             return params
         try:
-            return await server.ask(data["uri"], lambda edge: resolved_completion(edge, params)) or params
+            return await server.run_on(data["uri"], lambda mapper: resolved_completion(mapper, params)) or params
         except Exception as error:
             server.log(f"{types.COMPLETION_ITEM_RESOLVE}: {type(error).__name__}: {error}", error)
             return params
@@ -369,7 +369,7 @@ def create_server() -> DerivlintServer:
     async def symbols(params: types.WorkspaceSymbolParams) -> list[types.WorkspaceSymbol]:
         symbols_of_files: list[types.WorkspaceSymbol] = []
         for uri in list(server.session.files):
-            symbols_of_files += await server.ask(uri, lambda edge: workspace_symbols(edge, params.query)) or []
+            symbols_of_files += await server.run_on(uri, lambda mapper: workspace_symbols(mapper, params.query)) or []
         return symbols_of_files
 
     server.feature(types.WORKSPACE_SYMBOL)(server.guarded(symbols))
@@ -380,7 +380,7 @@ def create_server() -> DerivlintServer:
         # and for that of the server where the server is an instance of it, as of object
         match arguments:
             case (str(uri), str(operator)):
-                return await server.ask(uri, lambda edge: generated_code(edge, operator))
+                return await server.run_on(uri, lambda mapper: generated_code(mapper, operator))
         raise JsonRpcInvalidParams(f'"{GENERATED_CODE}" takes a URI and the name of an operator')
 
     return server

@@ -21,8 +21,8 @@ from derivlint.source.file import MAX_BYTES
 
 #: The collector of cycles, with the thresholds of Python, looks through all operators again and again, which makes a
 #: check take half as long again. It looks through all after so many checks only, and leaves alone what is alive then.
-THRESHOLDS = (50_000, 20, 1_000_000)
-COLLECTED = 500
+GC_THRESHOLDS = (50_000, 20, 1_000_000)
+CHECKS_PER_COLLECTION = 500
 
 #: How often a request is tried whose text changes while it is answered.
 ATTEMPTS = 5
@@ -63,23 +63,23 @@ class Session:
     def __init__(
         self,
         projects: Projects,
-        tell: Callable[[OpenFile, Outcome], Awaitable[None]],
+        notify: Callable[[OpenFile, Outcome], Awaitable[None]],
         log: Callable[[str, BaseException], None],
     ) -> None:
         """Begin without files.
 
         Args:
-            projects: knows what files are checked with.
-            tell: is called with every new outcome of a file that the editor may want to know.
-            log: is called with what no one expected.
+            projects: the project of each file.
+            notify: is called with every new outcome of a file, for the editor.
+            log: is called with unexpected errors.
         """
         self.projects = projects
         self.files: dict[str, OpenFile] = {}
-        self._tell = tell
+        self._notify = notify
         self._log = log
         self._generation = 0
         self._checks = 0
-        gc.set_threshold(*THRESHOLDS)
+        gc.set_threshold(*GC_THRESHOLDS)
         # one thread: the models and the operators work things out when they are asked, and are not place for two
         self._engine = ThreadPoolExecutor(max_workers=1, thread_name_prefix="derivlint")
 
@@ -90,12 +90,12 @@ class Session:
         file = self.files[uri] = OpenFile(document, self.projects.is_derivatives_file(document.path))
         return file
 
-    async def saved(self, file: OpenFile) -> bool:
+    async def redetect_release(self, file: OpenFile) -> bool:
         """Detect the release of a lone file that was saved; whether it is another one than before."""
         loop = asyncio.get_running_loop()
         document = file.document
         try:
-            detect = self.projects.detect_again
+            detect = self.projects.redetect_release
             return await loop.run_in_executor(self._engine, detect, document.path, document.source)
         except InputError:
             # the next check says why there is none
@@ -106,17 +106,17 @@ class Session:
         file = self.files.pop(uri, None)
         if file is not None:
             file.is_open = False
-            self.projects.closed(file.document.path)
-            self._interrupt(file)
+            self.projects.forget_file(file.document.path)
+            self._cancel(file)
             if file.publishing is not None:
                 file.publishing.cancel()
         return file
 
-    def edited(self, file: OpenFile) -> None:
+    def cancel_check(self, file: OpenFile) -> None:
         """Stop what is done for the text before."""
-        self._interrupt(file)
+        self._cancel(file)
 
-    def _interrupt(self, file: OpenFile) -> None:
+    def _cancel(self, file: OpenFile) -> None:
         file.stop.set()
         file.stop = Event()
 
@@ -125,7 +125,7 @@ class Session:
         self._generation += 1
         self.projects.forget()
         for file in self.files.values():
-            self._interrupt(file)
+            self._cancel(file)
             file.is_checked = self.projects.is_derivatives_file(file.document.path)
         return [file for file in self.files.values() if file.is_checked]
 
@@ -147,7 +147,7 @@ class Session:
         """Check the present text; an edit meanwhile cancels that, and what was found until then is kept."""
         source, generation, stop = file.document.source, self._generation, file.stop
         loop = asyncio.get_running_loop()
-        outcome = await loop.run_in_executor(self._engine, self._outcome_of, source, file, stop)
+        outcome = await loop.run_in_executor(self._engine, self._checked, source, file, stop)
         if outcome is None:
             return
         file.outcome, file.outcome_of = outcome, (source, generation)
@@ -155,12 +155,12 @@ class Session:
             file.checked = outcome
             self._checks += 1
             # the model of the first text is garbage after the second
-            if self._checks == 2 or self._checks % COLLECTED == 0:
+            if self._checks == 2 or self._checks % CHECKS_PER_COLLECTION == 0:
                 # the thread may have ended with the server
                 with suppress(RuntimeError):
                     loop.run_in_executor(self._engine, _collect)
 
-    def _outcome_of(self, source: SourceFile, file: OpenFile, stop: Event) -> Outcome | None:
+    def _checked(self, source: SourceFile, file: OpenFile, stop: Event) -> Outcome | None:
         """Check a text, on the thread for it; None where that was cancelled."""
         if len(source.text) > MAX_BYTES:
             return f'cannot check "{source.path}": it has more than {MAX_BYTES // 2**20} MiB'
@@ -204,7 +204,7 @@ class Session:
     async def _publish(self, file: OpenFile) -> None:
         while file.is_open:
             outcome = await self.outcome(file)
-            await self._tell(file, outcome)
+            await self._notify(file, outcome)
             if self._is_current(file):
                 return
 

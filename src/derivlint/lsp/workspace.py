@@ -15,8 +15,15 @@ from derivlint.lint import Diagnostic, Rule
 from derivlint.project.arguments import FILE_PATTERN
 from derivlint.project.errors import InputError
 from derivlint.project.filtering.baselines import BaselineFile
-from derivlint.project.filtering.finding_filter import FindingFilter
-from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for, problem_text
+from derivlint.project.filtering.findings import FindingFilter
+from derivlint.project.operators import (
+    LoadedOperators,
+    Operators,
+    load_operators,
+    operators_for,
+    problem_text,
+    resolve_release,
+)
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOfFiles
 from derivlint.source import SourceFile, read_input
 
@@ -56,11 +63,11 @@ class Project(Struct, frozen=True):
         return (*self.operators.files, *(path for path in more if path is not None))
 
     @property
-    def left_out(self) -> str:
+    def untrusted_note(self) -> str:
         """A message about the settings that do not count since the workspace is not trusted; empty without any."""
-        if not self.settings.not_honoured:
+        if not self.settings.untrusted_settings:
             return ""
-        names = ", ".join(self.settings.not_honoured)
+        names = ", ".join(self.settings.untrusted_settings)
         return f'the workspace is not trusted, and these settings do not count: {names}; "trusted": true lets them'
 
     def problems(self) -> tuple[str, ...]:
@@ -124,17 +131,17 @@ class Projects:
         if project is None:
             project = self._of_folder(path)
             loaded = project.loaded
-            operators = fitted(project.operators, source, lambda _: loaded)
+            operators = resolve_release(project.operators, source, lambda _: loaded)
             if operators != project.operators:
                 project = self._make(path.parent, operators)
             self._by_file[path] = project
         return project
 
-    def closed(self, path: Path) -> None:
+    def forget_file(self, path: Path) -> None:
         """Forget which release a lone file is of."""
         self._by_file.pop(path, None)
 
-    def detect_again(self, path: Path, source: SourceFile) -> bool:
+    def redetect_release(self, path: Path, source: SourceFile) -> bool:
         """Detect the release of a lone file again; whether it is another one than before."""
         before = self._by_file.pop(path, None)
         return before is not None and self.of(path, source).operators != before.operators

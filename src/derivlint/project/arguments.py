@@ -30,7 +30,7 @@ _COMPANIONS = frozenset(
 )
 
 
-def with_lists(arguments: Sequence[str]) -> Iterator[str]:
+def expand_lists(arguments: Sequence[str]) -> Iterator[str]:
     """The arguments, with the lines of ``FILE`` instead of ``@FILE``; empty lines are left out.
 
     Raises:

@@ -15,9 +15,7 @@ from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.model import Model, build_model, build_models
 from derivlint.model.memos import Memos
 from derivlint.project.errors import InputError
-from derivlint.project.filtering.finding_filter import FindingFilter, rule_names
-from derivlint.project.filtering.findings import Findings
-from derivlint.project.filtering.outcome import judge
+from derivlint.project.filtering.findings import FindingFilter, Findings, filter_findings, rule_names
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -35,7 +33,7 @@ class CheckedFile(Struct, frozen=True):
         hidden: how many diagnostics lie below the wanted severity or confidence.
         fails: whether something shown is at the fail level or above.
         crashes: how many checks of rules crashed; each is a diagnostic as well.
-        found: everything that was found, whatever comments, the baseline and the settings hide.
+        unfiltered: every finding, whatever comments, the baseline and the settings hide.
         suppressed: how many diagnostics comments silence.
         baselined: how many the baseline knows.
         unchanged: how many are in entries that did not change, where only changes are wanted.
@@ -47,7 +45,7 @@ class CheckedFile(Struct, frozen=True):
     hidden: int
     fails: bool
     crashes: int
-    found: tuple[Diagnostic, ...]
+    unfiltered: tuple[Diagnostic, ...]
     suppressed: int
     baselined: int
     unchanged: int
@@ -120,14 +118,14 @@ def check_source(
             model.n_formulas,
             judged.unjudged,
         )
-        outcome = judge(findings, source, settings, finding_filter, model)
+        outcome = filter_findings(findings, source, settings, finding_filter, model)
         return CheckedFile(
             model,
             outcome.shown,
             outcome.hidden,
             outcome.fails,
             outcome.crashes,
-            outcome.found,
+            outcome.unfiltered,
             outcome.suppressed,
             outcome.baselined,
             outcome.unchanged,

@@ -7,14 +7,17 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from derivlint.project.arguments import (
     DERIVATIVES,
     FILE_PATTERN,
     LIST_MARK,
     derivatives_of,
+    expand_lists,
     goes_with_derivatives,
-    with_lists,
 )
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.globs import expanded
@@ -23,7 +26,12 @@ from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile
 from derivlint.source.reading import MAX_BYTES
 
+if TYPE_CHECKING:
+    from derivlint.schema import InstalledTorch
+
 STDIN = "-"
+#: Entries for a machine without PyTorch, whose own file may not be shipped.
+EXAMPLE = Path(__file__).parent.parent / "examples" / "derivatives.yaml"
 
 
 def derivatives_files(arguments: Sequence[str], settings: Settings) -> list[str]:
@@ -39,7 +47,7 @@ def derivatives_files(arguments: Sequence[str], settings: Settings) -> list[str]
         InputError: a pattern matches nothing, or a folder holds none.
     """
     paths: list[str] = []
-    for argument in with_lists(arguments):
+    for argument in expand_lists(arguments):
         if argument == STDIN:
             paths.append(STDIN)
         # unlike those of Path, these questions stand names that are too long
@@ -50,9 +58,9 @@ def derivatives_files(arguments: Sequence[str], settings: Settings) -> list[str]
             if not matches:
                 raise InputError(f'no file matches "{argument}"')
             for match in matches:
-                paths.extend(_in_folder(Path(match)) if Path(match).is_dir() else _meant_by(match, settings))
+                paths.extend(_in_folder(Path(match)) if Path(match).is_dir() else _companion_files(match, settings))
         else:
-            paths.extend(_meant_by(argument, settings))
+            paths.extend(_companion_files(argument, settings))
     if not arguments:
         paths.extend(_default_files(settings))
     by_file: dict[str, str] = {}
@@ -61,7 +69,7 @@ def derivatives_files(arguments: Sequence[str], settings: Settings) -> list[str]
     return list(by_file.values())
 
 
-def _meant_by(path: str, settings: Settings) -> list[str]:
+def _companion_files(path: str, settings: Settings) -> list[str]:
     if not goes_with_derivatives(path):
         return [path]
     return derivatives_files([_shown(file) for file in derivatives_of(path, settings)], settings)
@@ -132,3 +140,46 @@ def read_source(path: str, stdin_filename: str | None) -> SourceFile:
     if len(data) > MAX_BYTES:
         raise SourceError(f"cannot read standard input: it is larger than {MAX_BYTES // 2**20} MiB")
     return SourceFile.from_bytes(stdin_filename or "<stdin>", data)
+
+
+# ---- the file that is taken if none is named or found
+
+
+class DefaultFile(Struct, frozen=True):
+    """A file that no one named.
+
+    Attributes:
+        path: the file.
+        description: what it is, for messages.
+        torch: where its operators come from, as the option ``--torch`` says it; None for those of a lone file.
+    """
+
+    path: Path
+    description: str
+    torch: str | None = None
+
+    @property
+    def note(self) -> str:
+        """Which file is taken, and how to choose another one; one line."""
+        return (
+            f"no derivatives file is named or found: using {self.description}, {self.path}; name a file to use another"
+        )
+
+
+def default_file() -> DefaultFile:
+    """The file of the installed PyTorch, which is not imported; without one, the example that derivlint ships."""
+    from derivlint.schema import installed_torch
+
+    torch = installed_torch()
+    if torch is None or torch.derivatives is None:
+        return DefaultFile(EXAMPLE, "derivlint's example (no PyTorch is installed)")
+    description = "the one of the installed PyTorch" + (f" {torch.version}" if torch.version is not None else "")
+    return DefaultFile(torch.derivatives, description, _operators_of(torch))
+
+
+def _operators_of(torch: InstalledTorch) -> str:
+    """The release of a PyTorch where the index has it, which is faster than reading the files of the PyTorch."""
+    from derivlint.operators.book import bundled_releases, release_number
+
+    release = release_number(torch.release)
+    return ".".join(map(str, release)) if release is not None and release in bundled_releases() else INSTALLED

@@ -33,7 +33,7 @@ MAX_TRIED = 512 * 1024
 #: Checks a text.
 Checker = Callable[[SourceFile], CheckedFile]
 #: What an error is known by where its place has moved.
-_Known = tuple[str, str | None, str | None, str | None, str]
+_Identity = tuple[str, str | None, str | None, str | None, str]
 
 
 class FixedFile(Struct, frozen=True):
@@ -92,10 +92,10 @@ class _Fixer:
         self._phases = (False, True) if unsafe else (False,)
         self._trials = min(MAX_TRIALS, max(MIN_TRIALS, MAX_TRIED // max(1, len(source.text))))
         self._fixed: list[Diagnostic] = []
-        self._dropped: dict[_Known, Diagnostic] = {}
+        self._dropped: dict[_Identity, Diagnostic] = {}
         self._tried: dict[str, CheckedFile] = {}
         #: the texts of the entries in which they did harm
-        self._entries: dict[_Known, str] = {}
+        self._entries: dict[_Identity, str] = {}
         self._seen = {source.text}
         self._passes = MAX_PASSES
 
@@ -108,33 +108,33 @@ class _Fixer:
             return FixedFile(source, source.text, (), (), readable=False)
         for unsafe in self._phases:
             self._unsafe = unsafe
-            checked = self._settled(checked)
+            checked = self._fix_until_stable(checked)
         text = checked.model.source.text
         untried = self._candidates(checked) if self._trials <= 0 or self._passes <= 0 else []
         return FixedFile(self._original, text, tuple(self._fixed), tuple(self._dropped.values()), tuple(untried))
 
-    def _settled(self, checked: CheckedFile) -> CheckedFile:
+    def _fix_until_stable(self, checked: CheckedFile) -> CheckedFile:
         """The check of the text in which nothing is left to fix."""
         while self._trials > 0 and self._passes > 0:
             source = checked.model.source
-            outcome, after = self._harmless(source, checked, self._candidates(checked))
+            outcome, after = self._apply_harmless(source, checked, self._candidates(checked))
             if after is not None and outcome.text not in self._seen:
                 self._passes -= 1
                 self._seen.add(outcome.text)
                 self._fixed += outcome.applied
                 checked = after
-            elif not self._retry(checked):
+            elif not self._retry_dropped(checked):
                 break
         return checked
 
-    def _retry(self, checked: CheckedFile) -> bool:
+    def _retry_dropped(self, checked: CheckedFile) -> bool:
         """Forget that fixes did harm in entries that others have changed since; the next run would find that, too."""
         finder = EntryFinder(checked.model) if self._dropped else None
         again = [
             identity
             for item in checked.shown
             if finder is not None
-            and (identity := _known(item)) in self._dropped
+            and (identity := _identity(item)) in self._dropped
             and self._entries[identity] != _entry_of(checked, finder, item)
         ]
         for identity in again:
@@ -142,9 +142,9 @@ class _Fixer:
         return bool(again)
 
     def _candidates(self, checked: CheckedFile) -> list[Diagnostic]:
-        return [item for item in checked.shown if fixable(item, self._unsafe) and _known(item) not in self._dropped]
+        return [item for item in checked.shown if fixable(item, self._unsafe) and _identity(item) not in self._dropped]
 
-    def _harmless(
+    def _apply_harmless(
         self, source: SourceFile, before: CheckedFile, candidates: list[Diagnostic]
     ) -> tuple[FixOutcome, CheckedFile | None]:
         """The outcome of as many fixes as do no harm together, and the check of it; None where there is none."""
@@ -159,7 +159,7 @@ class _Fixer:
         while pending and self._trials > 0:
             group, failures = pending.pop()
             trial = apply_fixes(source, (*accepted, *group), unsafe=self._unsafe)
-            after, errors, is_sound = self._judged(source, before, trial)
+            after, errors, is_sound = self._try_fixes(source, before, trial)
             if is_sound and not errors:
                 accepted, outcome, checked = list(trial.applied), trial, after
                 continue
@@ -168,8 +168,8 @@ class _Fixer:
             failures += len(errors) >= len(group)
             if len(group) == 1 or (failures > MAX_FAILURES and len(group) > FEW):
                 for item in group:
-                    self._dropped[_known(item)] = item
-                    self._entries[_known(item)] = _entry_of(before, finder, item)
+                    self._dropped[_identity(item)] = item
+                    self._entries[_identity(item)] = _entry_of(before, finder, item)
             elif len(blamed) < len(group):
                 guilty = set(blamed)
                 pending += [(blamed, failures), ([item for item in group if item not in guilty], 0)]
@@ -178,7 +178,7 @@ class _Fixer:
                 pending += [(group[middle:], failures), (group[:middle], failures)]
         return outcome, checked
 
-    def _judged(
+    def _try_fixes(
         self, source: SourceFile, before: CheckedFile, trial: FixOutcome
     ) -> tuple[CheckedFile | None, list[Diagnostic], bool]:
         """The check of the text after some fixes, its new errors, and whether it can be read and checked."""
@@ -190,7 +190,7 @@ class _Fixer:
         if after is None:
             self._trials -= 1
             after = self._tried[trial.text] = self._check(SourceFile(source.path, trial.text))
-        errors = _made(before, after, trial, _new_errors(before.found, after.found, trial))
+        errors = _caused_errors(before, after, trial, _new_errors(before.unfiltered, after.unfiltered, trial))
         if after.model.document.problems or after.crashes > before.crashes:
             return after, errors, False
         return after, errors, True
@@ -207,7 +207,7 @@ def _blamed(
     finder = EntryFinder(after.model) if after is not None else None
     entries = {entry.span for place in places if finder is not None and (entry := finder.at(place.start)) is not None}
     for spans in (places, entries):
-        touched = _touched(trial, spans)
+        touched = _edits_at(trial, spans)
         blamed = [
             item
             for item in group
@@ -218,7 +218,7 @@ def _blamed(
     return group
 
 
-def _touched(trial: FixOutcome, places: Iterable[Span]) -> set[tuple[Span, str]]:
+def _edits_at(trial: FixOutcome, places: Iterable[Span]) -> set[tuple[Span, str]]:
     """The edits which wrote something that one of these places of the new text has to do with."""
     made = Moves(trial.edits).made
     starts, ends = [span.start for span in made], [span.end for span in made]
@@ -239,17 +239,19 @@ def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial
     """
     moves = Moves(trial.edits)
     places = {(item.rule, moves.to(item.span.start)) for item in before}
-    counts = Counter(map(_known, before))
+    counts = Counter(map(_identity, before))
     errors: list[Diagnostic] = []
     for item in after:
         if item.severity is Severity.ERROR and (item.rule, item.span.start) not in places:
-            counts[_known(item)] -= 1
-            if counts[_known(item)] < 0:
+            counts[_identity(item)] -= 1
+            if counts[_identity(item)] < 0:
                 errors.append(item)
     return errors
 
 
-def _made(before: CheckedFile, after: CheckedFile, trial: FixOutcome, errors: Sequence[Diagnostic]) -> list[Diagnostic]:
+def _caused_errors(
+    before: CheckedFile, after: CheckedFile, trial: FixOutcome, errors: Sequence[Diagnostic]
+) -> list[Diagnostic]:
     """The errors that were not there before and kept back by what was fixed in the same entry.
 
     An error was kept back where its rule yields to the rule of what was fixed, or where it was not known what the entry
@@ -287,5 +289,5 @@ def _entry_of(checked: CheckedFile, finder: EntryFinder, item: Diagnostic) -> st
     return checked.model.source.text[owner.span.start : owner.span.end] if owner is not None else ""
 
 
-def _known(item: Diagnostic) -> _Known:
+def _identity(item: Diagnostic) -> _Identity:
     return item.rule, item.entry, item.dispatch, item.key, item.message

@@ -81,7 +81,7 @@ class Operators(Struct, frozen=True):
     generators: tuple[Path, ...] = ()
     bundled: bool = False
     version: str | None = None
-    lone: bool = False
+    standalone: bool = False
     beside: Path | None = None
     in_checkout: bool = False
 
@@ -212,13 +212,13 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         return Operators(reason, files or _own(folder), settings.tags, bundled=True, version=settings.torch)
     if settings.preset is not None:
         # the files of such a project tell what it has beside PyTorch's operators
-        return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True, lone=True)
+        return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True, standalone=True)
     if files:
         reason = f"named by {settings.operators_from}"
         if not settings.pytorch_operators or any(map(is_whole, files)):
             return _of_checkout(reason, files, settings, folder)
         reason += "; no whole native_functions.yaml, so it adds to PyTorch's"
-        return Operators(reason, files, settings.tags or _tags_beside(files), bundled=True, lone=True)
+        return Operators(reason, files, settings.tags or _tags_beside(files), bundled=True, standalone=True)
     for parent in (folder, *folder.parents):
         native = parent / NATIVE_FUNCTIONS
         if os.path.isfile(native):
@@ -227,7 +227,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         files = _beside(folder, preset)
         if files:
             reason = f'the preset "{name}", whose files stand beside it'
-            return Operators(reason, files, settings.tags, bundled=True, lone=True)
+            return Operators(reason, files, settings.tags, bundled=True, standalone=True)
     beside = folder / NATIVE_FUNCTIONS.name
     own = _declaring(folder)
     return Operators(
@@ -235,12 +235,12 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         own,
         settings.tags,
         bundled=True,
-        lone=True,
+        standalone=True,
         beside=beside if os.path.isfile(beside) and is_whole(beside) else None,
     )
 
 
-def fitted(
+def resolve_release(
     operators: Operators, source: SourceFile, load: Callable[[Operators], LoadedOperators], use_cache: bool = True
 ) -> Operators:
     """The operators that a file is judged against: for a lone file, those of the release whose schemas it has.
@@ -253,7 +253,7 @@ def fitted(
         load: loads operators, and keeps them where they are wanted again.
         use_cache: whether the release may come from the cache.
     """
-    if not operators.lone:
+    if not operators.standalone:
         return operators
 
     def fits() -> bool:
@@ -291,7 +291,7 @@ def fitted(
         reason = "beside the file, whose schemas are those of no bundled release"
         tags = operators.tags or _tags_beside((operators.beside,))
         beside = (operators.beside,)
-        return replace(operators, reason=reason, native_functions=beside, tags=tags, bundled=False, lone=False)
+        return replace(operators, reason=reason, native_functions=beside, tags=tags, bundled=False, standalone=False)
     if version is None:
         return operators
     # what the release lacks may be declared beside the file
@@ -457,7 +457,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
         from derivlint.operators.detection import is_older, release_called
 
         written = [native for native in read.written if native.versions is None or name in native.versions]
-        own = release_called(name) if operators.lone else None
+        own = release_called(name) if operators.standalone else None
         natives_of_version = natives(written, own or operators.version)
         natives_of_version.is_older = is_older(name)
         return natives_of_version

@@ -20,7 +20,7 @@ _OFF = ("", "0", "false", "no", "off")
 _MARK = ".git"
 
 
-def asked_for() -> bool:
+def is_requested() -> bool:
     """Whether the environment asks for the profile."""
     return os.environ.get(VARIABLE, "").strip().lower() not in _OFF
 
@@ -36,7 +36,7 @@ def is_inside(path: Path, repository: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(repository)
 
 
-def leads_out(path: Path) -> bool:
+def escapes_repository(path: Path) -> bool:
     """Whether a path lies in a repository, or in the working folder, by its name only: links lead elsewhere."""
     place = Path(os.path.abspath(path))
     working_folder = Path.cwd()
@@ -50,11 +50,11 @@ def require_inside(paths: Iterable[Path | None]) -> None:
     Raises:
         InputError: there are some; the message names all of them.
     """
-    wrong = [path for path in dict.fromkeys(paths) if path is not None and leads_out(path)]
+    wrong = [path for path in dict.fromkeys(paths) if path is not None and escapes_repository(path)]
     if wrong:
-        raise InputError(*map(led_out, wrong))
+        raise InputError(*map(escape_message, wrong))
 
 
-def led_out(path: Path) -> str:
+def escape_message(path: Path) -> str:
     """The message about a file that links lead out of the repository to."""
     return f'"{path}" leads out of the repository, which {OPTION} does not follow'

@@ -11,7 +11,7 @@ import click
 from derivlint.cli.checking.fix_options import FixOptions, fix_options
 from derivlint.cli.checking.suppression_options import SuppressionOptions, suppression_options
 from derivlint.cli.checking.watch_option import watch_option
-from derivlint.cli.shared.configured import StandIn, configured, settings_lines
+from derivlint.cli.shared.configured import FallbackPolicy, configured, settings_lines
 from derivlint.cli.shared.exits import tell
 from derivlint.cli.shared.options import settings_options, show_options, source_options
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
@@ -90,7 +90,9 @@ def check(
         require_harmless(click.get_current_context(), output, fixes, suppressions)
     keeps = given["baseline"] is not None or suppressions != SuppressionOptions(no_ignores=suppressions.no_ignores)
     needs_own = fixes is not None or keeps or is_watched()
-    asked = configured(lookup, paths, stdin_filename, StandIn.NEVER if needs_own else StandIn.OUTSIDE_OF_PROJECTS)
+    asked = configured(
+        lookup, paths, stdin_filename, FallbackPolicy.NEVER if needs_own else FallbackPolicy.OUTSIDE_OF_PROJECTS
+    )
     files, folders, settings = asked.files, asked.folders, asked.settings
     remember(files, folders, settings)
     if show_files:

@@ -21,7 +21,7 @@ from derivlint.model.memos import Memos
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
-from derivlint.project.filtering.finding_filter import FindingFilter
+from derivlint.project.filtering.findings import FindingFilter
 from derivlint.project.fixing import FixedFile, fix_source
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules

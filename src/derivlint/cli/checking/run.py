@@ -26,11 +26,11 @@ from derivlint.formats import Report
 from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Severity
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.caching.cache import cache_folder
-from derivlint.project.caching.result_cache import place_of, store_findings, stored_findings
+from derivlint.project.caching.result_cache import cache_entry_of, store_findings, stored_findings
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
-from derivlint.project.filtering.outcome import Outcome, judge
-from derivlint.project.operators import LoadedOperators, fitted, load_operators, operators_for, problem_text
+from derivlint.project.filtering.findings import FilteredFindings, filter_findings
+from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text, resolve_release
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import is_inside, repository_of
 from derivlint.source import SourceError, SourceFile, Span
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from derivlint.model import Model
     from derivlint.model.memos import Memos
     from derivlint.project.check import Check, CheckedFile
-    from derivlint.project.filtering.finding_filter import FindingFilter
+    from derivlint.project.filtering.findings import FindingFilter
     from derivlint.project.operators import Operators
 
 #: How many problems of native_functions.yaml are listed.
@@ -106,7 +106,7 @@ class Run:
             # what lies in the repository could be findings that were planted there
             self._use_cache = False
             self._say("the cache lies in the repository and is not used")
-        operators = fitted(operators, source, self._load, self._use_cache)
+        operators = resolve_release(operators, source, self._load, self._use_cache)
         self._say(f"{source.path}: operators: {operators.describe()}")
         try:
             suppressing = self._suppressing
@@ -142,9 +142,9 @@ class Run:
         if settings.untrusted:
             self._tell_silenced(source, outcome)
 
-    def _say_judged(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
+    def _say_judged(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
         """Say how much of a file the checks can judge, where it is wanted; what is in the cache does not know."""
-        if self._is_verbose and not isinstance(outcome, Outcome):
+        if self._is_verbose and not isinstance(outcome, FilteredFindings):
             from derivlint.analysis.judged import judged_entries
             from derivlint.formats.judged import judged_line
 
@@ -171,7 +171,7 @@ class Run:
             loaded = self._loaded[operators] = load_operators(operators, self._use_cache)
         return loaded
 
-    def _tell_silenced(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
+    def _tell_silenced(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
         """Say how many findings are shown although comments in the file silence them."""
         silenced = {(item.rule, item.span) for item in outcome.findings.silenced}
         number = sum((item.rule, item.span) in silenced for item in outcome.shown)
@@ -186,13 +186,13 @@ class Run:
         operators: Operators,
         settings: Settings,
         finding_filter: FindingFilter | None,
-    ) -> Outcome | CheckedFile:
+    ) -> FilteredFindings | CheckedFile:
         """Check a file, unless what is found in it is in the cache.
 
         Raises:
             InputError: it cannot be checked.
         """
-        place = place_of(source, operators, settings) if self._use_cache else None
+        place = cache_entry_of(source, operators, settings) if self._use_cache else None
         may_reuse = place is not None and self._may_reuse(finding_filter)
         findings = stored_findings(place, source.path) if place is not None and may_reuse else None
         if (
@@ -207,7 +207,7 @@ class Run:
             self._sources[source.path] = source
             self._others.update({file.path: file for file in place.sources})
             self._say(f"{source.path}: found in the cache")
-            return judge(findings, source, settings, finding_filter)
+            return filter_findings(findings, source, settings, finding_filter)
         loaded = self._load(operators)
         self._sources[source.path] = source
         self._tell_problems(loaded)
@@ -218,7 +218,7 @@ class Run:
             memos = load_memos(place.memos, source.path)
         checked = self._checked(path, source, loaded, settings, finding_filter, memos)
         # files that changed while they were read belong to no place
-        if place is not None and not loaded.natives.problems and place_of(source, operators, settings) == place:
+        if place is not None and not loaded.natives.problems and cache_entry_of(source, operators, settings) == place:
             # findings come last: where they are, nothing is written any more, nor removed what a killed run left
             if memos is not None and memos.newest:
                 store_memos(place.memos, memos)

@@ -11,7 +11,7 @@ from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
-from derivlint.project.filtering.finding_filter import FindingFilter
+from derivlint.project.filtering.findings import FindingFilter
 from derivlint.project.operators import INSTALLED, Operators
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile, write_file
@@ -19,7 +19,7 @@ from derivlint.source import SourceFile, write_file
 if TYPE_CHECKING:
     from derivlint.project.check import CheckedFile
     from derivlint.project.filtering.baselines import BaselineFile
-    from derivlint.project.filtering.changes import Changes
+    from derivlint.project.filtering.changes import ChangeFilter
     from derivlint.project.filtering.ignoring import Checker
 
 
@@ -35,11 +35,11 @@ class Suppressing:
         if options.add_ignores is not None and fixes:
             raise InputError('use "--add-ignores" or "--fix", one after the other')
         self._options = options
-        self._changes: Changes | None = None
+        self._changes: ChangeFilter | None = None
         if options.diff_base is not None:
-            from derivlint.project.filtering.changes import Changes
+            from derivlint.project.filtering.changes import ChangeFilter
 
-            self._changes = Changes(options.diff_base)
+            self._changes = ChangeFilter(options.diff_base)
         self._baselines: dict[Path, BaselineFile] = {}
         self._texts: list[str] = []
         self._added = self._changed = 0

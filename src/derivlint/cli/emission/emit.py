@@ -29,7 +29,7 @@ from derivlint.cli.shared.options import EXISTING, emission_options, source_opti
 from derivlint.cli.shared.terminal import show_progress, write
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.errors import InputError
-from derivlint.project.untrusted import VARIABLE, asked_for
+from derivlint.project.untrusted import VARIABLE, is_requested
 from derivlint.source import visible
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def cpp(
     exit_with = click.get_current_context().exit
     require_destination(out, ops, {"--check": check, "--compile-check": compile_check})
     in_tree = EmissionMode(mode) is EmissionMode.IN_TREE
-    if compile_check and asked_for():
+    if compile_check and is_requested():
         raise InputError(f"--compile-check compiles formulas, which {VARIABLE} forbids")
     name = _namespace(namespace, in_tree)
     _refuse_in_tree({"--key": key is not None, "--sources": bool(sources)}, in_tree)
@@ -144,7 +144,7 @@ def cpp(
         # with "installed", PyTorch's own file would be meant where none is named
         paths, given = paths or (loaded.source.path,), given | release
         loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
-    if not (in_tree or helpers or loaded.settings.headers or asked_for()) and (found := headers_beside(loaded)):
+    if not (in_tree or helpers or loaded.settings.headers or is_requested()) and (found := headers_beside(loaded)):
         loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **{**given, "headers": found})
     model = loaded.model
     operators = known_operators(model, ops)

@@ -22,7 +22,7 @@ from derivlint.cli.shared.options import EXISTING, emission_options, source_opti
 from derivlint.cli.shared.terminal import write
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
-from derivlint.project.untrusted import asked_for
+from derivlint.project.untrusted import is_requested
 from derivlint.source import visible
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def python(
         loaded = load_model(named, stdin_filename, no_config, ignore=ignore, **{**given, **release})
     operators = known_operators(loaded.model, ops)
     refused = {} if force else refuse_errors(loaded, operators, color, whole=False)
-    if register and not helpers and not asked_for():
+    if register and not helpers and not is_requested():
         helpers = modules_beside(loaded, helper_modules())
     module = python_module(
         loaded.model, operators, register=register, own_helpers=_own_helpers(helpers), refused=refused

@@ -12,16 +12,16 @@ from msgspec.structs import replace
 
 from derivlint.cli.shared.exits import tell
 from derivlint.cli.shared.terminal import automated
-from derivlint.project.arguments import with_lists
+from derivlint.project.arguments import expand_lists
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import STDIN, derivatives_files, folder_of
-from derivlint.project.operators import Operators, fitted, load_operators, operators_for
+from derivlint.project.operators import Operators, load_operators, operators_for, resolve_release
 from derivlint.project.settings import ConfigurationError, Settings, SettingsOfFiles
-from derivlint.project.untrusted import asked_for, require_inside
+from derivlint.project.untrusted import is_requested, require_inside
 from derivlint.source import SourceError, SourceFile
 
 
-class StandIn(Enum):
+class FallbackPolicy(Enum):
     """When a file that no one named may stand in for the one that is not found."""
 
     WHEREVER_NONE_IS_FOUND = 1
@@ -49,7 +49,7 @@ def configured(
     lookup: SettingsOfFiles,
     paths: Sequence[str],
     stdin_filename: str | None,
-    stand_in: StandIn = StandIn.WHEREVER_NONE_IS_FOUND,
+    stand_in: FallbackPolicy = FallbackPolicy.WHEREVER_NONE_IS_FOUND,
 ) -> Configured:
     """The files that a command names, without those that are excluded, and their settings.
 
@@ -88,25 +88,25 @@ def configured(
     settings = dict(zip(files, of_all, strict=True))
     for warning in lookup.warnings:
         tell(warning)
-    named = {os.path.realpath(path) for path in with_lists(paths)}
+    named = {os.path.realpath(path) for path in expand_lists(paths)}
     files = [path for path in files if not _is_excluded(path, settings[path], stdin_filename, named)]
     if not files and not any(of_file.force_exclude for of_file in settings.values()):
         tell('nothing to check: "exclude" matches every file')
     return Configured(files, folders, settings)
 
 
-def _may_stand_in(settings: Settings, stand_in: StandIn) -> bool:
+def _may_stand_in(settings: Settings, stand_in: FallbackPolicy) -> bool:
     """Whether a file that no one named may be taken; operators that are named are those of another file."""
-    if stand_in is StandIn.NEVER or settings.untrusted or asked_for() or settings.native_functions:
+    if stand_in is FallbackPolicy.NEVER or settings.untrusted or is_requested() or settings.native_functions:
         return False
-    return stand_in is StandIn.WHEREVER_NONE_IS_FOUND or (settings.origin is None and not automated())
+    return stand_in is FallbackPolicy.WHEREVER_NONE_IS_FOUND or (settings.origin is None and not automated())
 
 
 def _provided(settings: Settings) -> Configured:
     """The file that stands in, with the settings of the command line."""
-    from derivlint.project.provided import provided_file
+    from derivlint.project.files import default_file
 
-    found = provided_file()
+    found = default_file()
     tell(found.note)
     path = str(found.path)
     if settings.torch is None and found.torch is not None:
@@ -137,7 +137,8 @@ def settings_lines(configured: Configured, rules: dict[str, list[str]]) -> Itera
         yield f"file: {path}"
         yield f"  configuration: {of_file.origin or 'none'}"
         if of_file.untrusted:
-            yield f"  not honoured, since the repository is not trusted: {', '.join(of_file.not_honoured) or 'nothing'}"
+            ignored = ", ".join(of_file.untrusted_settings) or "nothing"
+            yield f"  not honoured, since the repository is not trusted: {ignored}"
         yield f"  operators: {operators.describe()}"
         yield f"  tags: {operators.tags or ('of the index' if operators.bundled else 'none')}"
         yield f"  C++ functions: {operators.functions_manual or ('of the index' if operators.bundled else 'unknown')}"
@@ -156,6 +157,6 @@ def _operators_of(path: str, folder: Path, settings: Settings) -> Operators:
     if path == STDIN:
         return operators
     try:
-        return fitted(operators, SourceFile.read(path), load_operators)
+        return resolve_release(operators, SourceFile.read(path), load_operators)
     except SourceError:
         return operators

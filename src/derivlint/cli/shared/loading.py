@@ -16,7 +16,7 @@ from derivlint.cli.shared.exits import FINDINGS, tell
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
-from derivlint.project.operators import LoadedOperators, fitted, load_operators, operators_for, problem_text
+from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text, resolve_release
 from derivlint.project.settings import Settings, SettingsOfFiles
 from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source import SourceError, SourceFile
@@ -82,7 +82,7 @@ def _loaded(wanted: Configured, stdin_filename: str | None) -> Iterator[Loaded]:
         except SourceError as error:
             raise InputError(str(error)) from error
         settings = wanted.settings[path]
-        operators = load(fitted(operators_for(wanted.folders[path], settings), source, load))
+        operators = load(resolve_release(operators_for(wanted.folders[path], settings), source, load))
         yield Loaded(source, model_of(source, operators.natives, settings), operators, settings)
 
 

@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from derivlint.cli import completing
-from derivlint.cli.shared.configured import StandIn, configured
+from derivlint.cli.shared.configured import FallbackPolicy, configured
 from derivlint.cli.shared.exits import INTERRUPTED
 from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import EXISTING, rule_names, source_options
@@ -174,7 +174,7 @@ def verify(
     if not paths and given.get("torch") is None:
         # the file that a check would take, and not that of the installed torch, whose operators it is checked with
         lookup = SettingsOfFiles(no_config, **given)
-        paths = tuple(configured(lookup, paths, stdin_filename, StandIn.OUTSIDE_OF_PROJECTS).files)
+        paths = tuple(configured(lookup, paths, stdin_filename, FallbackPolicy.OUTSIDE_OF_PROJECTS).files)
     given["torch"] = given.get("torch") or INSTALLED
     loaded = load_model(paths, stdin_filename, no_config, **given)
     model = loaded.model

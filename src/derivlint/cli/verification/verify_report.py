@@ -18,9 +18,7 @@ from derivlint.lint.wording import counted
 from derivlint.model import Model
 from derivlint.project.errors import InputError
 from derivlint.project.filtering.baselines import BaselineFile
-from derivlint.project.filtering.finding_filter import FindingFilter, rule_names
-from derivlint.project.filtering.findings import Findings
-from derivlint.project.filtering.outcome import judge
+from derivlint.project.filtering.findings import FindingFilter, Findings, filter_findings, rule_names
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
 from derivlint.source import replace_file
@@ -106,7 +104,7 @@ class Reporting(Struct, frozen=True):
         silenced = frozenset(suppressions_of(model).matches(every, names))
         findings = Findings(every, silenced, frozenset(NUMERIC), 0, entries, formulas)
         finding_filter = FindingFilter(baseline=baseline, updates_baseline=self.updates_baseline)
-        judged = judge(findings, model.source, settings, finding_filter)
+        judged = filter_findings(findings, model.source, settings, finding_filter)
         unchecked = self._unchecked(outcome)
         crashes = [item for item in every if item.rule == CRASH and item not in judged.shown]
         accepted = {item.entry for item in (*crashes, *as_before) if item.rule == CRASH}

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from derivlint.cpp.declarations.declaration_tokens import Tokens
-from derivlint.lsp.features.place import FilePlace
+from derivlint.lsp.analysis import FileSpan
 from derivlint.source import SourceError, SourceFile, Span
 
 #: What comes ahead of a name that is declared, never ahead of one that is called.
@@ -14,14 +14,14 @@ _BEFORE_DECLARED = frozenset({"IDENT", "BUILTIN", "CV", "GREATER", "POINTER"})
 _SUFFIXES = (".cpp", ".cc", ".cxx")
 
 
-def function_places(headers: tuple[Path, ...], name: str) -> tuple[FilePlace, ...]:
+def function_places(headers: tuple[Path, ...], name: str) -> tuple[FileSpan, ...]:
     """Where functions of a name are declared in headers, and defined in the sources beside them.
 
     A file that cannot be read declares nothing.
     """
     paths = dict.fromkeys(path for header in headers for path in (header, *_sources_of(header)))
     return tuple(
-        FilePlace(file.source, span, whole)
+        FileSpan(file.source, span, whole)
         for path in paths
         if (file := _read(path)) is not None
         for span, whole in file.functions.get(name, ())

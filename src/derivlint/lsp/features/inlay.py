@@ -64,12 +64,12 @@ def _parameters(facts: FormulaFacts, formula: DerivativeFormula) -> Iterator[Inl
         if function is None:
             continue
         for parameter, argument in zip(function.parameters, node.args, strict=False):
-            if parameter.name and not _says(argument, parameter.name):
+            if parameter.name and not _is_named_like(argument, parameter.name):
                 offset = formula.range(argument.start, argument.end).start
                 yield InlayHint(offset, f"{parameter.name}:", "Parameter", str(parameter))
 
 
-def _says(argument: Expr, parameter: str) -> bool:
+def _is_named_like(argument: Expr, parameter: str) -> bool:
     """Whether an argument is called like its parameter."""
     return isinstance(argument, Name) and argument.simple == parameter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from derivlint.formula import Index, Name, Number, Word
-from derivlint.lsp.analysis import DocumentAnalysis
+from derivlint.lsp.analysis import DocumentAnalysis, FileSpan
 from derivlint.lsp.features.describe import entries_serving
 from derivlint.lsp.features.facts import Callee, FormulaFacts, operator_name, operators_of
 from derivlint.lsp.features.headers import function_places
@@ -21,7 +21,6 @@ from derivlint.lsp.features.locate import (
     return_index,
     schema_of,
 )
-from derivlint.lsp.features.place import FilePlace
 from derivlint.lsp.features.variables import Variable, variable
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.generated.gradients import GRAD_INPUT_MASK, GRADS, integer
@@ -32,7 +31,7 @@ from derivlint.source import Span
 # ---- definitions
 
 
-def definition(analysis: DocumentAnalysis, offset: int) -> tuple[FilePlace, ...]:
+def definition(analysis: DocumentAnalysis, offset: int) -> tuple[FileSpan, ...]:
     """Where what is at a place is declared.
 
     A variable of a formula in the schema of ``name:``; an operator in native_functions.yaml and in the entry that holds
@@ -51,7 +50,7 @@ def definition(analysis: DocumentAnalysis, offset: int) -> tuple[FilePlace, ...]
     return ()
 
 
-def _of_schema(analysis: DocumentAnalysis, at: AtSchema) -> tuple[FilePlace, ...]:
+def _of_schema(analysis: DocumentAnalysis, at: AtSchema) -> tuple[FileSpan, ...]:
     natives = _of_entry(analysis, at.entry)
     span = at.part.name_span if isinstance(at.part, Argument) else None
     if span is None or at.schema is None:
@@ -60,19 +59,19 @@ def _of_schema(analysis: DocumentAnalysis, at: AtSchema) -> tuple[FilePlace, ...
     for place in natives:
         whole = place.whole
         if whole is not None and place.source.slice(whole) == at.schema.text:
-            place = FilePlace(place.source, span.shift(whole.start), whole)
+            place = FileSpan(place.source, span.shift(whole.start), whole)
         places.append(place)
     return tuple(places)
 
 
-def _of_entry(analysis: DocumentAnalysis, entry: Entry) -> tuple[FilePlace, ...]:
+def _of_entry(analysis: DocumentAnalysis, entry: Entry) -> tuple[FileSpan, ...]:
     return native_places(analysis, [entry.function.declared]) if entry.function is not None else ()
 
 
-def native_places(analysis: DocumentAnalysis, natives: Iterable[NativeFunction]) -> tuple[FilePlace, ...]:
+def native_places(analysis: DocumentAnalysis, natives: Iterable[NativeFunction]) -> tuple[FileSpan, ...]:
     """Where operators are in native_functions.yaml; what is generated stands with its origin."""
     sources = {source.path: source for source in analysis.native_sources}
-    places: dict[tuple[str, Span], FilePlace] = {}
+    places: dict[tuple[str, Span], FileSpan] = {}
     for native in natives:
         written = native.generated_from or native
         if written.source is None or written.source[0] not in sources:
@@ -81,11 +80,11 @@ def native_places(analysis: DocumentAnalysis, natives: Iterable[NativeFunction])
         name = str(written.name)
         start = sources[path].text.find(name, span.start, span.end)
         place = Span(start, start + len(name)) if start >= 0 else span
-        places.setdefault((path, span), FilePlace(sources[path], place, span))
+        places.setdefault((path, span), FileSpan(sources[path], place, span))
     return tuple(places.values())
 
 
-def _of_part(analysis: DocumentAnalysis, entry: Entry, part: Argument | Return | None) -> tuple[FilePlace, ...]:
+def _of_part(analysis: DocumentAnalysis, entry: Entry, part: Argument | Return | None) -> tuple[FileSpan, ...]:
     schema = schema_of(analysis.model, entry)
     if part is None or schema is None or entry.name is None:
         return ()
@@ -98,7 +97,7 @@ def _of_part(analysis: DocumentAnalysis, entry: Entry, part: Argument | Return |
         index = return_index(function.schema, part) if function is not None else None
         own = schema.returns[index] if index is not None and index < len(schema.returns) else None
     span = part_span(entry, own) if own is not None else None
-    return (FilePlace(analysis.source, span, entry.place(entry.name)),) if span is not None else ()
+    return (FileSpan(analysis.source, span, entry.place(entry.name)),) if span is not None else ()
 
 
 def _part_of_key(formula: DerivativeFormula, name: str) -> Argument | Return | None:
@@ -111,7 +110,7 @@ def _part_of_key(formula: DerivativeFormula, name: str) -> Argument | Return | N
     return function.schema.returns[resolved.output.index] if resolved.output is not None else None
 
 
-def _of_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFormula) -> tuple[FilePlace, ...]:
+def _of_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFormula) -> tuple[FileSpan, ...]:
     facts = FormulaFacts(analysis.model, formula)
     callee = callee_at(facts, at)
     if callee is not None:
@@ -122,13 +121,13 @@ def _of_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFo
     part = formula_variable.part
     if formula_variable.name == GRAD_INPUT_MASK:
         # it counts the names of the key
-        return (FilePlace(analysis.source, formula.key_span),)
+        return (FileSpan(analysis.source, formula.key_span),)
     if formula_variable.name == GRADS:
         part = _indexed_return(at, formula) or part
     return _of_part(analysis, formula.entry, part)
 
 
-def _of_callee(analysis: DocumentAnalysis, callee: Callee) -> tuple[FilePlace, ...]:
+def _of_callee(analysis: DocumentAnalysis, callee: Callee) -> tuple[FileSpan, ...]:
     natives = operators_of(analysis.model, callee)
     places = list(native_places(analysis, natives))
     if not callee.is_method:
@@ -138,17 +137,17 @@ def _of_callee(analysis: DocumentAnalysis, callee: Callee) -> tuple[FilePlace, .
     return tuple(places)
 
 
-def _bodies_of(model: Model, name: str, declared: Container[tuple[str, Span]]) -> Iterator[FilePlace]:
+def _bodies_of(model: Model, name: str, declared: Container[tuple[str, Span]]) -> Iterator[FileSpan]:
     """Where functions are that a configuration names, or a checkout has."""
     bodies = model.natives.bodies
     if bodies is not None and bodies.is_shown:
         for body in bodies.functions.get(name, ()):
             if (bodies.source.path, body.name_span) not in declared:
-                yield FilePlace(bodies.source, body.name_span, body.span)
+                yield FileSpan(bodies.source, body.name_span, body.span)
 
 
-def _entry_place(analysis: DocumentAnalysis, entry: Entry) -> FilePlace:
-    return FilePlace(analysis.source, entry.name_span, entry.span)
+def _entry_place(analysis: DocumentAnalysis, entry: Entry) -> FileSpan:
+    return FileSpan(analysis.source, entry.name_span, entry.span)
 
 
 def variable_at(at: AtFormula, formula: DerivativeFormula) -> Variable | None:
@@ -171,39 +170,39 @@ def _indexed_return(at: AtFormula, formula: DerivativeFormula) -> Return | None:
     return returns[number] if number is not None and number < len(returns) else None
 
 
-def _of_local(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFormula) -> tuple[FilePlace, ...]:
+def _of_local(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFormula) -> tuple[FileSpan, ...]:
     from derivlint.lsp.features.rename import local_words
 
     words = local_words(at)
     if not words:
         return ()
-    return (FilePlace(analysis.source, formula.range(words[0].start, words[0].end)),)
+    return (FileSpan(analysis.source, formula.range(words[0].start, words[0].end)),)
 
 
 # ---- references
 
 
-def references(analysis: DocumentAnalysis, offset: int, *, include_declaration: bool = True) -> tuple[FilePlace, ...]:
+def references(analysis: DocumentAnalysis, offset: int, *, include_declaration: bool = True) -> tuple[FileSpan, ...]:
     """Where what is at a place is used.
 
     A variable in the formulas and keys of its entry; an operator or a helper in all formulas of the file.
     """
     at = locate(analysis, offset)
-    places = {(analysis.source.path, span): FilePlace(analysis.source, span) for span in _uses(analysis, at)}
+    places = {(analysis.source.path, span): FileSpan(analysis.source, span) for span in _uses(analysis, at)}
     declared = _declarations(analysis, at, offset)
     for place in declared:
         key = (place.source.path, place.span)
         if include_declaration:
-            places.setdefault(key, FilePlace(place.source, place.span))
+            places.setdefault(key, FileSpan(place.source, place.span))
         else:
             places.pop(key, None)
     return tuple(sorted(places.values(), key=lambda place: (place.source is not analysis.source, place.span)))
 
 
-def _declarations(analysis: DocumentAnalysis, at: Located | None, offset: int) -> tuple[FilePlace, ...]:
+def _declarations(analysis: DocumentAnalysis, at: Located | None, offset: int) -> tuple[FileSpan, ...]:
     """What is left out of references where declarations are not wanted; the schema of an entry declares its names."""
     if isinstance(at, AtSchema) and at.part is not None:
-        return (FilePlace(analysis.source, at.span),)
+        return (FileSpan(analysis.source, at.span),)
     return definition(analysis, offset)
 
 

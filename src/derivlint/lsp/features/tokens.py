@@ -53,7 +53,7 @@ class SemanticToken(Struct, frozen=True):
     modifiers: tuple[str, ...] = ()
 
 
-class _Tokens:
+class _TokenCache:
     """The tokens of entries by their text: an edit changes few of them.
 
     Attributes:
@@ -61,21 +61,21 @@ class _Tokens:
     """
 
     def __init__(self) -> None:
-        self.of: dict[str, tuple[SemanticToken, ...]] = {}
+        self.by_text: dict[str, tuple[SemanticToken, ...]] = {}
 
 
 #: What is known for some operators, which say what the names of an entry are.
-_KNOWN: WeakKeyDictionary[NativeFunctions, _Tokens] = WeakKeyDictionary()
+_CACHES: WeakKeyDictionary[NativeFunctions, _TokenCache] = WeakKeyDictionary()
 #: So many texts of entries are kept: those of a few large files with their edits.
-_KEPT = 8192
+_MAX_TEXTS = 8192
 
 
 def _relative_tokens(model: Model, entry: Entry) -> tuple[SemanticToken, ...]:
-    by_text = _KNOWN.setdefault(model.natives, _Tokens()).of
+    by_text = _CACHES.setdefault(model.natives, _TokenCache()).by_text
     text = model.source.slice(entry.span)
     relative = by_text.get(text)
     if relative is None:
-        if len(by_text) >= _KEPT:
+        if len(by_text) >= _MAX_TEXTS:
             by_text.clear()
         start = entry.span.start
         tokens = sorted(_entry_tokens(model, entry), key=lambda token: token.span)

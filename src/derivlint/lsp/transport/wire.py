@@ -20,7 +20,7 @@ MAX_LINE = 64 * 1024
 #: Bytes that are read at once.
 _CHUNK = 64 * 1024
 #: Seconds between two looks at whether the editor is still there.
-PATROL = 2.0
+POLL_INTERVAL = 2.0
 
 
 class WireError(Exception):
@@ -103,7 +103,7 @@ def _end(reader: asyncio.StreamReader) -> None:
     reader.feed_eof()
 
 
-async def watch_process(identifier: int, gone: Callable[[], None]) -> None:
+async def wait_for_exit(identifier: int, gone: Callable[[], None]) -> None:
     """Call a function when a process is gone, as the protocol wants of a server whose editor died.
 
     Args:
@@ -111,7 +111,7 @@ async def watch_process(identifier: int, gone: Callable[[], None]) -> None:
         gone: is called once.
     """
     while is_running(identifier):
-        await asyncio.sleep(PATROL)
+        await asyncio.sleep(POLL_INTERVAL)
     gone()
 
 

@@ -68,7 +68,7 @@ _BESIDE_THE_POINT = frozenset(
 _READERS = ("lark", "ruamel.yaml", "_ruamel_yaml")
 
 
-class CachePlace(Compared, Struct, frozen=True):
+class CacheEntry(Compared, Struct, frozen=True):
     """Where the result of a file is.
 
     Attributes:
@@ -88,7 +88,7 @@ class CachePlace(Compared, Struct, frozen=True):
         return (self.file,)
 
 
-def place_of(source: SourceFile, operators: Operators, settings: Settings) -> CachePlace | None:
+def cache_entry_of(source: SourceFile, operators: Operators, settings: Settings) -> CacheEntry | None:
     """Where the result of a file is kept; None where it cannot be.
 
     Args:
@@ -120,7 +120,7 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Ca
     sources = tuple(text for text in texts[: len(operators.native_functions)] if text is not None)
     memos = folder / f"{MEMOS}{digest.hexdigest()}"
     _add(digest, f"{source.undecodable}\0{source.text}")
-    return CachePlace(folder / f"{PREFIX}{digest.hexdigest()}", memos, sources, len(source.text))
+    return CacheEntry(folder / f"{PREFIX}{digest.hexdigest()}", memos, sources, len(source.text))
 
 
 def _add(digest: _Hash, text: str) -> None:
@@ -139,30 +139,30 @@ def _stable(value: object) -> str:
     return repr(value)
 
 
-def stored_findings(place: CachePlace, path: str) -> Findings | None:
+def stored_findings(entry: CacheEntry, path: str) -> Findings | None:
     """The findings that are kept; None where there are none, or none that can be read.
 
     Args:
-        place: where they are.
+        entry: where they are.
         path: the path of the file that they are about.
     """
-    data = read_entry(place.file, MAX_BYTES)
+    data = read_entry(entry.file, MAX_BYTES)
     if data is None:
         return None
-    lengths: dict[str | None, int] = {source.path: len(source.text) for source in place.sources}
-    findings = decoded(data, path, lengths | {None: place.length, path: place.length})
+    lengths: dict[str | None, int] = {source.path: len(source.text) for source in entry.sources}
+    findings = decoded(data, path, lengths | {None: entry.length, path: entry.length})
     if findings is not None:
         # the results that were not asked for longest are the first to go
         with suppress(OSError):
-            os.utime(place.file)
+            os.utime(entry.file)
     return findings
 
 
-def store_findings(place: CachePlace, findings: Findings) -> None:
+def store_findings(entry: CacheEntry, findings: Findings) -> None:
     """Keep findings, where that is possible; a check that crashed is never kept, nor findings in headers.
 
     Args:
-        place: where to.
+        entry: where to.
         findings: the findings.
     """
     if findings.crashes or any(item.elsewhere for item in findings.diagnostics):
@@ -170,8 +170,8 @@ def store_findings(place: CachePlace, findings: Findings) -> None:
     try:
         data = encoded(findings)
         if len(data) <= MAX_BYTES:
-            replace_file(place.file, data, mode=0o600, durable=False)
-            _sweep(place.file.parent)
+            replace_file(entry.file, data, mode=0o600, durable=False)
+            _sweep(entry.file.parent)
     except (OSError, UnicodeEncodeError):
         return
 

@@ -38,7 +38,7 @@ class BaselineFile:
         self.path = path
         self.baseline = baseline
         self._judged: dict[str, Callable[[Identity], bool]] = {}
-        self._wanted: dict[str, Counter[Identity]] = {}
+        self._recorded: dict[str, Counter[Identity]] = {}
 
     @classmethod
     def read(cls, path: Path, *, may_be_missing: bool = False) -> BaselineFile:
@@ -95,7 +95,7 @@ class BaselineFile:
             name = os.path.realpath(source.path)
         return name.replace(os.sep, "/")
 
-    def unknown(
+    def new_findings(
         self,
         diagnostics: tuple[Diagnostic, ...],
         source: SourceFile,
@@ -121,7 +121,7 @@ class BaselineFile:
         self._judged[name] = is_judged
         return self.baseline.unknown(diagnostics, source, name)
 
-    def want(
+    def record(
         self, diagnostics: tuple[Diagnostic, ...], source: SourceFile, shows: Callable[[Diagnostic], bool]
     ) -> tuple[Diagnostic, ...]:
         """Remember the findings of a file that an update is to write.
@@ -136,7 +136,7 @@ class BaselineFile:
         """
         name = self.name_of(source)
         recorded = {item for item in diagnostics if item.rule not in NEVER_KNOWN and shows(item)}
-        self._wanted[name] = Counter(entry_of(item, source, name) for item in recorded)
+        self._recorded[name] = Counter(entry_of(item, source, name) for item in recorded)
         return tuple(item for item in diagnostics if item not in recorded)
 
     @property
@@ -178,7 +178,7 @@ class BaselineFile:
             InputError: it cannot be written.
         """
         identities: Counter[Identity] = Counter()
-        for recorded in self._wanted.values():
+        for recorded in self._recorded.values():
             identities += recorded
         updated = self.baseline.updated(identities, self.stale)
         self._write(updated)

@@ -18,7 +18,7 @@ from derivlint.project.git import Revision
 from derivlint.source import SourceFile, read_input
 
 
-class Changes:
+class ChangeFilter:
     """Tells which findings of a file are about something that changed."""
 
     def __init__(self, name: str) -> None:
@@ -27,7 +27,7 @@ class Changes:
         self._changed_functions: Callable[[Path], frozenset[str]] = cache(self._functions_of)
         self._is_changed: Callable[[Path], bool] = cache(self._differs)
 
-    def about_changes(
+    def about_changed(
         self, model: Model, diagnostics: Sequence[Diagnostic], path: Path, native_functions: Iterable[Path] = ()
     ) -> tuple[Diagnostic, ...]:
         """The findings in entries that changed; those that belong to no entry, where their first line changed.

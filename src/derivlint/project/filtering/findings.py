@@ -1,11 +1,29 @@
-"""What was found in a file, whatever is shown of it; it may come from the cache."""
+"""The findings of a file, and which of them are shown.
+
+Settings, comments, baselines and changes filter them. No rule runs here: findings may come from the cache.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic
 from derivlint.lint.engine.result import Unjudged
+from derivlint.project.settings import Settings
+from derivlint.rules import EXTRA_FINDINGS, NAMES, RENAMED
+from derivlint.source import SourceFile
+
+if TYPE_CHECKING:
+    from derivlint.lint.suppressions.suppression import RuleNames
+    from derivlint.model import Model
+
+    # loaded on demand: few runs have a baseline or use git
+    from derivlint.project.filtering.baselines import BaselineFile
+    from derivlint.project.filtering.changes import ChangeFilter
 
 
 class Findings(Struct, frozen=True):
@@ -31,3 +49,156 @@ class Findings(Struct, frozen=True):
     formulas: int
     unjudged: Unjudged | None = None
     unknown_functions: frozenset[str] = frozenset()
+
+
+class NarrowedFindings(Struct, frozen=True):
+    """What is left of the findings of a file.
+
+    Attributes:
+        kept: the findings that are left.
+        suppressed: how many that would be shown comments silence.
+        baselined: how many of the others are in the baseline.
+        unchanged: how many of the rest are in entries that did not change.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    suppressed: int = 0
+    baselined: int = 0
+    unchanged: int = 0
+
+
+class FindingFilter(Struct, frozen=True):
+    """How findings are narrowed down.
+
+    Attributes:
+        comments: whether comments silence findings.
+        baseline: the findings that are known.
+        updates_baseline: whether what is found becomes known.
+        finds_stale: whether someone asks for what the baseline knows and does not occur any more.
+        changes: where only findings about changes are wanted, what tells them from others.
+        native_functions: the files whose changes count.
+    """
+
+    comments: bool = True
+    baseline: BaselineFile | None = None
+    updates_baseline: bool = False
+    finds_stale: bool = True
+    changes: ChangeFilter | None = None
+    native_functions: tuple[Path, ...] = ()
+
+    def apply(
+        self,
+        source: SourceFile,
+        diagnostics: tuple[Diagnostic, ...],
+        silenced: frozenset[Diagnostic],
+        settings: Settings,
+        findings: Findings,
+        model: Model | None = None,
+    ) -> NarrowedFindings:
+        """What is left of the findings of a file.
+
+        Args:
+            source: the file.
+            diagnostics: the findings, sorted.
+            silenced: those that comments are about.
+            settings: what is shown at all; the rest does not become known.
+            findings: what the rules judged.
+            model: the file; only needed where changes alone are wanted.
+
+        Raises:
+            InputError: changes are asked for and cannot be found out.
+        """
+        uncommented = diagnostics
+        if self.comments and silenced:
+            uncommented = tuple(item for item in diagnostics if item not in silenced)
+        new_findings = uncommented
+        if self.baseline is not None:
+            new_findings = self.baseline.new_findings(uncommented, source, findings.ran, findings.unjudged or ())
+            if self.updates_baseline:
+                unwritten = set(self.baseline.record(uncommented, source, settings.shows))
+                new_findings = tuple(item for item in new_findings if item in unwritten)
+        shown = new_findings
+        if self.changes is not None:
+            assert model is not None
+            shown = self.changes.about_changed(model, new_findings, Path(source.path), self.native_functions)
+
+        def dropped(before: tuple[Diagnostic, ...], after: tuple[Diagnostic, ...]) -> int:
+            # what no one would see in any case is not counted
+            if after is before:
+                return 0
+            return sum(map(settings.shows, before)) - sum(map(settings.shows, after))
+
+        return NarrowedFindings(
+            shown, dropped(diagnostics, uncommented), dropped(uncommented, new_findings), dropped(new_findings, shown)
+        )
+
+
+class FilteredFindings(Struct, frozen=True):
+    """What is left of the findings.
+
+    Attributes:
+        findings: the findings.
+        shown: the diagnostics that the settings show, sorted.
+        hidden: how many diagnostics lie below the wanted severity or confidence.
+        fails: whether something shown is at the fail level or above.
+        unfiltered: every finding, whatever comments, the baseline and the settings hide.
+        suppressed: how many diagnostics comments silence.
+        baselined: how many the baseline knows.
+        unchanged: how many are in entries that did not change, where only changes are wanted.
+    """
+
+    findings: Findings
+    shown: tuple[Diagnostic, ...]
+    hidden: int
+    fails: bool
+    unfiltered: tuple[Diagnostic, ...]
+    suppressed: int
+    baselined: int
+    unchanged: int
+
+    @property
+    def crashes(self) -> int:
+        """How many checks of rules crashed."""
+        return self.findings.crashes
+
+
+def filter_findings(
+    findings: Findings,
+    source: SourceFile,
+    settings: Settings,
+    finding_filter: FindingFilter | None = None,
+    model: Model | None = None,
+) -> FilteredFindings:
+    """What is left of the findings of a file.
+
+    Args:
+        findings: the findings.
+        source: the file.
+        settings: what is shown and what counts.
+        finding_filter: what is left of the findings; by default what comments do not silence, where they may.
+        model: the file; only needed where changes alone are wanted.
+
+    Raises:
+        InputError: only changes are wanted and cannot be found out.
+    """
+    reported = settings.adjusted(findings.diagnostics, source.path)
+    finding_filter = finding_filter or FindingFilter(comments=not settings.untrusted)
+    narrowed = finding_filter.apply(source, reported, findings.silenced, settings, findings, model)
+    shown = settings.shown(narrowed.diagnostics)
+    return FilteredFindings(
+        findings,
+        shown,
+        hidden=len(narrowed.diagnostics) - len(shown),
+        fails=any(item.severity >= settings.fail_level for item in shown),
+        unfiltered=reported,
+        suppressed=narrowed.suppressed,
+        baselined=narrowed.baselined,
+        unchanged=narrowed.unchanged,
+    )
+
+
+def rule_names(ran: Collection[str] = ()) -> RuleNames:
+    """The names that suppressions may use: those of all rules, and of those that ran."""
+    from derivlint.lint.suppressions.suppression import RuleNames
+
+    return RuleNames(frozenset((*NAMES, *EXTRA_FINDINGS, *ran)), RENAMED)

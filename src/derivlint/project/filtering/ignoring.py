@@ -57,14 +57,14 @@ def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> Ignor
     source = SourceFile(path, text)
     after = check(source)
     remaining = [item for item in after.shown if item.rule not in NEVER_SILENCED]
-    if remaining or not says_the_same(checked, after):
+    if remaining or not has_equal_values(checked, after):
         where = remaining[0] if remaining else ignorable[0]
         line, _ = (after if remaining else checked).model.source.position(where.span.start)
         raise InputError(f'no comment can silence "{where.rule}" in line {line} of "{path}"; nothing was written')
     return IgnoredFile(source, after, ignorable)
 
 
-def says_the_same(before: CheckedFile, after: CheckedFile) -> bool:
+def has_equal_values(before: CheckedFile, after: CheckedFile) -> bool:
     """Whether two texts have the same YAML values."""
     from derivlint.lint.changes import said
 

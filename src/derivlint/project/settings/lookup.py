@@ -21,7 +21,7 @@ from derivlint.project.settings.reading import (
 )
 from derivlint.project.settings.selection import resolve
 from derivlint.project.settings.settings import Settings
-from derivlint.project.untrusted import asked_for
+from derivlint.project.untrusted import is_requested
 
 
 class SettingsOfFiles:
@@ -52,7 +52,7 @@ class SettingsOfFiles:
             raise InputError(f"{OPTION} names {len(files)} files; there can be one")
         if files and no_config:
             raise InputError(f"{OPTION} names a file, and --isolated forbids to read one")
-        self.untrusted = untrusted or asked_for()
+        self.untrusted = untrusted or is_requested()
         self._no_config = no_config
         self._notes = Notes()
         self._options = {name: self._resolved(name, value) for name, value in options.items()}

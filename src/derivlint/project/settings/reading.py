@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
 from derivlint.project.settings.document import Notes, SettingsDocument, SettingsMistake, SettingsValue, load_toml
-from derivlint.project.settings.honoured import honoured
 from derivlint.project.settings.keys import KEYS
 from derivlint.project.settings.settings import Settings
-from derivlint.project.untrusted import is_inside, led_out, repository_of
+from derivlint.project.settings.trusted_subset import trusted_subset
+from derivlint.project.untrusted import escape_message, is_inside, repository_of
 from derivlint.source import SourceError, read_bytes
 
 #: Larger files are refused.
@@ -40,7 +40,7 @@ def configuration_in(folder: Path, notes: Notes, *, untrusted: bool = False) -> 
     pyproject = folder / PYPROJECT
     path = own if os.path.lexists(own) else pyproject
     if untrusted and os.path.lexists(path) and not is_inside(path, repository_of(folder)):
-        notes.mistakes.append(SettingsMistake("", 0, 0, led_out(path)))
+        notes.mistakes.append(SettingsMistake("", 0, 0, escape_message(path)))
         return None
     if os.path.exists(own):
         return read_document(own, notes)
@@ -145,7 +145,7 @@ def read_settings(document: SettingsDocument, *, untrusted: bool = False) -> Set
     origin = document.path
     settings = Settings(origin=origin, operators_from=str(origin))
     if untrusted:
-        values, left_out = honoured(values, origins, document.folder)
+        values, left_out = trusted_subset(values, origins, document.folder)
         origins = {field: origins[field] for field in values}
-        settings = replace(settings, not_honoured=tuple(left_out))
+        settings = replace(settings, untrusted_settings=tuple(left_out))
     return settings.with_layer(values, origins, str(origin))

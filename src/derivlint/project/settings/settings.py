@@ -108,7 +108,7 @@ class Settings(Compared, Struct, frozen=True):
     min_confidence: Confidence = Confidence.HIGH
     fail_level: Severity = Severity.WARNING
     untrusted: bool = False
-    not_honoured: tuple[str, ...] = ()
+    untrusted_settings: tuple[str, ...] = ()
 
     def identity(self) -> tuple[Any, ...]:
         """Everything but where it comes from."""
@@ -198,7 +198,7 @@ class Settings(Compared, Struct, frozen=True):
             return chosen
         return tuple(rule.configured(self.options.get(rule.name, {})) for rule in chosen)
 
-    def judged(self, diagnostics: tuple[Diagnostic, ...], path: str) -> tuple[Diagnostic, ...]:
+    def adjusted(self, diagnostics: tuple[Diagnostic, ...], path: str) -> tuple[Diagnostic, ...]:
         """What was found in a file with the severities that are configured, without what is ignored.
 
         Args:

@@ -7,10 +7,16 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.completions.context import Writing, rule_being_written, writing_at
+from derivlint.lsp.features.completions.context import (
+    MOST,
+    Completion,
+    CompletionContext,
+    Completions,
+    completion_context,
+    rule_being_written,
+)
+from derivlint.lsp.features.completions.draft import function_being_written
 from derivlint.lsp.features.completions.formula_completion import formula_completions
-from derivlint.lsp.features.completions.probe import function_being_written
-from derivlint.lsp.features.completions.proposal import MOST, Completion, Completions
 from derivlint.model.read import DEFAULT, DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.model.resolve import EntryFunction
 from derivlint.schema import NativeFunction, NativeFunctions
@@ -28,19 +34,19 @@ def completions(analysis: DocumentAnalysis, text: str, offset: int) -> Completio
     rule = rule_being_written(text, offset)
     if rule is not None:
         return _limited(_rules(text, rule))
-    writing = writing_at(analysis, text, offset)
-    if writing is None:
+    context = completion_context(analysis, text, offset)
+    if context is None:
         return Completions(())
-    pair = writing.pair
+    pair = context.pair
     if pair is None:
-        return _limited(_keys(analysis, writing))
+        return _limited(_keys(analysis, context))
     if pair.key == NAME and not pair.path:
-        return _limited(_schemas(analysis, writing))
+        return _limited(_schemas(analysis, context))
     if pair.key == OUTPUT_DIFFERENTIABILITY and not pair.path:
-        return _limited(_flags(analysis, writing))
+        return _limited(_flags(analysis, context))
     if not pair.is_formula:
         return Completions(())
-    return _limited(formula_completions(analysis, writing))
+    return _limited(formula_completions(analysis, context))
 
 
 def _limited(proposals: Iterable[Completion]) -> Completions:
@@ -65,20 +71,20 @@ def _rules(text: str, span: Span) -> Iterable[Completion]:
 # ---- schemas
 
 
-def _schemas(analysis: DocumentAnalysis, writing: Writing) -> Iterable[Completion]:
+def _schemas(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
     """Operators whose name contains what is written, those that need a derivative and have none first."""
-    pair = writing.pair
+    pair = context.pair
     assert pair is not None
-    raw = writing.text[pair.value.start : writing.offset]
+    raw = context.text[pair.value.start : context.offset]
     prefix = raw.lstrip()
     if "\n" in prefix:
         # a proposal replaces text of one line
         return
     if prefix[:1] in ("'", '"'):
         prefix = prefix[1:]
-    end = writing.text.find("\n", writing.offset)
-    rest = writing.text[writing.offset : len(writing.text) if end < 0 else end]
-    span = Span(writing.offset - len(prefix), writing.offset + len(rest.rstrip("'\"\r \t")))
+    end = context.text.find("\n", context.offset)
+    rest = context.text[context.offset : len(context.text) if end < 0 else end]
+    span = Span(context.offset - len(prefix), context.offset + len(rest.rstrip("'\"\r \t")))
     with_entry = {entry.name.value for entry in analysis.model.all_entries if entry.name is not None}
     name = prefix.partition("(")[0]
     buckets: list[list[_OperatorName]] = [[] for _ in range(8)]
@@ -131,24 +137,24 @@ def _rank(native: NativeFunction) -> tuple[bool, bool, bool, str]:
 # ---- keys
 
 
-def _keys(analysis: DocumentAnalysis, writing: Writing) -> Iterable[Completion]:
-    prefix = writing.key_before
-    span = Span(writing.offset - len(prefix), writing.offset)
-    colon = "" if writing.text[writing.offset :].lstrip(" \t").startswith(":") else ": "
-    for rank, (key, kind, detail) in enumerate(_missing(analysis, writing)):
+def _keys(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
+    prefix = context.key_before
+    span = Span(context.offset - len(prefix), context.offset)
+    colon = "" if context.text[context.offset :].lstrip(" \t").startswith(":") else ": "
+    for rank, (key, kind, detail) in enumerate(_missing(analysis, context)):
         if key.startswith(prefix) or prefix in key:
             after = ":" if colon and not detail.startswith("=") and kind == "Module" else colon
             yield Completion(key, kind, key + after, span, detail.removeprefix("="), f"{rank:04}")
 
 
-def _missing(analysis: DocumentAnalysis, writing: Writing) -> Iterable[tuple[str, str, str]]:
+def _missing(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[tuple[str, str, str]]:
     """The keys that could be at the place and are not there yet: key, kind, detail."""
-    path = writing.path
-    line = writing.text.count("\n", 0, writing.offset)
+    path = context.path
+    line = context.text.count("\n", 0, context.offset)
     present = {
         name.strip()
-        for pair in writing.pairs
-        if pair.path == path and writing.text.count("\n", 0, pair.start) != line
+        for pair in context.pairs
+        if pair.path == path and context.text.count("\n", 0, pair.start) != line
         for name in pair.key.split(",")
     }
     if path == (DISPATCH,):
@@ -160,7 +166,7 @@ def _missing(analysis: DocumentAnalysis, writing: Writing) -> Iterable[tuple[str
         yield NAME, "Keyword", "=the operator's schema"
         if not present:
             return
-    function = function_being_written(analysis, writing)
+    function = function_being_written(analysis, context)
     has_dispatch = DISPATCH in present and not path
     if function is not None and not has_dispatch:
         yield from _formula_keys(function, present)
@@ -182,14 +188,14 @@ def _formula_keys(function: EntryFunction, present: set[str]) -> Iterable[tuple[
             yield output.key_name, "Property", f"tangent of output {output.index}, {output.type}"
 
 
-def _flags(analysis: DocumentAnalysis, writing: Writing) -> Iterable[Completion]:
+def _flags(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
     """Lists of booleans for the outputs: only the first one differentiable, all, each alone."""
-    function = function_being_written(analysis, writing)
-    pair = writing.pair
+    function = function_being_written(analysis, context)
+    pair = context.pair
     if function is None or pair is None or not function.outputs:
         return
-    prefix = writing.text[pair.value.start : writing.offset].lstrip()
-    span = Span(writing.offset - len(prefix), writing.offset)
+    prefix = context.text[pair.value.start : context.offset].lstrip()
+    span = Span(context.offset - len(prefix), context.offset)
     if "\n" in prefix:
         return
     count = len(function.outputs)

@@ -23,7 +23,7 @@ _BLOCK = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\n]*)?(?:\n|$)")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-class WrittenPair(Struct, frozen=True):
+class DraftPair(Struct, frozen=True):
     """A key of the item and its value, as far as they are written.
 
     Attributes:
@@ -46,7 +46,7 @@ class WrittenPair(Struct, frozen=True):
         return self.key not in (NAME, DISPATCH, OUTPUT_DIFFERENTIABILITY)
 
 
-class Writing(Struct, frozen=True):
+class CompletionContext(Struct, frozen=True):
     """What is being written at a place.
 
     Attributes:
@@ -59,8 +59,8 @@ class Writing(Struct, frozen=True):
 
     text: str
     offset: int
-    pairs: tuple[WrittenPair, ...]
-    pair: WrittenPair | None
+    pairs: tuple[DraftPair, ...]
+    pair: DraftPair | None
     path: tuple[str, ...] = ()
 
     @property
@@ -94,7 +94,7 @@ def rule_being_written(text: str, offset: int) -> Span | None:
     return Span(offset - len(name), offset)
 
 
-def writing_at(analysis: DocumentAnalysis, text: str, offset: int) -> Writing | None:
+def completion_context(analysis: DocumentAnalysis, text: str, offset: int) -> CompletionContext | None:
     """What is being written at a place of a text; None in comments and outside of items.
 
     Args:
@@ -113,19 +113,19 @@ def writing_at(analysis: DocumentAnalysis, text: str, offset: int) -> Writing | 
     pairs = tuple(_pairs(text, lines))
     current = [pair for pair in pairs if pair.start <= offset]
     if not current:
-        return Writing(text, offset, pairs, None)
+        return CompletionContext(text, offset, pairs, None)
     last = current[-1]
     if offset < last.value.start:
-        return Writing(text, offset, pairs, None, last.path)
+        return CompletionContext(text, offset, pairs, None, last.path)
     column = len(own) - len(own.lstrip(" "))
     if text.count("\n", last.value.start, offset) and (not own.strip() or column <= _column(text, last.start)):
         # a line of its own that is not deeper than a key begins another key
         path = _path_at(text, current, column)
         if path is not None:
-            return Writing(text, offset, pairs, None, path)
+            return CompletionContext(text, offset, pairs, None, path)
     if " #" in own[max(0, last.value.start - (offset - len(own))) :] and not _is_quoted(text, last):
         return None
-    return Writing(text, offset, pairs, last)
+    return CompletionContext(text, offset, pairs, last)
 
 
 def decoded(raw: str, *, is_whole: bool = True) -> str:
@@ -205,7 +205,7 @@ class _OpenBracket(Struct):
     key: str
 
 
-def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[WrittenPair]:
+def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[DraftPair]:
     pairs: list[tuple[tuple[str, ...], str, int, int]] = []
     ends: dict[int, int] = {}
     around: list[_OpenBracket] = []
@@ -245,10 +245,10 @@ def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[WrittenPair]:
     for number, (path, key, begin, value) in enumerate(pairs):
         stop = pairs[number + 1][2] if number + 1 < len(pairs) else lines[-1][1]
         stop = min(stop, ends.get(number, stop))
-        yield WrittenPair(path, key, begin, Span(value, max(value, stop)))
+        yield DraftPair(path, key, begin, Span(value, max(value, stop)))
 
 
-def _path_at(text: str, pairs: list[WrittenPair], column: int) -> tuple[str, ...] | None:
+def _path_at(text: str, pairs: list[DraftPair], column: int) -> tuple[str, ...] | None:
     """The keys around a key that begins at a column after these; None where no key can."""
     last = pairs[-1]
     opens = not text[last.value.start : last.value.end].strip() and (
@@ -262,7 +262,7 @@ def _path_at(text: str, pairs: list[WrittenPair], column: int) -> tuple[str, ...
     return None
 
 
-def _is_quoted(text: str, pair: WrittenPair) -> bool:
+def _is_quoted(text: str, pair: DraftPair) -> bool:
     return text[pair.value.start : pair.value.end].lstrip()[:1] in ("'", '"')
 
 
@@ -297,3 +297,43 @@ def _folded(text: str, is_whole: bool) -> str:
         last = lines[-1].lstrip()
     text = f"{joined} {last}" if joined else last
     return text.strip() if is_whole else text
+
+
+# ---- proposals
+
+#: More proposals than this are not sent; the editor asks again when more is written.
+MOST = 200
+
+
+class Completion(Struct, frozen=True):
+    """A proposal.
+
+    Attributes:
+        label: what the list shows.
+        kind: a name of the protocol's ``CompletionItemKind``.
+        text: what is written.
+        span: the range of the present text that it replaces.
+        detail: more of it, on one line.
+        sort: what proposals are sorted by.
+        documentation: still more, as Markdown.
+        deprecated: whether it is deprecated.
+        data: what :func:`~derivlint.lsp.features.completions.formula_completion.resolve` makes the documentation of;
+            else empty.
+    """
+
+    label: str
+    kind: str
+    text: str
+    span: Span
+    detail: str = ""
+    sort: str = ""
+    documentation: str = ""
+    deprecated: bool = False
+    data: str = ""
+
+
+class Completions(Struct, frozen=True):
+    """Proposals; where they are not complete, the editor has to ask again when more is written."""
+
+    items: tuple[Completion, ...]
+    is_complete: bool = True

@@ -13,9 +13,8 @@ from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import resolve_namespace
 from derivlint.cpp.naming import NAMESPACES
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.completions.context import Writing
-from derivlint.lsp.features.completions.probe import Fragment, Probe, fragment, probe, type_of
-from derivlint.lsp.features.completions.proposal import MOST, Completion
+from derivlint.lsp.features.completions.context import MOST, Completion, CompletionContext
+from derivlint.lsp.features.completions.draft import Draft, Fragment, draft_of, fragment, type_of
 from derivlint.lsp.features.describe import signatures_text
 from derivlint.lsp.features.facts import accessed, operator_name
 from derivlint.lsp.features.variables import VariableKind, variable
@@ -33,27 +32,27 @@ _FUNCTION = "Function"
 _OWN, _RELATED, _HELPER, _OPERATOR, _OTHER = "0", "1", "2", "3", "4"
 
 
-def formula_completions(analysis: DocumentAnalysis, writing: Writing) -> Iterable[Completion]:
+def formula_completions(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
     """What can be written at the end of a formula."""
-    written = writing.before
+    written = context.before
     part = fragment(written)
     if part is None:
         return ()
-    span = Span(writing.offset - len(part.prefix), writing.offset)
+    span = Span(context.offset - len(part.prefix), context.offset)
     if part.joint == "::":
-        return _of_namespace(analysis, writing, part, span)
+        return _of_namespace(analysis, context, part, span)
     if part.joint:
-        return _members(analysis, writing, part, span)
-    return _bare(analysis, writing, part, span, is_start=not written[: len(written) - len(part.prefix)].strip())
+        return _members(analysis, context, part, span)
+    return _bare(analysis, context, part, span, is_start=not written[: len(written) - len(part.prefix)].strip())
 
 
 # ---- bare names
 
 
 def _bare(
-    analysis: DocumentAnalysis, writing: Writing, part: Fragment, span: Span, *, is_start: bool
+    analysis: DocumentAnalysis, context: CompletionContext, part: Fragment, span: Span, *, is_start: bool
 ) -> list[Completion]:
-    draft = probe(analysis, writing, _ANY)
+    draft = draft_of(analysis, context, _ANY)
     if draft is None:
         return []
     items = [*_variables(draft, part.prefix, span), *_later(draft, part.prefix, span)]
@@ -72,7 +71,7 @@ def _bare(
     return items
 
 
-def _variables(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+def _variables(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
     types = draft.facts.variables
     for rank, name in enumerate(dict.fromkeys(visible_names(draft.written))):
         if is_internal(name) or prefix not in name:
@@ -90,7 +89,7 @@ def _variables(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
         yield Completion(name, kind, name, span, detail, sort, about)
 
 
-def _later(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+def _later(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
     """Primals and tangents of arguments whose backward formula is not written yet."""
     function = draft.entry.function
     if function is None or draft.written.role is not Role.FORWARD:
@@ -106,7 +105,7 @@ def _later(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
                 yield Completion(name, "Variable", name, span, about, f"{_RELATED}{name}")
 
 
-def _n_gradients(draft: Probe) -> int:
+def _n_gradients(draft: Draft) -> int:
     """How many gradients ``grads`` holds."""
     info, function = draft.written.body.info, draft.entry.function
     if info is None or function is None:
@@ -116,7 +115,7 @@ def _n_gradients(draft: Probe) -> int:
     return sum(flags) if flags is not None else tensors
 
 
-def _keywords(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+def _keywords(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
     if draft.written.role is Role.FORWARD:
         words = {
             AUTO_LINEAR: "the function itself, on tangents",
@@ -129,7 +128,7 @@ def _keywords(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
             yield Completion(word, "Keyword", word, span, about, f"{_OWN}9")
 
 
-def _functions(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+def _functions(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
     """Helpers, and operators where something of their name is written."""
     library = draft.library
     base = draft.entry.function.canonical.name.base if draft.entry.function is not None else ""
@@ -146,7 +145,7 @@ def _functions(draft: Probe, prefix: str, span: Span) -> Iterable[Completion]:
         yield _function(draft, namespace, name, _FUNCTION, span, sort)
 
 
-def _function(draft: Probe, owner: str, name: str, kind: str, span: Span, sort: str) -> Completion:
+def _function(draft: Draft, owner: str, name: str, kind: str, span: Span, sort: str) -> Completion:
     """A function of a namespace, or a method of a class; of operators only the schema is reported at once."""
     data = f"{kind}|{owner}|{name}"
     if owner in (ATEN, TENSOR.text):
@@ -192,8 +191,10 @@ def _schemas(natives: NativeFunctions) -> dict[str, list[str]]:
 # ---- qualified names and members
 
 
-def _of_namespace(analysis: DocumentAnalysis, writing: Writing, part: Fragment, span: Span) -> list[Completion]:
-    draft = probe(analysis, writing, _ANY)
+def _of_namespace(
+    analysis: DocumentAnalysis, context: CompletionContext, part: Fragment, span: Span
+) -> list[Completion]:
+    draft = draft_of(analysis, context, _ANY)
     if draft is None:
         return []
     library = draft.library
@@ -222,9 +223,11 @@ def _of_namespace(analysis: DocumentAnalysis, writing: Writing, part: Fragment, 
     return list(unique.values())
 
 
-def _members(analysis: DocumentAnalysis, writing: Writing, part: Fragment, span: Span) -> Iterable[Completion]:
-    owner = type_of(analysis, writing, part.owner) if part.owner else None
-    draft = probe(analysis, writing, _ANY)
+def _members(
+    analysis: DocumentAnalysis, context: CompletionContext, part: Fragment, span: Span
+) -> Iterable[Completion]:
+    owner = type_of(analysis, context, part.owner) if part.owner else None
+    draft = draft_of(analysis, context, _ANY)
     if owner is None or draft is None:
         return
     library = draft.library

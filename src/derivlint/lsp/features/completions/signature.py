@@ -7,8 +7,8 @@ from msgspec import Struct
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.formula import Member, Name
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.completions.context import writing_at
-from derivlint.lsp.features.completions.probe import OpenCall, open_call, probe
+from derivlint.lsp.features.completions.context import completion_context
+from derivlint.lsp.features.completions.draft import OpenCall, draft_of, open_call
 from derivlint.lsp.features.facts import functions_named, methods_of
 
 
@@ -48,19 +48,19 @@ def signature_help(analysis: DocumentAnalysis, text: str, offset: int) -> Signat
         text: the present text.
         offset: the place in it.
     """
-    writing = writing_at(analysis, text, offset)
-    if writing is None or writing.pair is None or not writing.pair.is_formula:
+    context = completion_context(analysis, text, offset)
+    if context is None or context.pair is None or not context.pair.is_formula:
         return None
-    call = open_call(writing.before)
+    call = open_call(context.before)
     if call is None:
         return None
-    draft = probe(analysis, writing, call.callee)
+    draft = draft_of(analysis, context, call.callee)
     tree = draft.written.parsed.tree if draft is not None else None
     if draft is None or tree is None:
         return None
     functions: tuple[Function, ...] = ()
     if isinstance(tree, Member):
-        owner = probe(analysis, writing, draft.written.parsed.text[tree.object.start : tree.object.end])
+        owner = draft_of(analysis, context, draft.written.parsed.text[tree.object.start : tree.object.end])
         functions = draft.facts.methods(tree)
         if not functions and owner is not None and owner.written.parsed.tree is not None:
             type = owner.facts.type_of(owner.written.parsed.tree)

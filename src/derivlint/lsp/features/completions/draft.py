@@ -11,7 +11,7 @@ from derivlint.formula import Token, tokens
 from derivlint.formula.parsing.angles import mark_angles
 from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.completions.context import Writing, WrittenPair, decoded
+from derivlint.lsp.features.completions.context import CompletionContext, DraftPair, decoded
 from derivlint.lsp.features.facts import FormulaFacts
 from derivlint.model import DerivativeFormula, Entry, Model, build_model
 from derivlint.model.read import NAME, OUTPUT_DIFFERENTIABILITY
@@ -24,7 +24,7 @@ _NAMES = frozenset({"IDENT"})
 _JOINTS = frozenset({"ACCESS", "SCOPE"})
 
 
-class Probe(Struct, frozen=True):
+class Draft(Struct, frozen=True):
     """An entry as it is written, with a formula of ours under the key that is being written.
 
     Attributes:
@@ -48,37 +48,37 @@ class Probe(Struct, frozen=True):
         return self.facts.scope
 
 
-def probe(analysis: DocumentAnalysis, writing: Writing, formula: str) -> Probe | None:
+def draft_of(analysis: DocumentAnalysis, context: CompletionContext, formula: str) -> Draft | None:
     """The entry that is being written, with a formula in the place of that at the cursor; None without a function."""
-    pair = writing.pair
+    pair = context.pair
     if pair is None:
         return None
-    model = _model(analysis.natives, writing, formula, whole=True)
+    model = _model(analysis.natives, context, formula, whole=True)
     source_formula = _line(model, pair)
     if source_formula is None:
-        model = _model(analysis.natives, writing, formula, whole=False)
+        model = _model(analysis.natives, context, formula, whole=False)
         source_formula = _line(model, pair)
     if source_formula is None or source_formula.entry.function is None:
         return None
-    return Probe(source_formula.entry, source_formula, FormulaFacts(model, source_formula))
+    return Draft(source_formula.entry, source_formula, FormulaFacts(model, source_formula))
 
 
-def function_being_written(analysis: DocumentAnalysis, writing: Writing) -> EntryFunction | None:
+def function_being_written(analysis: DocumentAnalysis, context: CompletionContext) -> EntryFunction | None:
     """The function of the entry that is being written."""
-    text = f"- name: {_quoted(writing.schema)}\n"
+    text = f"- name: {_quoted(context.schema)}\n"
     entries = build_model(SourceFile(analysis.source.path, text), analysis.natives).entries
     return entries[0].function if entries else None
 
 
-def _model(natives: NativeFunctions, writing: Writing, formula: str, *, whole: bool) -> Model:
+def _model(natives: NativeFunctions, context: CompletionContext, formula: str, *, whole: bool) -> Model:
     """The model of the item alone; if not ``whole``, with the key at the cursor only."""
-    pair = writing.pair
+    pair = context.pair
     assert pair is not None
-    lines = [f"- name: {_quoted(writing.schema)}"]
-    for sibling in writing.pairs:
+    lines = [f"- name: {_quoted(context.schema)}"]
+    for sibling in context.pairs:
         if sibling is not pair and not whole:
             continue
-        raw = writing.text[sibling.value.start : sibling.value.end]
+        raw = context.text[sibling.value.start : sibling.value.end]
         if sibling.key == OUTPUT_DIFFERENTIABILITY and not sibling.path and sibling is not pair:
             lines.append(f"  {sibling.key}: {raw.strip().partition(chr(10))[0].strip()}")
         elif sibling.is_formula and sibling.path == pair.path and sibling.key != NAME:
@@ -88,7 +88,7 @@ def _model(natives: NativeFunctions, writing: Writing, formula: str, *, whole: b
     return build_model(SourceFile("", "\n".join(lines) + "\n"), natives)
 
 
-def _line(model: Model, pair: WrittenPair) -> DerivativeFormula | None:
+def _line(model: Model, pair: DraftPair) -> DerivativeFormula | None:
     formulas = [formula for entry in model.entries for formula in entry.formulas]
     return next((formula for formula in formulas if formula.key_text == pair.key), None)
 
@@ -217,9 +217,9 @@ def _with_scope(items: list[Token], start: int) -> int:
     return start - 1 if start and items[start - 1].type == "SCOPE" else start
 
 
-def type_of(analysis: DocumentAnalysis, writing: Writing, expression: str) -> CppType | None:
+def type_of(analysis: DocumentAnalysis, context: CompletionContext, expression: str) -> CppType | None:
     """The C++ type of an expression where a formula is being written."""
-    draft = probe(analysis, writing, expression)
+    draft = draft_of(analysis, context, expression)
     if draft is None or draft.written.parsed.tree is None:
         return None
     return draft.facts.type_of(draft.written.parsed.tree)

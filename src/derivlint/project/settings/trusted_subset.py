@@ -18,7 +18,7 @@ from derivlint.project.untrusted import OPTION, is_inside, repository_of
 _INSTALLED = "installed"
 
 
-def honoured(
+def trusted_subset(
     values: Mapping[str, Any], origins: Mapping[str, SettingsValue], folder: Path
 ) -> tuple[dict[str, Any], list[str]]:
     """The settings that count, and the names of those that do not or not wholly, each with its place.
@@ -33,7 +33,7 @@ def honoured(
     left_out = []
     for field, value in values.items():
         origin = origins[field]
-        counts = _COUNTS.get(field, _nothing)(value, repository)
+        counts = _TRUSTED_PARTS.get(field, _nothing)(value, repository)
         if counts is not None:
             trusted[field] = counts
         if counts != value:
@@ -63,7 +63,7 @@ def _errors(value: Mapping[str, Severity | None], repository: Path) -> dict[str,
 
 
 #: What counts of each setting; of those that are not here, nothing. The result is None where nothing is left.
-_COUNTS: dict[str, Callable[[Any, Path], Any]] = {
+_TRUSTED_PARTS: dict[str, Callable[[Any, Path], Any]] = {
     "native_functions": _files,
     "headers": _files,
     "helper_bodies": _file,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.regions import common_prefix, common_suffix
 from derivlint.source import SourceFile, Span
 
 
-class View(Struct, frozen=True):
+class StaleTextMap(Struct, frozen=True):
     """What features work with.
 
     Attributes:
@@ -25,7 +24,7 @@ class View(Struct, frozen=True):
     end: int
 
     @classmethod
-    def of(cls, source: SourceFile, analysis: DocumentAnalysis) -> View:
+    def of(cls, source: SourceFile, analysis: DocumentAnalysis) -> StaleTextMap:
         """The view of a text with what is known."""
         analyzed = analysis.source.text
         if analysis.source is source or analyzed == source.text:
@@ -45,7 +44,7 @@ class View(Struct, frozen=True):
     def _delta(self) -> int:
         return len(self.source.text) - len(self.analysis.source.text)
 
-    def inward(self, offset: int) -> int:
+    def to_analyzed(self, offset: int) -> int:
         """Where a character of the editor's text is in the analysed one; of what is new, the nearest place."""
         if offset <= self.start:
             return offset
@@ -53,14 +52,38 @@ class View(Struct, frozen=True):
             return offset - self._delta
         return min(offset, max(self.start, self.end - self._delta))
 
-    def outward(self, span: Span) -> Span:
+    def to_shown(self, span: Span) -> Span:
         """Where a range of the analysed text is in the editor's."""
-        start = self._outward(span.start)
-        return Span(start, max(start, self._outward(span.end)))
+        start = self._to_shown(span.start)
+        return Span(start, max(start, self._to_shown(span.end)))
 
-    def _outward(self, offset: int) -> int:
+    def _to_shown(self, offset: int) -> int:
         if offset <= self.start:
             return offset
         if offset >= self.end - self._delta:
             return offset + self._delta
         return min(offset, self.end)
+
+
+def common_prefix(first: str, second: str, limit: int) -> int:
+    """The length of what two texts begin with alike, at most ``limit``."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def common_suffix(first: str, second: str, limit: int) -> int:
+    """The length of what two texts end with alike, at most ``limit``."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[len(first) - middle : len(first) - low] == second[len(second) - middle : len(second) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -5,16 +5,16 @@ from __future__ import annotations
 from lsprotocol import types
 
 from derivlint.lint import TextEdit
+from derivlint.lsp.analysis import FileSpan
 from derivlint.lsp.checker import CheckedDocument
 from derivlint.lsp.documents import uri_of
-from derivlint.lsp.features.place import FilePlace
+from derivlint.lsp.stale_text import StaleTextMap
 from derivlint.lsp.transport.capabilities import Client
 from derivlint.lsp.transport.positions import Positions
-from derivlint.lsp.view import View
 from derivlint.source import Span
 
 
-class Edge:
+class PositionMapper:
     """Converts places of one file.
 
     Attributes:
@@ -32,7 +32,7 @@ class Edge:
         self.client = client
         self.uri = uri
         self.version = version
-        self._view = View.of(checked.source, checked.analysis)
+        self._text_map = StaleTextMap.of(checked.source, checked.analysis)
         self._positions = Positions(checked.source, client.encoding)
 
     @property
@@ -43,15 +43,15 @@ class Edge:
     @property
     def is_exact(self) -> bool:
         """Whether what is known is known of the editor's text."""
-        return self._view.is_exact
+        return self._text_map.is_exact
 
-    def written(self, position: types.Position) -> int:
+    def shown_offset(self, position: types.Position) -> int:
         """The offset of a position in the editor's text."""
         return self._positions.offset(position)
 
     def offset(self, position: types.Position) -> int:
         """The offset of a position in the analysed text."""
-        return self._view.inward(self._positions.offset(position))
+        return self._text_map.to_analyzed(self._positions.offset(position))
 
     def span(self, where: types.Range) -> Span:
         """The range of the analysed text."""
@@ -60,13 +60,13 @@ class Edge:
 
     def position(self, offset: int) -> types.Position:
         """The position of an offset in the analysed text."""
-        return self._positions.position(self._view.outward(Span(offset, offset)).start)
+        return self._positions.position(self._text_map.to_shown(Span(offset, offset)).start)
 
     def range(self, span: Span) -> types.Range:
         """The range of a range of the analysed text."""
-        return self._positions.range(self._view.outward(span))
+        return self._positions.range(self._text_map.to_shown(span))
 
-    def written_range(self, span: Span) -> types.Range:
+    def shown_range(self, span: Span) -> types.Range:
         """The range of a range of the editor's text."""
         return self._positions.range(span)
 
@@ -74,23 +74,23 @@ class Edge:
         """The line of an offset in the analysed text."""
         return self.position(offset).line
 
-    def uri_of(self, place: FilePlace) -> str:
+    def uri_of(self, place: FileSpan) -> str:
         """The file of a place."""
         return self.uri if place.source.path == self.checked.source.path else uri_of(place.source.path)
 
-    def range_in(self, place: FilePlace, span: Span) -> types.Range:
+    def range_in(self, place: FileSpan, span: Span) -> types.Range:
         """A range of the file of a place."""
         if place.source.path == self.checked.source.path:
             return self.range(span)
         return Positions(place.source, self.client.encoding).range(span)
 
-    def location(self, place: FilePlace) -> types.Location:
+    def location(self, place: FileSpan) -> types.Location:
         """The location of a place."""
         return types.Location(self.uri_of(place), self.range_in(place, place.span))
 
     def edit(self, edits: tuple[TextEdit, ...]) -> types.WorkspaceEdit:
         """Edits of the editor's text, for its version where editors understand that."""
-        changes = [types.TextEdit(self.written_range(edit.span), edit.text) for edit in edits]
+        changes = [types.TextEdit(self.shown_range(edit.span), edit.text) for edit in edits]
         if not self.client.versioned_edits:
             return types.WorkspaceEdit(changes={self.uri: changes})
         document = types.OptionalVersionedTextDocumentIdentifier(self.uri, self.version)
