@@ -45,7 +45,7 @@ def lsp(stdio: bool, tcp: int | None) -> None:
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise InputError('the language server needs more packages; install them with: pip install "derivlint[lsp]"')
-    from derivlint.lsp.connection import talk_over_port, talk_over_streams
+    from derivlint.lsp.connection import serve_port, serve_streams
     from derivlint.lsp.server import create_server
 
     log = logging.StreamHandler()
@@ -56,9 +56,9 @@ def lsp(stdio: bool, tcp: int | None) -> None:
     server = create_server()
     if tcp is not None:
         try:
-            status = talk_over_port(server, HOST, tcp)
+            status = serve_port(server, HOST, tcp)
         except OSError as error:
             raise InputError(f"cannot wait at port {tcp} of {HOST}: {error.strerror or error}") from error
         click.get_current_context().exit(status)
     # standard output is the wire: whatever else is printed would lie between two messages
-    click.get_current_context().exit(talk_over_streams(server, sys.stdin.buffer, take_wire()))
+    click.get_current_context().exit(serve_streams(server, sys.stdin.buffer, take_wire()))

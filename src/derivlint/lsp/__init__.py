@@ -1,6 +1,11 @@
 """The language server. It reports to an editor what the command line reports, by the same checks.
 
-Begin with :mod:`derivlint.lsp.server` (requests) and :mod:`derivlint.lsp.session` (open files and their checks).
-``analysis`` is what is known about one text; ``features`` are functions of an analysis and a place, without protocol;
-``edge`` converts between them, and ``transport`` is the protocol itself.
+Terms, each with its module:
+
+- server (``server``): routes the requests of the protocol to features (``requests``)
+- session (``session``): the open files, and the thread that checks them
+- project (``workspace``): the settings, rules and operators that a file is checked with
+- document analysis (``analysis``): the model of the last valid text of a file
+- feature (``features``): a function of an analysis and an offset, without protocol
+- position mapper (``position_mapper``): converts offsets of the analysis to positions of the protocol (``transport``)
 """

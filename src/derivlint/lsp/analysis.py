@@ -1,4 +1,4 @@
-"""What is known of an open file: the basis of every answer to an editor."""
+"""The analysis of an open file, from which features compute their results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from derivlint.source import SourceFile, Span
 
 
 class DocumentAnalysis(Struct, frozen=True):
-    """What is known of one text of a file.
+    """The analysis of one text of a file.
 
     Spans of everything in it are offsets into ``source``, also while the editor shows a later text that is not YAML.
 
     Attributes:
         source: the last text that could be read as YAML, or the present one where none ever could.
         model: its model.
-        checked: what the check of it found; None where only the model was made.
+        checked: the check of it, or None if only the model was built.
         natives: the operators it is judged against.
         native_sources: the files that they were read from; none for the bundled index.
         headers: the C++ headers with functions that formulas call, as far as they are files: PyTorch's and the user's.

@@ -19,14 +19,14 @@ from derivlint.yaml_reader.problems import YamlProblemKind
 
 
 class CheckedDocument(Struct, frozen=True):
-    """What is known of a text.
+    """The check of a text.
 
     Attributes:
         source: the text.
         project: what it was checked with.
-        analysis: what features work with; of an earlier text while this one is not YAML.
+        analysis: the input of features; of an earlier text while this one is not YAML.
         shown: the diagnostics.
-        memos: what checks of other texts of the file can use.
+        memos: the memos that checks of other texts of the file reuse.
     """
 
     source: SourceFile
@@ -37,7 +37,7 @@ class CheckedDocument(Struct, frozen=True):
 
     @property
     def result_id(self) -> str:
-        """What the result is known by."""
+        """An identifier of the result."""
         return result_id(self.source, self.project, self.shown)
 
 
@@ -48,18 +48,18 @@ def check(
     memos: Memos | None = None,
     stop: Event | None = None,
 ) -> CheckedDocument:
-    """Check a text as the command line does, using what was found in an earlier one.
+    """Check a text as the command line does, reusing the memos of an earlier check.
 
     Args:
         source: the text.
         project: what it is checked with.
         before: the check of an earlier text.
-        memos: what is known of earlier texts with the same project.
+        memos: the memos of earlier texts with the same project.
         stop: ends the check when it is set.
 
     Raises:
         Cancelled: the check was cancelled.
-        InputError: changes are wanted, and they cannot be found out.
+        InputError: only changes are to be checked, and they cannot be determined.
     """
     checked = check_source(
         source,
@@ -77,7 +77,7 @@ def check(
 def analysis_of(
     source: SourceFile, project: Project, model: Model, checked: CheckedFile | None, before: CheckedDocument | None
 ) -> DocumentAnalysis:
-    """What features work with: the model of the text, or of the last one that was YAML."""
+    """Return the analysis of the text, or of the last one that was YAML."""
     if is_broken(model.document) and before is not None:
         last = before.analysis
         if last.natives is project.loaded.natives and not is_broken(last.model.document):

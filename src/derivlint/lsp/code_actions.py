@@ -1,4 +1,4 @@
-"""What can be done about a place of a file: fixes of findings, comments that silence them, changes of the entry."""
+"""Code actions for a range: fixes of findings, comments that silence them, changes of the entry."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ QUICK_FIX = "quickfix"
 REWRITE = "refactor.rewrite"
 FIX_ALL = "source.fixAll.derivlint"
 KINDS = (QUICK_FIX, REWRITE, FIX_ALL)
-#: Stands in comments for what only the author knows.
+#: A placeholder in comments for the reason, which only the author has.
 REASON = "reason"
 
 
 class Action(Struct, frozen=True):
-    """Something that can be done.
+    """A code action.
 
     Attributes:
         title: what it does.
         kind: one of ``KINDS``.
-        edits: the edits of the checked text; None where they are worked out when it is chosen.
+        edits: the edits of the checked text; None if they are computed when it is chosen.
         fixes: the finding that it is about.
-        is_preferred: whether it is what is nearly always wanted.
+        is_preferred: whether it is right in nearly all cases.
     """
 
     title: str
@@ -49,12 +49,12 @@ def wants(only: Sequence[str] | None, kind: str) -> bool:
 
 
 def actions(checked: CheckedDocument, span: Span, only: Sequence[str] | None = None) -> Iterator[Action]:
-    """What can be done about a range of a text.
+    """Yield the code actions for a range of a text.
 
     Args:
         checked: the text, checked as a whole.
         span: the range.
-        only: the kinds that are wanted; None for all.
+        only: the requested kinds; None for all.
     """
     path = checked.source.path
     diagnostics = [item for item in checked.shown if item.span.start <= span.end and span.start <= item.span.end]

@@ -29,11 +29,11 @@ def serve_streams(server: DerivlintServer, stdin: BinaryIO, stdout: BinaryIO) ->
 
 
 class MessageWriter:
-    """Where messages to an editor are written.
+    """A writer of messages to an editor.
 
     Attributes:
-        failure: why that is no longer possible; None where it is. Nothing more is written then: pygls would report an
-            error of the stream in one more message.
+        failure: the error that ended writing, or None. Nothing more is written then: pygls would report an error of
+            the stream in one more message.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -87,12 +87,12 @@ def _run(server: DerivlintServer, talk: Coroutine[Any, Any, None]) -> int:
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else 1
     except ConnectionError:
-        # no one is there to read
+        # the editor has disconnected
         return 1
     finally:
         if server.is_started:
             server.session.shutdown()
-    # an editor that only closes the connection did not say that it is done
+    # the protocol ends with "shutdown"; closing the connection alone is a failure
     return 0 if server.protocol.has_shut_down else 1
 
 
@@ -108,7 +108,7 @@ async def serve(
 
     Raises:
         SystemExit: one of them is ``exit``; the code is that of the process.
-        ConnectionError: no one reads the answers.
+        ConnectionError: the editor has disconnected.
     """
     while is_writable():
         try:

@@ -1,7 +1,7 @@
 """Diagnostics as the protocol has them.
 
-They are records of our own, which are written as they are: after each edit all diagnostics of the file are sent, and to
-convert as many objects of lsprotocol would take several times as long.
+They are msgspec records, encoded without conversion: after each edit all diagnostics of the file are sent, and
+converting as many objects of lsprotocol would take several times as long.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from derivlint.lsp.transport.positions import Positions
 from derivlint.source import SourceFile, Span
 
 SOURCE = "derivlint"
-#: The code of what keeps a file from being checked, such as a configuration with mistakes.
+#: The code of an error that keeps a file from being checked, such as a configuration with mistakes.
 CANNOT_CHECK = "cannot-check"
 
 _SEVERITIES = {
@@ -29,7 +29,7 @@ _SEVERITIES = {
     Severity.WARNING: types.DiagnosticSeverity.Warning.value,
     Severity.INFO: types.DiagnosticSeverity.Information.value,
 }
-#: What these find could be deleted, and editors show it faded.
+#: Rules that report code which can be deleted; editors show it faded.
 _UNNECESSARY = frozenset(
     {
         "ignored-composite-entry",
@@ -41,7 +41,7 @@ _UNNECESSARY = frozenset(
     }
 )
 _DEPRECATED = frozenset({"deprecated-function"})
-#: So many diagnostics are remembered without their places.
+#: The number of diagnostics that are cached without their ranges.
 TEXTS = 4096
 
 
@@ -59,7 +59,7 @@ class WireRange(Struct, frozen=True):
     end: WirePosition
 
 
-#: The beginning of a file, or what stands for the places that are not known yet.
+#: The beginning of a file, and a placeholder for ranges that are filled in later.
 _NOWHERE = WireRange(WirePosition(0, 0), WirePosition(0, 0))
 
 
@@ -71,20 +71,20 @@ class Location(Struct, frozen=True):
 
 
 class RelatedInformation(Struct, frozen=True):
-    """What a diagnostic is related to."""
+    """A related location of a diagnostic."""
 
     location: Location
     message: str
 
 
 class CodeDescription(Struct, frozen=True):
-    """Where a code is explained."""
+    """The page that explains a code."""
 
     href: str
 
 
 class Data(Struct, frozen=True):
-    """What we want to know of a diagnostic when its actions are asked for."""
+    """The data that an editor returns with a diagnostic when it requests code actions."""
 
     entry: str | None
     fixable: bool
@@ -106,7 +106,7 @@ class WireDiagnostic(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class PublishedDiagnostics(Struct, frozen=True, omit_defaults=True):
-    """All diagnostics of a text, which are sent unasked."""
+    """All diagnostics of a text, which are pushed."""
 
     uri: str
     diagnostics: list[WireDiagnostic]
@@ -121,7 +121,7 @@ class FullReport(
     tag_field="kind",
     tag=types.DocumentDiagnosticReportKind.Full.value,
 ):
-    """All diagnostics of a text, as the answer to who asks for them."""
+    """All diagnostics of a text, which the client has pulled."""
 
     items: list[WireDiagnostic]
     result_id: str | None = None
@@ -130,16 +130,16 @@ class FullReport(
 class UnchangedReport(
     Struct, frozen=True, rename="camel", tag_field="kind", tag=types.DocumentDiagnosticReportKind.Unchanged.value
 ):
-    """The answer to who knows the diagnostics already."""
+    """The response to a client that has the diagnostics already."""
 
     result_id: str
 
 
 class Renderer:
-    """Turns diagnostics of a file into those of the protocol, with as much as the client understands."""
+    """Converts diagnostics to those of the protocol, with the parts that the client supports."""
 
     def __init__(self, capabilities: types.ClientCapabilities, encoding: str) -> None:
-        """Take what the client can do, for diagnostics that are pushed and those that are pulled alike."""
+        """Read the client's capabilities, for pushed and pulled diagnostics alike."""
         text_document = capabilities.text_document
         pushed = text_document.publish_diagnostics if text_document is not None else None
         pulled: Any = text_document.diagnostic if text_document is not None else None
@@ -151,16 +151,16 @@ class Renderer:
         self._unnecessary = _UNNECESSARY if types.DiagnosticTag.Unnecessary in tags else frozenset[str]()
         self._deprecated = _DEPRECATED if types.DiagnosticTag.Deprecated in tags else frozenset[str]()
         self._encoding = encoding
-        # most diagnostics of a text are those of the text before, at other places
+        # most diagnostics of a text are those of the text before, at other ranges
         self._cached = lru_cache(maxsize=TEXTS)(self._without_places)
 
     def render(
         self, diagnostics: Iterable[Diagnostic], uri: str, source: SourceFile, related_sources: Mapping[str, SourceFile]
     ) -> list[WireDiagnostic]:
-        """The diagnostics of a file.
+        """Convert the diagnostics of a file.
 
         Args:
-            diagnostics: what was found.
+            diagnostics: the findings.
             uri: the file.
             source: its text.
             related_sources: the files of native functions and the headers, into which diagnostics may point, by path.
@@ -190,7 +190,7 @@ class Renderer:
         fixable: bool,
         safe: bool,
     ) -> WireDiagnostic:
-        """A diagnostic without its places."""
+        """Convert a diagnostic, without its ranges."""
         tags = [
             *([types.DiagnosticTag.Unnecessary.value] if rule in self._unnecessary else []),
             *([types.DiagnosticTag.Deprecated.value] if rule in self._deprecated else []),
@@ -218,7 +218,7 @@ class Renderer:
 
 
 class _RangeConverter:
-    """The ranges of places in a text."""
+    """Converts spans of a text to ranges of the protocol."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
@@ -229,13 +229,13 @@ class _RangeConverter:
         return self._positions.source.path
 
     def of(self, span: Span) -> WireRange:
-        """The range of a place."""
+        """Convert a span."""
         first, last = self._positions.ends(span)
         return WireRange(WirePosition(*first), WirePosition(*last))
 
 
 def _at_file_start(item: Diagnostic, related_sources: Mapping[str, SourceFile]) -> Diagnostic:
-    """A finding in a header, as the protocol can show it: at the beginning of the file, naming its place."""
+    """Move a finding in a header to the beginning of the file, with its location in the message."""
     line, column = related_sources[item.path].position(item.span.start)
     message = f"{item.message} ({item.path}:{line}:{column})"
     place = Related(item.message, item.span, item.path)
@@ -243,7 +243,7 @@ def _at_file_start(item: Diagnostic, related_sources: Mapping[str, SourceFile]) 
 
 
 def unchecked_diagnostic(message: str) -> WireDiagnostic:
-    """What keeps a file from being checked, at its first line."""
+    """Return the error that keeps a file from being checked, as a diagnostic at its first line."""
     return WireDiagnostic(
         range=_NOWHERE,
         message=message,

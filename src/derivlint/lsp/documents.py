@@ -1,4 +1,4 @@
-"""The texts that editors have open: our own, since the editor's text is what is right, not the file's."""
+"""The open texts of an editor, which count instead of the files on disk."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OpenDocument:
     """A text that an editor has open.
 
     Attributes:
-        uri: what the editor calls it.
+        uri: the editor's name for it.
         path: the file.
         version: the editor's number of the text.
         source: the text.

@@ -1,4 +1,4 @@
-"""Changes of one entry that an author may want: keys that it lacks, and automatic forward formulas."""
+"""Code actions for one entry: adding its missing keys, adding or expanding automatic forward formulas."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def entry_actions(model: Model, offset: int) -> Iterator[EntryAction]:
 
 
 def _missing_keys(source: SourceFile, entry: Entry, body: DispatchBody) -> Iterator[EntryAction]:
-    """Formulas for the arguments that have none: ones that say so on demand for the gradient."""
+    """Add a ``not_implemented`` formula for each argument without one."""
     function = entry.function
     assert function is not None
     if not body.is_resolved or any(formula.value.end < formula.key.end for formula in body.formulas):
@@ -67,7 +67,7 @@ def _missing_keys(source: SourceFile, entry: Entry, body: DispatchBody) -> Itera
 
 
 def _automatic(model: Model, entry: Entry, body: DispatchBody) -> Iterator[EntryAction]:
-    """An automatic forward formula, for an entry without any whose gradient tells that it is right."""
+    """Add an automatic forward formula to an entry without any, if its gradient shows that it is right."""
     function = entry.function
     assert function is not None
     if body.info is None or not body.is_resolved or body.with_role(Role.FORWARD) or len(function.outputs) != 1:

@@ -1,4 +1,4 @@
-"""Between what features say, in offsets of the text that they know, and the protocol."""
+"""Mapping of positions of the protocol to offsets of the analyzed text, and back."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from derivlint.source import Span
 
 
 class PositionMapper:
-    """Converts places of one file.
+    """Maps positions and ranges of one file.
 
     Attributes:
         checked: the check of the editor's text.
-        analysis: what is known of it, or of the last text that was YAML.
-        client: what the editor can do.
+        analysis: the analysis of it, or of the last text that was YAML.
+        client: the capabilities of the editor.
         uri: the file.
         version: the editor's number of its text.
     """
 
     def __init__(self, checked: CheckedDocument, client: Client, uri: str, version: int) -> None:
-        """Take a check and where it came from."""
+        """Map the positions of a check."""
         self.checked = checked
         self.analysis = checked.analysis
         self.client = client
@@ -42,7 +42,7 @@ class PositionMapper:
 
     @property
     def is_exact(self) -> bool:
-        """Whether what is known is known of the editor's text."""
+        """Whether the analysis is of the editor's text."""
         return self._text_map.is_exact
 
     def shown_offset(self, position: types.Position) -> int:

@@ -1,4 +1,4 @@
-"""The requests of the protocol that ask about a place or a file, each answered by a feature."""
+"""The requests of the protocol about a position or a file, each with its feature."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _code_lenses(mapper: PositionMapper, params: types.CodeLensParams) -> list[t
 
 
 def generated_code(mapper: PositionMapper, operator: str) -> str | None:
-    """The C++ that the entry of an operator becomes."""
+    """The C++ that is generated for the entry of an operator."""
     for entry in mapper.analysis.model.entries:
         if entry.operator == operator:
             return generated.generated_code(mapper.analysis, entry.name_span.start)
@@ -256,7 +256,7 @@ class Request(Struct, frozen=True):
 
     Attributes:
         method: its name in the protocol.
-        answer: answers it.
+        answer: the function that computes the response.
         options: what is advertised to the editor.
     """
 

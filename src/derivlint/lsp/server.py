@@ -63,7 +63,7 @@ class DerivlintServer(LanguageServer):
 
     Attributes:
         session: the open files; from the ``initialize`` request on.
-        client: what the editor can do.
+        client: the capabilities of the editor.
         is_started: whether there was an ``initialize`` request.
     """
 
@@ -75,12 +75,12 @@ class DerivlintServer(LanguageServer):
         super().__init__(SOURCE, __version__, protocol_cls=Protocol)
         self.is_started = False
         self._watched: set[str] = set()
-        #: messages about settings that do not count; the empty one is never logged
+        #: messages about untrusted settings; the empty one is never logged
         self._logged_notes = {""}
         self._parent_watcher: asyncio.Task[None] | None = None
 
     def report_server_error(self, error: Exception, source: object) -> None:
-        """Write an error to the log; a message box at every keystroke helps no one."""
+        """Write an error to the log; the default is a message box at every keystroke."""
         if isinstance(error, JsonRpcException) and not isinstance(error, JsonRpcInternalError):
             # it is the answer
             return
@@ -107,7 +107,7 @@ class DerivlintServer(LanguageServer):
         return [*map(unchecked_diagnostic, outcome.project.problems()), *diagnostics]
 
     async def notify(self, file: OpenFile, outcome: Outcome) -> None:
-        """Tell the editor of a new outcome: by diagnostics, or by asking it to ask."""
+        """Report a new outcome to the editor: push diagnostics, or request a pull."""
         if isinstance(outcome, CheckedDocument):
             self.watch_project(outcome.project)
         if self.client.pulls:
@@ -117,7 +117,7 @@ class DerivlintServer(LanguageServer):
             self.publish(file, self.render(file, outcome))
 
     def watch_project(self, project: Project) -> None:
-        """Watch the files of a project, and log which settings do not count, each message once."""
+        """Watch the files of a project, and log its untrusted settings, each message once."""
         self.watch(project.files)
         if project.untrusted_note not in self._logged_notes:
             self._logged_notes.add(project.untrusted_note)
@@ -130,7 +130,7 @@ class DerivlintServer(LanguageServer):
         self.protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, published)
 
     def exit_with_parent(self, process: int | None) -> None:
-        """End when a process ends that says that it started this one."""
+        """Exit when the parent process exits."""
 
         def exit_process() -> None:
             raise SystemExit(1)
@@ -139,12 +139,12 @@ class DerivlintServer(LanguageServer):
             self._parent_watcher = asyncio.get_running_loop().create_task(wait_for_exit(process, exit_process))
 
     async def refresh(self) -> None:
-        """Ask the editor to ask for diagnostics again."""
+        """Request that the editor pull diagnostics again."""
         if self.client.refreshes:
             await self.workspace_diagnostic_refresh_async(None)
 
     def watch(self, files: Iterable[Path] = (), patterns: Iterable[str] = ()) -> None:
-        """Ask the editor to tell when files change, as far as it can and was not asked before."""
+        """Register watchers for files that are not watched yet, if the editor supports them."""
         if not self.client.watches:
             return
         globs: list[types.GlobPattern] = [*patterns]
@@ -191,7 +191,7 @@ class DerivlintServer(LanguageServer):
         return call
 
     async def run_on(self, uri: str, find: Callable[[PositionMapper], R]) -> R | None:
-        """What a function finds in an open file; None where it is not checked."""
+        """Return the result of a function for an open file, or None if it is not checked."""
         file = self.file(uri)
         if file is None:
             return None
@@ -273,7 +273,7 @@ def create_server() -> DerivlintServer:
     async def did_save(params: types.DidSaveTextDocumentParams) -> None:
         file = server.session.files.get(params.text_document.uri)
         is_refitted = file is not None and file.is_checked and await server.session.redetect_release(file)
-        # an editor that watches nothing tells at least what was saved in it
+        # an editor without watchers still reports what is saved in it
         if is_refitted:
             await server.recheck()
         elif not server.client.watches:
@@ -328,7 +328,7 @@ def create_server() -> DerivlintServer:
         edits = action.edits
         if edits is None and not server.client.resolves_edits:
             if only is None:
-                # it would be worked out at every movement of the cursor
+                # it would be computed at every movement of the cursor
                 return None
             edits = fixed(mapper.checked)
         fixes = action.fixes

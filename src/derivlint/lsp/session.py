@@ -1,4 +1,4 @@
-"""Open files and their checks: which text is checked when, on a thread of its own, and who is notified."""
+"""The open files and their checks, which run on one thread and are canceled by edits."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
 from derivlint.source.file import MAX_BYTES
 
-#: The collector of cycles, with the thresholds of Python, looks through all operators again and again, which makes a
-#: check take half as long again. It looks through all after so many checks only, and leaves alone what is alive then.
+#: The default thresholds of the garbage collector make a check take half as long again, since it visits all operators
+#: again and again. A full collection runs after so many checks only, and freezes the objects that are alive then.
 GC_THRESHOLDS = (50_000, 20, 1_000_000)
 CHECKS_PER_COLLECTION = 500
 
-#: How often a request is tried whose text changes while it is answered.
+#: The number of attempts for a request whose text changes while it runs.
 ATTEMPTS = 5
 
 T = TypeVar("T")
-#: The check of a text, or why there is none.
+#: The check of a text, or the reason why there is none.
 Outcome = CheckedDocument | str
 
 
 class OpenFile:
-    """An open file with what is known of it.
+    """An open file and its last check.
 
     Attributes:
         document: the text.
@@ -48,9 +48,9 @@ class OpenFile:
         self.is_open = True
         self.outcome: Outcome | None = None
         self.checked: CheckedDocument | None = None
-        #: the text that ``outcome`` is of, and how often configurations had been read
+        #: the text of ``outcome``, and the generation of the configurations
         self.outcome_of: tuple[SourceFile, int] | None = None
-        #: what is known of earlier texts, and the project that they were checked with
+        #: the memos of earlier texts, and the project that they were checked with
         self.memos: tuple[Project, Memos] | None = None
         self.lock = asyncio.Lock()
         self.publishing: asyncio.Task[None] | None = None
@@ -80,29 +80,29 @@ class Session:
         self._generation = 0
         self._checks = 0
         gc.set_threshold(*GC_THRESHOLDS)
-        # one thread: the models and the operators work things out when they are asked, and are not place for two
+        # one thread: models and operators compute facts lazily, without locks
         self._engine = ThreadPoolExecutor(max_workers=1, thread_name_prefix="derivlint")
 
     def open(self, uri: str, version: int, text: str) -> OpenFile:
-        """Take a text that the editor opened."""
+        """Open a text."""
         self.close(uri)
         document = OpenDocument(uri, version, text)
         file = self.files[uri] = OpenFile(document, self.projects.is_derivatives_file(document.path))
         return file
 
     async def redetect_release(self, file: OpenFile) -> bool:
-        """Detect the release of a lone file that was saved; whether it is another one than before."""
+        """Detect the release of a saved standalone file again; return whether it has changed."""
         loop = asyncio.get_running_loop()
         document = file.document
         try:
             detect = self.projects.redetect_release
             return await loop.run_in_executor(self._engine, detect, document.path, document.source)
         except InputError:
-            # the next check says why there is none
+            # the next check reports the error
             return False
 
     def close(self, uri: str) -> OpenFile | None:
-        """Forget a text that the editor closed."""
+        """Close a text, and cancel its check."""
         file = self.files.pop(uri, None)
         if file is not None:
             file.is_open = False
@@ -113,7 +113,7 @@ class Session:
         return file
 
     def cancel_check(self, file: OpenFile) -> None:
-        """Stop what is done for the text before."""
+        """Cancel the check of the previous text."""
         self._cancel(file)
 
     def _cancel(self, file: OpenFile) -> None:
@@ -121,7 +121,7 @@ class Session:
         file.stop = Event()
 
     def forget(self) -> list[OpenFile]:
-        """Read configurations and operators again; the files that are to be checked again."""
+        """Read configurations and operators again; return the files to check again."""
         self._generation += 1
         self.projects.forget()
         for file in self.files.values():
@@ -130,7 +130,7 @@ class Session:
         return [file for file in self.files.values() if file.is_checked]
 
     async def outcome(self, file: OpenFile) -> Outcome:
-        """The check of the present text, or why there is none."""
+        """Return the check of the present text, or the reason why there is none."""
         while True:
             if file.outcome is not None and self._is_current(file):
                 return file.outcome
@@ -144,7 +144,7 @@ class Session:
         )
 
     async def _check(self, file: OpenFile) -> None:
-        """Check the present text; an edit meanwhile cancels that, and what was found until then is kept."""
+        """Check the present text; an edit meanwhile cancels that, and keeps the memos of the part that is done."""
         source, generation, stop = file.document.source, self._generation, file.stop
         loop = asyncio.get_running_loop()
         outcome = await loop.run_in_executor(self._engine, self._checked, source, file, stop)
@@ -161,7 +161,7 @@ class Session:
                     loop.run_in_executor(self._engine, _collect)
 
     def _checked(self, source: SourceFile, file: OpenFile, stop: Event) -> Outcome | None:
-        """Check a text, on the thread for it; None where that was cancelled."""
+        """Check a text, on the thread for it; return None if that was canceled."""
         if len(source.text) > MAX_BYTES:
             return f'cannot check "{source.path}": it has more than {MAX_BYTES // 2**20} MiB'
         try:
@@ -174,17 +174,17 @@ class Session:
         except InputError as error:
             return "\n".join(error.messages)
         except Exception as error:
-            # the next check is one from scratch
+            # the next check starts without memos
             file.memos = None
             message = f"internal error: {type(error).__name__}: {error}"
             self._log(message, error)
             return message
 
     async def run(self, file: OpenFile, find: Callable[[CheckedDocument], T]) -> T | None:
-        """What a function finds in the present text, on the thread for checks; None where there is no check.
+        """Run a function of the check of the present text, on the thread for checks; return None without a check.
 
-        The function is given the check with what is known of the present text, or of the last one that was YAML. Where
-        the text changes meanwhile it is asked again; who types on has no use for the answer.
+        The analysis of the check is that of the present text, or of the last one that was YAML. If the text changes
+        meanwhile, the function runs again, since its result is out of date.
         """
         loop = asyncio.get_running_loop()
         for _ in range(ATTEMPTS):
@@ -197,7 +197,7 @@ class Session:
         return None
 
     def publish_later(self, file: OpenFile) -> None:
-        """Tell the editor of the present text as soon as it is checked; the check of a text that is gone stops."""
+        """Report the present text as soon as it is checked; the check of an earlier text is canceled."""
         if file.publishing is None or file.publishing.done():
             file.publishing = asyncio.get_running_loop().create_task(self._publish(file))
 
@@ -216,7 +216,7 @@ class Session:
 
 
 def _collect() -> None:
-    """Free what is in cycles; that takes a quarter of a second."""
+    """Collect cyclic garbage; that takes a quarter of a second."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""A text as the editor shows it, with what is known of it: of itself, or of the last text that was YAML."""
+"""Mapping of offsets between the editor's text and the last valid text, which is analyzed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from derivlint.source import SourceFile, Span
 
 
 class StaleTextMap(Struct, frozen=True):
-    """What features work with.
+    """The editor's text with the analysis of it, or of an earlier text.
 
     Attributes:
         source: the text that the editor shows.
-        analysis: what is known, perhaps of an earlier text.
+        analysis: the analysis, perhaps of an earlier text.
         start: where the two texts begin to differ.
         end: where they end to differ, in the editor's text.
     """
@@ -25,7 +25,7 @@ class StaleTextMap(Struct, frozen=True):
 
     @classmethod
     def of(cls, source: SourceFile, analysis: DocumentAnalysis) -> StaleTextMap:
-        """The view of a text with what is known."""
+        """Compare the editor's text with the analyzed one."""
         analyzed = analysis.source.text
         if analysis.source is source or analyzed == source.text:
             length = len(analyzed)
@@ -37,7 +37,7 @@ class StaleTextMap(Struct, frozen=True):
 
     @property
     def is_exact(self) -> bool:
-        """Whether what is known is known of the editor's text."""
+        """Whether the analysis is of the editor's text."""
         return self.analysis.source.text == self.source.text
 
     @property
@@ -45,7 +45,7 @@ class StaleTextMap(Struct, frozen=True):
         return len(self.source.text) - len(self.analysis.source.text)
 
     def to_analyzed(self, offset: int) -> int:
-        """Where a character of the editor's text is in the analysed one; of what is new, the nearest place."""
+        """Map an offset of the editor's text to the analyzed one; inside of an edit, to the nearest offset."""
         if offset <= self.start:
             return offset
         if offset >= self.end:
@@ -53,7 +53,7 @@ class StaleTextMap(Struct, frozen=True):
         return min(offset, max(self.start, self.end - self._delta))
 
     def to_shown(self, span: Span) -> Span:
-        """Where a range of the analysed text is in the editor's."""
+        """Map a span of the analyzed text to the editor's."""
         start = self._to_shown(span.start)
         return Span(start, max(start, self._to_shown(span.end)))
 
@@ -66,7 +66,7 @@ class StaleTextMap(Struct, frozen=True):
 
 
 def common_prefix(first: str, second: str, limit: int) -> int:
-    """The length of what two texts begin with alike, at most ``limit``."""
+    """The length of the common prefix of two texts, at most ``limit``."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
@@ -78,7 +78,7 @@ def common_prefix(first: str, second: str, limit: int) -> int:
 
 
 def common_suffix(first: str, second: str, limit: int) -> int:
-    """The length of what two texts end with alike, at most ``limit``."""
+    """The length of the common suffix of two texts, at most ``limit``."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""The projects of open files: configuration, rules and operators, kept until a file that they come from changes."""
+"""The projects of open files: configuration, rules and operators, cached until a file that they come from changes."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ WATCHED = ("**/native_functions.yaml", "**/tags.yaml", f"**/{OWN_FILE}", f"**/{P
 
 
 class Project(Struct, frozen=True):
-    """What a derivatives file is checked with.
+    """The settings, rules and operators that a derivatives file is checked with.
 
     Attributes:
         settings: its settings.
         rules: the rules that run.
         operators: where its operators come from.
         loaded: the operators.
-        finding_filter: which of the findings are left.
-        key: differs where anything of it does.
+        finding_filter: selects the findings to show.
+        key: a digest of all of it.
     """
 
     settings: Settings
@@ -58,33 +58,32 @@ class Project(Struct, frozen=True):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it was made from."""
+        """The files that it was read from."""
         more = (self.settings.baseline, self.settings.origin)
         return (*self.operators.files, *(path for path in more if path is not None))
 
     @property
     def untrusted_note(self) -> str:
-        """A message about the settings that do not count since the workspace is not trusted; empty without any."""
+        """A message about the settings that are ignored since the workspace is not trusted; empty without any."""
         if not self.settings.untrusted_settings:
             return ""
         names = ", ".join(self.settings.untrusted_settings)
         return f'the workspace is not trusted, and these settings do not count: {names}; "trusted": true lets them'
 
     def problems(self) -> tuple[str, ...]:
-        """What is wrong in the files of native functions."""
+        """The problems in the files of native functions."""
         return tuple(map(problem_text, self.loaded.natives.problems))
 
 
 class Projects:
-    """Finds the project of a file."""
+    """A cache of projects by folder and by file."""
 
     def __init__(self, config: Sequence[str] = (), *, trusted: bool = False) -> None:
-        """Take what the editor says.
+        """Begin without projects.
 
         Args:
             config: as ``--config`` of the command line: the name of a file, or ``KEY=VALUE``.
-            trusted: whether the workspace is trusted; of the configurations of others only what ``--untrusted`` lets
-                count does.
+            trusted: whether the workspace is trusted; else its configurations count as with ``--untrusted``.
         """
         self._config = tuple(config)
         self.trusted = trusted
@@ -118,7 +117,7 @@ class Projects:
     def of(self, path: Path, source: SourceFile) -> Project:
         """The project of a file.
 
-        The release of a lone file is detected when it is opened or saved, not while someone types.
+        The release of a standalone file is detected when it is opened or saved, not after each edit.
 
         Args:
             path: the file.
@@ -138,11 +137,11 @@ class Projects:
         return project
 
     def forget_file(self, path: Path) -> None:
-        """Forget which release a lone file is of."""
+        """Forget the release of a standalone file."""
         self._by_file.pop(path, None)
 
     def redetect_release(self, path: Path, source: SourceFile) -> bool:
-        """Detect the release of a lone file again; whether it is another one than before."""
+        """Detect the release of a standalone file again; return whether it has changed."""
         before = self._by_file.pop(path, None)
         return before is not None and self.of(path, source).operators != before.operators
 
@@ -176,7 +175,7 @@ class Projects:
         return Project(settings, rules, operators, cached[1], FindingFilter(baseline=baseline, finds_stale=False), key)
 
     def is_stale(self) -> bool:
-        """Whether a file that a project was made from has another content, or one has come or gone that would count."""
+        """Whether a file of a project has changed, or one has been added or removed that would belong to it."""
         return any(_is_stale(folder, project, stamps) for folder, (project, stamps) in self._made.items())
 
     def forget(self) -> None:
@@ -204,13 +203,13 @@ def _is_stale(folder: Path, project: Project | InputError, stamps: list[str]) ->
 
 
 def _sources(folder: Path, project: Project | InputError) -> list[Path]:
-    """The files that a project was made from, and those where configurations may come to be."""
+    """The files of a project, and the paths at which configurations may be added."""
     places = [parent / name for parent in (folder, *folder.parents) for name in (OWN_FILE, PYPROJECT)]
     return places if isinstance(project, InputError) else [*project.files, *places]
 
 
 def _stamps(paths: Iterable[Path]) -> list[str]:
-    """The contents of files as texts that differ where the contents do."""
+    """The digests of files."""
     return [f"{path}: {_stamp(path)}" for path in paths]
 
 
@@ -233,7 +232,7 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def result_id(source: SourceFile, project: Project, shown: Iterable[Diagnostic]) -> str:
-    """What a check's result is known by: the text, everything that it was checked with, and what was found.
+    """An identifier of a check's result: a digest of the text, the project and the findings.
 
     Not the version, which begins again when a file is opened again.
     """

@@ -32,7 +32,7 @@ def code(text: str, language: str = "cpp") -> str:
 
 
 def paragraphs(parts: Iterable[str | None]) -> str:
-    """Parts of an answer, without those that say nothing."""
+    """Join paragraphs, without the empty ones."""
     return "\n\n".join(part for part in parts if part)
 
 
@@ -45,7 +45,7 @@ def names(items: Sequence[str]) -> str:
 
 
 def entry_text(model: Model, entry: Entry) -> str:
-    """An entry: its schema, what is differentiable, which functions it serves, what node it becomes."""
+    """Describe an entry: its schema, its differentiable arguments and outputs, its functions, its autograd node."""
     function = entry.function
     if function is None:
         schema = entry.name.value if entry.name is not None else ""
@@ -111,7 +111,7 @@ def _served(model: Model, entry: Entry) -> str | None:
 
 
 def how(match: FunctionMatch) -> str:
-    """How a function came by the formulas of an entry."""
+    """How a function was matched with the formulas of an entry."""
     if any(info.source.kind == "view_copy" for info in match.infos.values()):
         return "copying form of the view"
     kind = match.function.schema.kind
@@ -126,7 +126,7 @@ def how(match: FunctionMatch) -> str:
 
 
 def formula_text(model: Model, formula: DerivativeFormula) -> str:
-    """A key with its formula: what it declares, what it saves, what an automatic formula stands for."""
+    """Describe a key with its formula: its role, its saved variables, the expansion of an automatic formula."""
     named = names([name.text for name in formula.names])
     if formula.role is Role.NON_DIFFERENTIABLE:
         return f"{named}: declared non-differentiable, no gradient flows through"
@@ -138,7 +138,7 @@ def formula_text(model: Model, formula: DerivativeFormula) -> str:
 
 
 def automatic_text(formula: DerivativeFormula) -> str | None:
-    """The formula that ``auto_linear`` or ``auto_element_wise`` stands for."""
+    """The expansion of ``auto_linear`` or ``auto_element_wise``."""
     if formula.auto is None:
         return None
     if formula.forward is None:
@@ -147,7 +147,7 @@ def automatic_text(formula: DerivativeFormula) -> str | None:
 
 
 def saved_text(formula: DerivativeFormula) -> str | None:
-    """What a backward formula makes the forward call save, and how."""
+    """The variables that the forward call saves for a backward formula."""
     derivative = formula.derivative
     if derivative is None:
         return None
@@ -190,7 +190,7 @@ def callee_text(facts: FormulaFacts, callee: Callee) -> str:
 
 
 def _bodies_text(model: Model, callee: Callee) -> str | None:
-    """What the bodies of a called helper say: where they are, and what they are linear in."""
+    """The definitions of a called helper, and the parameters in which they are linear."""
     bodies = model.natives.bodies
     if bodies is None or not bodies.is_shown:
         return None
@@ -244,7 +244,7 @@ def _entry_line(source: SourceFile, entry: Entry) -> str:
 
 
 def native_facts(native: NativeFunction) -> str | None:
-    """What native_functions.yaml says of an operator beside its schema."""
+    """The fields of an operator in native_functions.yaml other than its schema."""
     facts = []
     kernels = [f"those of `{native.structured_delegate}`"] if native.structured_delegate is not None else []
     kernels += [names(native.dispatch)] if native.dispatch else []

@@ -1,4 +1,4 @@
-"""What is known of the parts of a formula as it is written: types, functions, degree.
+"""Facts about the nodes of a source formula: types, functions, degree.
 
 The model types the expression that the generated code evaluates, in which ``self.sym_sizes()`` is a saved variable.
 Here its facts are brought back to the nodes of the written tree.
@@ -38,7 +38,7 @@ class Callee(Struct, frozen=True):
         start: where the name begins in the formula.
         end: where it ends.
         is_method: whether it is a method.
-        chosen: the function that is called, None where that is not known.
+        chosen: the overload that is called, or None if that is unknown.
         overloads: all functions of the name, the chosen one included.
     """
 
@@ -52,7 +52,7 @@ class Callee(Struct, frozen=True):
 
 
 class FormulaFacts:
-    """What is known of the nodes of one formula."""
+    """Facts about the nodes of one source formula."""
 
     def __init__(self, model: Model, formula: DerivativeFormula) -> None:
         self.model = model
@@ -60,12 +60,12 @@ class FormulaFacts:
 
     @property
     def library(self) -> Library:
-        """What formulas can name."""
+        """The declarations that formulas can name."""
         return library_of(self.model.natives)
 
     @cached_property
     def interpretation(self) -> Interpretation | None:
-        """The meaning of the formula, None where it has none."""
+        """The interpretation of the formula, or None."""
         analyses = analyses_of(self.model)
         if self.written.entry not in self.model.entries:
             return None
@@ -107,7 +107,7 @@ class FormulaFacts:
 
     @cached_property
     def scope(self) -> Scope:
-        """Where the formula stands."""
+        """The scope of the formula."""
         backward = self.written.role is not Role.FORWARD
         return Scope(
             {name: type.value for name, type in self.variables.items()},
@@ -120,7 +120,7 @@ class FormulaFacts:
         return self._by_range.get((node.start, node.end))
 
     def type_of(self, node: Expr) -> CppType | None:
-        """The C++ type of an expression, None where it is not known."""
+        """The C++ type of an expression, or None if it is unknown."""
         typed = self.typed(node)
         type = UNKNOWN
         if typed is not None and self.interpretation is not None:
@@ -130,7 +130,7 @@ class FormulaFacts:
         return None if type is UNKNOWN else type
 
     def degree_of(self, node: Expr) -> Degree | None:
-        """How an expression depends on gradients or tangents, None where it is not known."""
+        """The degree of an expression in gradients or tangents, or None if it is unknown."""
         typed = self.typed(node)
         if typed is None or self.interpretation is None:
             return None
@@ -138,7 +138,7 @@ class FormulaFacts:
         return None if fact is None or fact.degree is Degree.UNKNOWN else fact.degree
 
     def callee(self, call: Call) -> Callee | None:
-        """What a call calls; None where it calls no name."""
+        """The callee of a call, or None if it calls no name."""
         node = call.callee
         typed = self.typed(call)
         chosen = None
@@ -164,7 +164,7 @@ class FormulaFacts:
         return functions_named(self.library, self.scope, node)
 
     def entity(self, node: Name) -> Entity:
-        """What a name stands for that is not a variable."""
+        """The entity that a name refers to, if it is not a variable."""
         if node.simple is not None:
             return look_up(self.library, self.scope, node.simple)
         return qualified_entity(self.library, self.scope, node)

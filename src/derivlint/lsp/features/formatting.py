@@ -1,7 +1,7 @@
 """Formatting of an entry: the blanks around its keys, and nothing else.
 
-The keys of an entry stay in their order, values and comments as they are. What the formatted text means is read again;
-where it is not the same there are no edits.
+The keys of an entry stay in their order, values and comments as they are. The formatted text is parsed again; there are
+no edits if it has other values.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:
 
 
 def _content(node: YamlNode) -> object:
-    """What a node says: keys without blanks, and values."""
+    """The content of a node: keys without blanks, and values."""
     if isinstance(node, Scalar):
         return node.value, node.kind
     if isinstance(node, Sequence):

@@ -1,4 +1,4 @@
-"""The C++ that an entry becomes: what ``derivlint show`` prints, for an editor."""
+"""The C++ that is generated for an entry, as ``derivlint show`` prints it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lenses(analysis: DocumentAnalysis) -> tuple[Lens, ...]:
 
 
 def generated_code(analysis: DocumentAnalysis, offset: int) -> str | None:
-    """The autograd nodes of the entry at a place, and the kernels that create them; None where there is no code."""
+    """The autograd nodes of the entry at a place, and the kernels that create them; None without code."""
     entry = entry_at(analysis, offset)
     return None if entry is None or entry.function is None else _code(analysis, entry)
 
@@ -49,7 +49,7 @@ def _code(analysis: DocumentAnalysis, entry: Entry) -> str | None:
         return None
     matches = model.functions_of(entry)
     functions = {str(match.function.name) for match in matches}
-    # a name without overload also stands for the other overloads
+    # a name without overload also selects the other overloads
     chosen = [
         kernel for kernel in kernels(model, functions, only_with_entry=True) if str(kernel.function.name) in functions
     ]

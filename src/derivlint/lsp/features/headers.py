@@ -1,4 +1,4 @@
-"""Where C++ headers and sources declare and define functions."""
+"""Declarations and definitions of functions in C++ headers and sources."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from derivlint.cpp.declarations.declaration_tokens import Tokens
 from derivlint.lsp.analysis import FileSpan
 from derivlint.source import SourceError, SourceFile, Span
 
-#: What comes ahead of a name that is declared, never ahead of one that is called.
+#: The tokens that precede a declared name, never a called one.
 _BEFORE_DECLARED = frozenset({"IDENT", "BUILTIN", "CV", "GREATER", "POINTER"})
 _SUFFIXES = (".cpp", ".cc", ".cxx")
 
 
 def function_places(headers: tuple[Path, ...], name: str) -> tuple[FileSpan, ...]:
-    """Where functions of a name are declared in headers, and defined in the sources beside them.
+    """Return the declarations of a name in headers, and its definitions in the sources next to them.
 
     A file that cannot be read declares nothing.
     """

@@ -1,4 +1,4 @@
-"""What is at a place, in words: the answer to a hover."""
+"""Hover texts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Hover(Struct, frozen=True):
 
 
 def hover(analysis: DocumentAnalysis, offset: int) -> Hover | None:
-    """What there is to tell of a place; None where there is nothing."""
+    """Return the hover text for an offset, or None."""
     at = locate(analysis, offset)
     text = ""
     model = analysis.model
@@ -166,7 +166,7 @@ def _key_names(formula: DerivativeFormula) -> list[str]:
 
 
 def _argument_use(entry: Entry, name: str) -> str:
-    """How an argument is differentiated, and which formulas save it."""
+    """Describe the derivatives of an argument and the formulas that save it."""
     own = [formula for formula in entry.formulas if name in _key_names(formula) and formula.role is not Role.FORWARD]
     if any(formula.role is Role.NON_DIFFERENTIABLE for formula in own):
         gradient = "declared non-differentiable"
@@ -275,7 +275,7 @@ def _variable(facts: FormulaFacts, node: Name, formula_variable: Variable) -> st
 
 
 def _saving(formula: DerivativeFormula, formula_variable: Variable) -> str | None:
-    """How a backward formula saves a variable."""
+    """Describe the saved variables of a backward formula that hold a variable."""
     derivative = formula.derivative
     if derivative is None or formula_variable.kind not in (VariableKind.ARGUMENT, VariableKind.OUTPUT):
         return None

@@ -1,4 +1,4 @@
-"""What is at a place of a derivatives file.
+"""The syntax at an offset of a derivatives file.
 
 A place in a formula is a place in its tree, also where the formula is quoted, escaped or folded over several lines: the
 decode map of its scalar is read backwards.
@@ -59,7 +59,7 @@ class AtFormula(Struct, frozen=True):
 
 
 class AtKeyword(Struct, frozen=True):
-    """A whole value that stands for something other than C++: ``auto_linear``, ``non_differentiable``."""
+    """A keyword instead of a C++ expression: ``auto_linear``, ``non_differentiable``."""
 
     entry: Entry
     written: DerivativeFormula
@@ -80,7 +80,7 @@ class AtSchema(Struct, frozen=True):
 
     Attributes:
         entry: the entry.
-        schema: the parsed schema, None where it cannot be parsed.
+        schema: the parsed schema, or None if it cannot be parsed.
         part: the argument or return that it belongs to; None for the operator's name and everything else.
         is_name: whether it belongs to the operator's name.
         span: the place of the part's name, of the operator's name, or of the whole schema.
@@ -128,7 +128,7 @@ Located: TypeAlias = AtFormula | AtKeyword | AtKey | AtSchema | AtDispatchKey | 
 
 
 class _Places:
-    """The entries and suppressions of a model by their places, worked out once."""
+    """The entries and suppressions of a model by their spans, computed once."""
 
     def __init__(self, model: Model) -> None:
         self.entries = EntryFinder(model)
@@ -143,7 +143,7 @@ def entry_at(analysis: DocumentAnalysis, offset: int) -> Entry | None:
 
 
 def locate(analysis: DocumentAnalysis, offset: int) -> Located | None:
-    """What is at an offset of ``analysis.source``; a place directly after a word belongs to the word."""
+    """Return the syntax at an offset of ``analysis.source``; an offset directly after a word belongs to the word."""
     suppression = _suppression_at(analysis.model, offset)
     if suppression is not None:
         return suppression

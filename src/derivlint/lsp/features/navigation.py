@@ -1,4 +1,4 @@
-"""Where something is declared, and where it is used."""
+"""Definitions and references."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from derivlint.source import Span
 
 
 def definition(analysis: DocumentAnalysis, offset: int) -> tuple[FileSpan, ...]:
-    """Where what is at a place is declared.
+    """Return the declarations of the name at an offset.
 
     A variable of a formula in the schema of ``name:``; an operator in native_functions.yaml and in the entry that holds
     its derivative; a helper in the headers. Empty where that is in no file, as with the bundled operators.
@@ -69,7 +69,7 @@ def _of_entry(analysis: DocumentAnalysis, entry: Entry) -> tuple[FileSpan, ...]:
 
 
 def native_places(analysis: DocumentAnalysis, natives: Iterable[NativeFunction]) -> tuple[FileSpan, ...]:
-    """Where operators are in native_functions.yaml; what is generated stands with its origin."""
+    """The entries of operators in native_functions.yaml; for a generated operator, that of its origin."""
     sources = {source.path: source for source in analysis.native_sources}
     places: dict[tuple[str, Span], FileSpan] = {}
     for native in natives:
@@ -138,7 +138,7 @@ def _of_callee(analysis: DocumentAnalysis, callee: Callee) -> tuple[FileSpan, ..
 
 
 def _bodies_of(model: Model, name: str, declared: Container[tuple[str, Span]]) -> Iterator[FileSpan]:
-    """Where functions are that a configuration names, or a checkout has."""
+    """The definitions of functions in the configured source, or in that of a checkout."""
     bodies = model.natives.bodies
     if bodies is not None and bodies.is_shown:
         for body in bodies.functions.get(name, ()):
@@ -183,7 +183,7 @@ def _of_local(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeForm
 
 
 def references(analysis: DocumentAnalysis, offset: int, *, include_declaration: bool = True) -> tuple[FileSpan, ...]:
-    """Where what is at a place is used.
+    """Return the uses of the name at an offset.
 
     A variable in the formulas and keys of its entry; an operator or a helper in all formulas of the file.
     """
@@ -200,7 +200,7 @@ def references(analysis: DocumentAnalysis, offset: int, *, include_declaration: 
 
 
 def _declarations(analysis: DocumentAnalysis, at: Located | None, offset: int) -> tuple[FileSpan, ...]:
-    """What is left out of references where declarations are not wanted; the schema of an entry declares its names."""
+    """The declarations to exclude from references; the schema of an entry declares its names."""
     if isinstance(at, AtSchema) and at.part is not None:
         return (FileSpan(analysis.source, at.span),)
     return definition(analysis, offset)

@@ -12,7 +12,7 @@ from derivlint.model import DerivativeFormula, DispatchBody, Entry, Role
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Pair
 
-#: As many symbols are enough for a list that people look at.
+#: The length of the list of symbols, which people read.
 MOST = 200
 #: Shorter comments need no folding.
 COMMENT_LINES = 3
@@ -127,7 +127,7 @@ def _pairs(mapping: Mapping | None) -> Iterator[Pair]:
 
 
 def folds(analysis: DocumentAnalysis) -> tuple[Fold, ...]:
-    """What has several lines: entries, the formulas of a dispatch key, long values, comments."""
+    """Return the foldable ranges: entries, the formulas of a dispatch key, long values, comments."""
     source = analysis.source
     text = source.text
     candidates = list(_comments(source))

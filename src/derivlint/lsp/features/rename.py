@@ -19,7 +19,7 @@ from derivlint.source import Span
 
 
 class Refusal(Struct, frozen=True):
-    """Why something cannot be renamed here."""
+    """The reason for which a name cannot be renamed."""
 
     reason: str
 

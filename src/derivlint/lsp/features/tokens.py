@@ -57,16 +57,16 @@ class _TokenCache:
     """The tokens of entries by their text: an edit changes few of them.
 
     Attributes:
-        of: the tokens of an entry of this text, with places from its first character.
+        by_text: the tokens of an entry of this text, with spans from its first character.
     """
 
     def __init__(self) -> None:
         self.by_text: dict[str, tuple[SemanticToken, ...]] = {}
 
 
-#: What is known for some operators, which say what the names of an entry are.
+#: The caches by operators, since the meaning of names in an entry depends on them.
 _CACHES: WeakKeyDictionary[NativeFunctions, _TokenCache] = WeakKeyDictionary()
-#: So many texts of entries are kept: those of a few large files with their edits.
+#: The number of cached texts of entries: those of a few large files with their edits.
 _MAX_TEXTS = 8192
 
 
@@ -142,7 +142,7 @@ def _expression_tokens(model: Model, source: SourceFile, expression: Expression)
 
 
 def _qualified(model: Model, expression: Expression) -> Iterator[tuple[int, tuple[str, tuple[str, ...]]]]:
-    """What the last words of qualified names are, by where they begin."""
+    """Yield the start of the last word of each qualified name with the kind of its entity."""
     forward = expression.written is None or expression.written.role is Role.FORWARD
     scope = Scope({}, FORWARD_LEVELS if forward else BACKWARD_LEVELS, "")
     library = library_of(model.natives)

@@ -1,4 +1,4 @@
-"""What the variables of a formula are: arguments, outputs, gradients, primals and tangents."""
+"""The variables of a formula: arguments, outputs, gradients, primals and tangents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from derivlint.schema.syntax.arguments import Return
 
 
 class VariableKind(Enum):
-    """What a variable of a formula is."""
+    """The kind of a variable of a formula."""
 
     ARGUMENT = "argument"
     OUTPUT = "output"
@@ -33,8 +33,8 @@ class Variable(Struct, frozen=True):
     Attributes:
         name: its name.
         kind: what it is.
-        part: the argument or return of the schema that it speaks of, if any.
-        about: what it is, in words.
+        part: the argument or return of the schema that it belongs to, if any.
+        about: a description.
     """
 
     name: str
@@ -44,13 +44,13 @@ class Variable(Struct, frozen=True):
 
 
 def variable(formula: DerivativeFormula, name: str) -> Variable | None:
-    """What a name is in a formula; None where it is not a variable of it."""
+    """Return the variable of a name in a formula, or None."""
     function = formula.entry.function
     return None if function is None else variable_of(function, name)
 
 
 def variable_of(function: EntryFunction, name: str) -> Variable | None:
-    """What a name is in the formulas of a function; None where it is not a variable of them."""
+    """Return the variable of a name in the formulas of a function, or None."""
     arguments = function.schema.arguments
     binding = function.argument(name)
     if binding is not None:

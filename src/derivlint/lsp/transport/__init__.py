@@ -1,1 +1,1 @@
-"""What goes over the wire: frames, the protocol, what clients can do, and positions as they count them."""
+"""The transport: frames (``wire``), the protocol, capabilities of clients, and encodings of positions."""

@@ -1,4 +1,4 @@
-"""What an editor can do, as far as it matters."""
+"""The capabilities of an editor that the server uses."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pygls.capabilities import get_capability
 from derivlint.lsp.documents import uri_of
 from derivlint.lsp.transport.positions import preferred_encoding
 
-#: How editors call themselves whose extension of derivlint has the command that shows the C++ of an entry.
+#: The client name of editors whose extension of derivlint has the command that shows the C++ of an entry.
 VS_CODE = "Visual Studio Code"
 
 
 def trust_in(options: object) -> bool | None:
-    """Return the option ``trusted``, of its own or below ``derivlint``; None where it is not given."""
+    """Return the option ``trusted``, at the top level or below ``derivlint``, or None if it is not set."""
     if not isinstance(options, dict):
         return None
     own = options.get("derivlint")
@@ -25,25 +25,25 @@ def trust_in(options: object) -> bool | None:
 
 
 class Client:
-    """What an editor can do.
+    """The capabilities of an editor.
 
     Attributes:
-        capabilities: all of it.
+        capabilities: all of them.
         encoding: the unit of characters in positions.
-        pulls: it asks for diagnostics, so they are not sent unasked.
-        refreshes: it is known to ask again.
-        versions: it wants diagnostics to carry the version of the document.
-        watches: it can be asked to watch files.
-        resolves_edits: the edits of code actions may be worked out when one is chosen.
+        pulls: it pulls diagnostics, so they are not pushed.
+        refreshes: it pulls again on request.
+        versions: its diagnostics carry the version of the document.
+        watches: it can watch files.
+        resolves_edits: the edits of code actions may be computed when one is chosen.
         versioned_edits: edits may name the version that they are for.
         nests_symbols: symbols of a file may hold others.
         shows_code: it has a command that shows the C++ of an entry.
-        hints: whether hints between the characters are wanted.
+        hints: the user has enabled inlay hints.
         trusts: the user trusts the workspace.
     """
 
     def __init__(self, params: types.InitializeParams) -> None:
-        """Take the parameters of the ``initialize`` request, when the encoding has been chosen."""
+        """Read the parameters of the ``initialize`` request, when the encoding has been chosen."""
         capabilities = self.capabilities = params.capabilities
 
         def can(name: str) -> bool:
@@ -67,7 +67,7 @@ class Client:
         self.trusts = trust_in(options) is True
 
     def glob_of(self, path: Path) -> types.GlobPattern:
-        """The pattern that stands for one file."""
+        """The glob pattern of one file."""
         if self._relative_patterns:
             return types.RelativePattern(uri_of(path.parent), path.name)
         return path.as_posix()

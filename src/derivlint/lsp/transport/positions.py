@@ -14,11 +14,11 @@ UTF32 = "utf-32"
 def preferred_encoding(offered: list[str] | None) -> str:
     """The encoding to use with a client.
 
-    UTF-16, which every client knows, wherever it is offered: editors that talk to several servers about one file want
+    UTF-16, which every client supports, if it is offered: editors that use several servers for one file need
     the same from all of them, and most servers know nothing else.
 
     Args:
-        offered: what the client offers; None where it says nothing, which means UTF-16.
+        offered: the encodings that the client offers, or None, which means UTF-16.
     """
     if not offered or UTF16 in offered:
         return UTF16
@@ -36,7 +36,7 @@ def units(text: str, encoding: str) -> int:
 
 
 def characters(text: str, count: int, encoding: str) -> int:
-    """How many characters of a text have that many code units; a unit within a character counts for its beginning."""
+    """The number of characters in so many code units of a text; a unit within a character counts for its beginning."""
     if count >= len(text) * 4:
         return len(text)
     if text.isascii() or encoding == UTF32:

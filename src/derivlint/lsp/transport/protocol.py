@@ -32,9 +32,9 @@ _Steps = Generator[Any, Any, Any]
 class Protocol(LanguageServerProtocol):
     """The protocol of the server.
 
-    pygls keeps the text of every open file and divides it at characters that end no line in the protocol; what is
-    checked are our own texts, so those are not kept. It also drops what it cannot make an object of, so that no one
-    answers; here :meth:`receive` looks at the parts first.
+    pygls keeps the text of every open file and divides it at characters that end no line in the protocol; the session
+    has texts of its own, so those of pygls are not kept. It also drops messages that it cannot convert, without a
+    response; here :meth:`receive` validates the parts first.
     """
 
     _is_initialized = False
@@ -45,7 +45,7 @@ class Protocol(LanguageServerProtocol):
         return self._shutdown
 
     def receive(self, message: object) -> None:
-        """Handle a message as JSON has it; a request is answered, whatever it is.
+        """Handle a decoded message; every request gets a response.
 
         Raises:
             SystemExit: it is ``exit``; the code is that of the process.
@@ -75,7 +75,7 @@ class Protocol(LanguageServerProtocol):
             logger.warning("%s", refusal)
 
     def refuse_malformed(self, reason: str) -> None:
-        """Answer what is not JSON."""
+        """Respond to a message that is not JSON."""
         self._answer(None, JsonRpcParseError(reason))
 
     def notify(self, method: str, params: Any | None = None) -> None:
@@ -103,7 +103,7 @@ class Protocol(LanguageServerProtocol):
             self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def _refusal(self, method: object, *, is_request: bool) -> JsonRpcException | None:
-        """Why a message cannot be handled now; None where it can."""
+        """The error for a message that cannot be handled now, or None."""
         if not isinstance(method, str):
             return JsonRpcInvalidRequest("the method of a message is a string")
         if method != types.EXIT and self._shutdown:
@@ -122,12 +122,12 @@ class Protocol(LanguageServerProtocol):
         return None
 
     def _answer(self, identifier: int | str | None, error: JsonRpcException) -> None:
-        """Answer with an error; None is the identifier of what has none that can be read."""
+        """Respond with an error; the identifier is None if the message has none that can be read."""
         code, text = error.code, str(error)
         self._send_data({"jsonrpc": self.VERSION, "id": identifier, "error": {"code": code, "message": text}})
 
     def _take_answer(self, identifier: object, message: dict[Any, Any]) -> None:
-        """Take the answer to a request of ours; any other is dropped."""
+        """Handle the response to a request of the server; any other is dropped."""
         if not isinstance(identifier, (int, str)) or not ("result" in message or "error" in message):
             return
         future = self._request_futures.get(identifier)
@@ -165,7 +165,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *parameters: Any) -> _Steps:
-        """Cancel what is not answered yet, then do what pygls does, which would stumble over the answers."""
+        """Cancel the pending requests, then do what pygls does, which would fail on their responses."""
         for identifier, future in list(self._request_futures.items()):
             if identifier != self.msg_id:
                 future.cancel()
@@ -173,22 +173,22 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> _Steps:
-        """Hand the text on."""
+        """Pass the text to the session only."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_OPEN], (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> _Steps:
-        """Hand the changes on."""
+        """Pass the changes to the session only."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> _Steps:
-        """Hand the message on."""
+        """Pass the message to the session only."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
 
 def _reasons(error: JsonRpcException) -> str:
-    """What is wrong with parameters, with the way to each of them."""
+    """The errors in parameters, each with its path."""
     cause = error.__cause__
     reasons = transform_error(cause, path="$") if cause is not None else [str(error)]
     return "; ".join(reasons)[:400]

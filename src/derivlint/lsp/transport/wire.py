@@ -1,6 +1,6 @@
-"""Frames of the protocol: a header with the length of a message, and the message; and who writes them.
+"""Frames of the protocol: a header with the length of a message, and the message.
 
-Whatever arrives, reading goes on with the next frame where it can be found, and ends where it cannot.
+After a malformed message, reading continues with the next frame if its start is known, and ends otherwise.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Callable
 from threading import Thread
 from typing import BinaryIO
 
-#: Bytes of a message; nothing that an editor sends comes near it, so that a longer one is a broken length.
+#: The maximum number of bytes of a message; a longer one is a corrupt length.
 MAX_MESSAGE = 256 * 2**20
-#: Bytes of a line of a header.
+#: The maximum number of bytes of a line of a header.
 MAX_LINE = 64 * 1024
-#: Bytes that are read at once.
+#: The number of bytes that are read at once.
 _CHUNK = 64 * 1024
-#: Seconds between two looks at whether the editor is still there.
+#: Seconds between two checks that the editor is running.
 POLL_INTERVAL = 2.0
 
 
 class WireError(Exception):
-    """What arrives cannot be divided into messages any more."""
+    """The input cannot be divided into messages."""
 
 
 class MalformedError(Exception):
@@ -32,12 +32,12 @@ class MalformedError(Exception):
 
 
 async def read_message(reader: asyncio.StreamReader) -> object:
-    """The next message, as JSON has it.
+    """Read and decode the next message.
 
     Raises:
         EOFError: there is none.
         MalformedError: it is not JSON.
-        WireError: no one can say where it ends.
+        WireError: its end is unknown.
     """
     length: int | None = None
     while True:
@@ -77,7 +77,7 @@ def _length(text: bytes) -> int:
 def standard_input(stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> asyncio.StreamReader:
     """A stream of bytes, such as standard input, for the loop.
 
-    It is read on a thread that no one waits for, without a buffer whose lock would be held when the process ends.
+    It is read on a daemon thread, without a buffer whose lock would be held when the process ends.
     """
     reader = asyncio.StreamReader(limit=MAX_LINE, loop=loop)
     descriptor = stream.fileno()
@@ -104,7 +104,7 @@ def _end(reader: asyncio.StreamReader) -> None:
 
 
 async def wait_for_exit(identifier: int, gone: Callable[[], None]) -> None:
-    """Call a function when a process is gone, as the protocol wants of a server whose editor died.
+    """Call a function when a process has exited, as the protocol requires of a server whose editor has died.
 
     Args:
         identifier: the number of the process.

@@ -1,1 +1,4 @@
-"""What helps while someone types: completion, and the signature of a call."""
+"""Completion and signature help.
+
+Terms: completion context and proposal (``context``), draft (``draft``): a model of the entry that is being written.
+"""

@@ -24,7 +24,7 @@ from derivlint.source import Span
 
 
 def completions(analysis: DocumentAnalysis, text: str, offset: int) -> Completions:
-    """What can be written at a place.
+    """Return the proposals for an offset.
 
     Args:
         analysis: the last text that could be read, for the operators and what is declared.
@@ -121,7 +121,7 @@ def _operators(natives: NativeFunctions) -> tuple[_OperatorName, ...]:
     if operators is None:
         ordered = sorted(natives.written, key=_rank)
         operators = _OPERATORS[natives] = tuple(
-            # an annotation with "!" says so without reading the schema
+            # an annotation with "!" marks a written argument; the schema need not be parsed for it
             _OperatorName(native.func_text, str(native.name), "!" in native.func_text and not native.name.inplace)
             for native in ordered
         )
@@ -129,7 +129,7 @@ def _operators(natives: NativeFunctions) -> tuple[_OperatorName, ...]:
 
 
 def _rank(native: NativeFunction) -> tuple[bool, bool, bool, str]:
-    """What needs a derivative comes first: no composite, no in-place form, nothing private."""
+    """Order operators that need a derivative first: no composite, no in-place form, nothing private."""
     private = native.func_text.startswith("_")
     return not native.is_abstract, native.name.inplace, private, str(native.name)
 
@@ -148,7 +148,7 @@ def _keys(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Co
 
 
 def _missing(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[tuple[str, str, str]]:
-    """The keys that could be at the place and are not there yet: key, kind, detail."""
+    """Yield the keys that the mapping may have and lacks: key, kind, detail."""
     path = context.path
     line = context.text.count("\n", 0, context.offset)
     present = {

@@ -1,4 +1,4 @@
-"""What is being written at a place of a text that need be neither YAML nor C++ yet.
+"""The completion context at an offset of a text that need be neither YAML nor C++ yet, and the proposals.
 
 The lines of the item around the place are read by their indentation; what they hold is enough to know the entry, the
 key and the formula up to the place.
@@ -47,13 +47,13 @@ class DraftPair(Struct, frozen=True):
 
 
 class CompletionContext(Struct, frozen=True):
-    """What is being written at a place.
+    """The completion context at an offset.
 
     Attributes:
         text: the whole text, its line ends made equal.
         offset: the place.
         pairs: the keys of the item, in order.
-        pair: the key whose value is being written, None where a key is.
+        pair: the key whose value is being written, or None while a key is.
         path: the keys around a key that is being written.
     """
 
@@ -95,10 +95,10 @@ def rule_being_written(text: str, offset: int) -> Span | None:
 
 
 def completion_context(analysis: DocumentAnalysis, text: str, offset: int) -> CompletionContext | None:
-    """What is being written at a place of a text; None in comments and outside of items.
+    """Return the context at an offset, or None in comments and outside of items.
 
     Args:
-        analysis: the last text that could be read, which tells how far items are indented.
+        analysis: the last text that could be read, for the indentation of items.
         text: the present text.
         offset: the place in it.
     """
@@ -249,7 +249,7 @@ def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[DraftPair]:
 
 
 def _path_at(text: str, pairs: list[DraftPair], column: int) -> tuple[str, ...] | None:
-    """The keys around a key that begins at a column after these; None where no key can."""
+    """The keys around a key that begins at a column after these, or None if no key can."""
     last = pairs[-1]
     opens = not text[last.value.start : last.value.end].strip() and (
         (not last.path and last.key == DISPATCH) or len(last.path) == 1
@@ -273,7 +273,7 @@ def _is_open_quote(text: str, start: int, end: int) -> bool:
 
 
 def _closing(text: str, quote: str) -> int | None:
-    """Where a quoted text ends, None where it does not."""
+    """The end of a quoted text, or None if it is not closed."""
     index = 0
     while index < len(text):
         char = text[index]
@@ -301,7 +301,7 @@ def _folded(text: str, is_whole: bool) -> str:
 
 # ---- proposals
 
-#: More proposals than this are not sent; the editor asks again when more is written.
+#: More proposals than this are not sent; the editor requests them again when more is written.
 MOST = 200
 
 
@@ -309,16 +309,16 @@ class Completion(Struct, frozen=True):
     """A proposal.
 
     Attributes:
-        label: what the list shows.
+        label: its text in the list.
         kind: a name of the protocol's ``CompletionItemKind``.
-        text: what is written.
+        text: the text that is inserted.
         span: the range of the present text that it replaces.
         detail: more of it, on one line.
-        sort: what proposals are sorted by.
+        sort: the key by which proposals are sorted.
         documentation: still more, as Markdown.
         deprecated: whether it is deprecated.
-        data: what :func:`~derivlint.lsp.features.completions.formula_completion.resolve` makes the documentation of;
-            else empty.
+        data: the argument of :func:`~derivlint.lsp.features.completions.formula_completion.resolve`, which returns the
+            documentation; else empty.
     """
 
     label: str
@@ -333,7 +333,7 @@ class Completion(Struct, frozen=True):
 
 
 class Completions(Struct, frozen=True):
-    """Proposals; where they are not complete, the editor has to ask again when more is written."""
+    """Proposals; the editor requests them again when more is written, unless they are complete."""
 
     items: tuple[Completion, ...]
     is_complete: bool = True

@@ -1,4 +1,4 @@
-"""What can be used where a formula is being written: a model of one entry, made of what is written so far."""
+"""The draft of an entry: a model of the item that is being written, for the names that a formula can use."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _JOINTS = frozenset({"ACCESS", "SCOPE"})
 
 
 class Draft(Struct, frozen=True):
-    """An entry as it is written, with a formula of ours under the key that is being written.
+    """An entry that is being written, with a valid formula under the key at the cursor.
 
     Attributes:
         entry: the entry.
         written: the formula.
-        facts: what is known of it.
+        facts: the types and functions in it.
     """
 
     entry: Entry
@@ -39,17 +39,17 @@ class Draft(Struct, frozen=True):
 
     @property
     def library(self) -> Library:
-        """What formulas can name."""
+        """The declarations that formulas can name."""
         return self.facts.library
 
     @property
     def scope(self) -> Scope:
-        """Where the formula stands."""
+        """The scope of the formula."""
         return self.facts.scope
 
 
 def draft_of(analysis: DocumentAnalysis, context: CompletionContext, formula: str) -> Draft | None:
-    """The entry that is being written, with a formula in the place of that at the cursor; None without a function."""
+    """Return the draft of the entry with a formula instead of that at the cursor, or None without a function."""
     pair = context.pair
     if pair is None:
         return None
@@ -143,7 +143,7 @@ def fragment(text: str) -> Fragment | None:
 
 
 def _operand(items: list[Token]) -> int:
-    """Where the postfix expression at the end of tokens begins: ``f(x).y[0]`` of ``1 + f(x).y[0]``."""
+    """The index at which the trailing postfix expression begins: ``f(x).y[0]`` of ``1 + f(x).y[0]``."""
     index = len(items)
     while index:
         last = items[index - 1]
@@ -162,7 +162,7 @@ def _operand(items: list[Token]) -> int:
 
 
 def _opening(items: list[Token], closing: int) -> int:
-    """The index of the bracket that opens what a closing one ends."""
+    """The index of the bracket that matches a closing one."""
     depth = 0
     for index in range(closing, -1, -1):
         if items[index].type in _OPENING:
@@ -178,7 +178,7 @@ class OpenCall(Struct, frozen=True):
     """A call whose arguments are being written.
 
     Attributes:
-        callee: the text of what is called.
+        callee: the text of the called expression.
         argument: which argument, from 0.
         name: the last word of the callee.
     """
@@ -189,7 +189,7 @@ class OpenCall(Struct, frozen=True):
 
 
 def open_call(text: str) -> OpenCall | None:
-    """The innermost call that is open at the end of a formula; None where there is none."""
+    """The innermost call that is open at the end of a formula, or None."""
     items = mark_angles([token for token in tokens(text) if token.type not in TRIVIA])
     depth = commas = 0
     for index in range(len(items) - 1, -1, -1):

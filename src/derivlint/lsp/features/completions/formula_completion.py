@@ -25,7 +25,7 @@ from derivlint.model.scope import is_internal, visible_names
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 
-#: Any formula: what can be used beside it is asked for.
+#: A formula that is valid for all keys, so that the draft can be analyzed.
 _ANY = "grad"
 _FUNCTION = "Function"
 #: The groups of proposals, in their order.
@@ -33,7 +33,7 @@ _OWN, _RELATED, _HELPER, _OPERATOR, _OTHER = "0", "1", "2", "3", "4"
 
 
 def formula_completions(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
-    """What can be written at the end of a formula."""
+    """Return the proposals for the end of a formula."""
     written = context.before
     part = fragment(written)
     if part is None:
@@ -106,7 +106,7 @@ def _later(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
 
 
 def _n_gradients(draft: Draft) -> int:
-    """How many gradients ``grads`` holds."""
+    """The number of gradients in ``grads``."""
     info, function = draft.written.body.info, draft.entry.function
     if info is None or function is None:
         return 0
