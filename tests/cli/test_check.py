@@ -93,7 +93,7 @@ def test_an_exception_outside_of_checks_is_reported_without_a_traceback(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "derivatives.yaml").write_text(SIN)
-    monkeypatch.setattr("derivlint.cli.checking.check.configured", None)
+    monkeypatch.setattr("derivlint.cli.checking.check.resolve_inputs", None)
     assert main.run(["check", "derivatives.yaml"]) == 3
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -177,7 +177,7 @@ def test_messages_of_a_compiler_point_into_the_formula(bundled_natives: NativeFu
         "kernels_0.cpp:18:3: note: declared here\n"
     )
     found = messages_of(model, [output])
-    assert found.others == ["kernels_0.cpp:17:3: error: 'x' was not declared"]
+    assert found.unplaced == ["kernels_0.cpp:17:3: error: 'x' was not declared"]
     (item,) = found.diagnostics
     assert model.source.text[item.span.start : item.span.end] == "coss"
     assert (item.rule, item.severity, item.key) == ("compiler-error", Severity.ERROR, "self")

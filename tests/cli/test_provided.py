@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.project import provided
 from derivlint.project.files import EXAMPLE
 from derivlint.schema import NativeFunctions, installed_torch
 from tests.cli.conftest import ADD, Run
@@ -38,7 +37,7 @@ def nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provided, "installed_torch", lambda: None)
+    monkeypatch.setattr("derivlint.schema.installed_torch", lambda: None)
 
 
 @pytest.mark.usefixtures("without_torch")

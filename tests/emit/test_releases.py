@@ -421,4 +421,4 @@ def test_what_clang_writes_is_brought_back_to_the_formulas(bundled_natives: Nati
         ("mul.Tensor", "self", "mul_tensor_backwardd"),
         ("mul.Tensor", "result", "slef_p"),
     ]
-    assert found.others == ["kernels_0.cpp:9:10: fatal error: 'nodes.h' file not found"]
+    assert found.unplaced == ["kernels_0.cpp:9:10: fatal error: 'nodes.h' file not found"]

@@ -276,7 +276,7 @@ def test_an_error_that_nobody_expected_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("oops\n::error::X\x1b[31m")
 
-    monkeypatch.setattr("derivlint.cli.checking.check.configured", fail)
+    monkeypatch.setattr("derivlint.cli.checking.check.resolve_inputs", fail)
     status, text = outputs(["check", "derivatives.yaml"], capsys)
     assert status == 3
     assert_harmless(text)

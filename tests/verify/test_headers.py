@@ -13,7 +13,7 @@ from derivlint.runtime import Built
 from derivlint.source import SourceFile
 from derivlint.verify.code import engine
 from derivlint.verify.code.building import precompiled
-from derivlint.verify.code.engine import _forget_old, compiled
+from derivlint.verify.code.engine import _delete_oldest, compiled
 from derivlint.verify.code.functions import collect
 from derivlint.verify.code.headers import COMMON, operator_headers
 from derivlint.verify.code.unit import source_of
@@ -119,5 +119,5 @@ def test_libraries_that_were_not_used_for_longest_are_deleted(tmp_path: Path, mo
         (tmp_path / f"old{number}" / "library.so").touch()
         os.utime(tmp_path / f"old{number}", (number, number))
     (tmp_path / "samples.bin").touch()
-    _forget_old(tmp_path)
+    _delete_oldest(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"old2", "old3", "old4", "samples.bin"}

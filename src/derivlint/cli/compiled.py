@@ -23,19 +23,19 @@ _MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? +(?:fatal )?e
 _QUOTED = re.compile(r"['\u2018](?:[\w:]*::)?(\w+)['\u2019]")
 
 
-class Messages(Struct, frozen=True):
+class CompilerMessages(Struct, frozen=True):
     """What a compiler says of emitted files.
 
     Attributes:
         diagnostics: what it says of formulas, each once.
-        others: its errors elsewhere, as it wrote them.
+        unplaced: its errors elsewhere, as it wrote them.
     """
 
     diagnostics: list[Diagnostic]
-    others: list[str]
+    unplaced: list[str]
 
 
-def messages_of(model: Model, outputs: Iterable[str]) -> Messages:
+def messages_of(model: Model, outputs: Iterable[str]) -> CompilerMessages:
     """The errors in what a compiler printed.
 
     Args:
@@ -44,8 +44,8 @@ def messages_of(model: Model, outputs: Iterable[str]) -> Messages:
     """
     name = PurePath(model.source.path).name
     lines = list(_lines(model))
-    found: dict[tuple[int, str], tuple[Diagnostic, DerivativeFormula | None]] = {}
-    others: list[str] = []
+    by_place: dict[tuple[int, str], tuple[Diagnostic, DerivativeFormula | None]] = {}
+    unplaced: list[str] = []
     for output in outputs:
         for text in output.splitlines():
             match = _MESSAGE.match(text)
@@ -53,14 +53,14 @@ def messages_of(model: Model, outputs: Iterable[str]) -> Messages:
                 continue
             row = int(match["line"])
             if PurePath(match["file"]).name != name or not 0 < row <= len(model.source.text.split("\n")):
-                others.append(text)
+                unplaced.append(text)
                 continue
             formula = next((formula for first, last, formula in lines if first <= row <= last), None)
             diagnostic = _diagnostic(model, formula, row, match["text"])
-            found.setdefault((diagnostic.span.start, diagnostic.message), (diagnostic, formula))
-    refused = [formula for _, formula in found.values() if formula is not None]
-    kept = (item for item, formula in found.values() if formula is None or not is_made_of(formula, refused))
-    return Messages(sorted(kept), others)
+            by_place.setdefault((diagnostic.span.start, diagnostic.message), (diagnostic, formula))
+    refused = [formula for _, formula in by_place.values() if formula is not None]
+    remaining = (item for item, formula in by_place.values() if formula is None or not is_made_of(formula, refused))
+    return CompilerMessages(sorted(remaining), unplaced)
 
 
 def _lines(model: Model) -> Iterator[tuple[int, int, DerivativeFormula]]:

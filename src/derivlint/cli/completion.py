@@ -23,9 +23,9 @@ def completion(shell: str) -> None:
     zsh:  derivlint completion zsh > a folder of $fpath, as _derivlint
     fish: derivlint completion fish > ~/.config/fish/completions/derivlint.fish
     """
-    found = get_completion_class(shell)
-    assert found is not None
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
     command = click.get_current_context().find_root().command
-    complete = found(command, {}, PROGRAM, VARIABLE)
+    complete = completion_class(command, {}, PROGRAM, VARIABLE)
     # the method for this asks the installed bash for its version, and prints what it thinks of it
     write((complete.source_template % complete.source_vars()).strip() + "\n")

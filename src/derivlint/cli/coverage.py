@@ -58,7 +58,7 @@ def coverage(
     ops: tuple[str, ...],
     output_format: str,
     color: str,
-    **given: Any,
+    **setting_options: Any,
 ) -> None:
     """Say which operators have which derivatives, and what follows.
 
@@ -75,7 +75,7 @@ def coverage(
     if judged:
         if missing:
             raise click.UsageError("--missing has no meaning with --judged")
-        loaded = load_models(paths, stdin_filename, no_config, **given)
+        loaded = load_models(paths, stdin_filename, no_config, **setting_options)
         _show_judged([(each.source, each.model) for each in loaded], ops, output_format, color)
         return
     from derivlint.formats.coverage_text import coverage_lines, coverage_markdown
@@ -83,7 +83,7 @@ def coverage(
 
     reports = [
         CoverageReport(loaded.source, tuple(_rows(loaded.model, ops, missing)))
-        for loaded in load_models(paths, stdin_filename, no_config, **given)
+        for loaded in load_models(paths, stdin_filename, no_config, **setting_options)
     ]
     _show(reports, output_format, color, render_coverage_json, coverage_markdown, coverage_lines)
 
@@ -118,8 +118,8 @@ def _show_judged(
 
     reports = []
     for source, model in models:
-        wanted = {str(function.name) for name in ops for function in _functions(model, name)}
-        rows = (each for each in judged_entries(model) if not ops or each.entry.operator in wanted)
+        operators = {str(function.name) for name in ops for function in _functions(model, name)}
+        rows = (row for row in judged_entries(model) if not ops or row.entry.operator in operators)
         reports.append(JudgedReport(source, tuple(rows)))
     _show(reports, output_format, color, render_judged_json, judged_markdown, judged_lines)
 
@@ -127,17 +127,17 @@ def _show_judged(
 def _rows(model: Model, ops: tuple[str, ...], missing: tuple[str, ...]) -> list[Coverage]:
     from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
 
-    found = coverage_of(model)
-    rows = _of_operators(model, found, ops) if ops else list(found.rows())
+    covered = coverage_of(model)
+    rows = _of_operators(model, covered, ops) if ops else list(covered.rows())
     aspects = [Aspect(name) for name in missing]
     return [row for row in rows if not aspects or any(row.lacks(aspect) for aspect in aspects)]
 
 
-def _of_operators(model: Model, found: CoverageOfModel, ops: tuple[str, ...]) -> list[Coverage]:
+def _of_operators(model: Model, covered: CoverageOfModel, ops: tuple[str, ...]) -> list[Coverage]:
     functions: dict[str, NativeFunction] = {}
     for name in ops:
         functions.update((str(function.schema), function) for function in _functions(model, name))
-    return [row for function in functions.values() for row in found.of(function)]
+    return [row for function in functions.values() for row in covered.of(function)]
 
 
 def _named(model: Model, name: str) -> list[NativeFunction]:

@@ -56,7 +56,7 @@ def derive(
     same_shape: bool,
     check: bool,
     output_format: str,
-    **given: Any,
+    **setting_options: Any,
 ) -> None:
     """Print the derivative of an expression, made from the formulas of the entries.
 
@@ -71,16 +71,16 @@ def derive(
 
     if check and mode != "reverse":
         raise InputError("--check compares gradients, so that it is for --mode reverse")
-    model = load_model(paths, stdin_filename, no_config, **given).model
+    model = load_model(paths, stdin_filename, no_config, **setting_options).model
     entries = Entries(model)
     try:
         graph = _read(expression, entries)
         if not graph.outputs:
             raise InputError("the graph returns nothing that could be differentiated")
-        known = [value.name for value in graph.inputs]
+        inputs = [value.name for value in graph.inputs]
         for name in wrt:
-            if name not in known:
-                raise InputError(f'the expression has no variable "{name}"; it has {", ".join(known) or "none"}')
+            if name not in inputs:
+                raise InputError(f'the expression has no variable "{name}"; it has {", ".join(inputs) or "none"}')
         derived = _derived(graph, entries, wrt, order, mode, same_shape)
         write(_text(derived, output_format), utf8=True)
         if check:

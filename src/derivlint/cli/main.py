@@ -9,8 +9,8 @@ from importlib import import_module
 import click
 
 from derivlint import __version__, version_text
-from derivlint.cli.shared.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, tell
-from derivlint.cli.shared.terminal import tell_traceback, tell_usage, unwritten
+from derivlint.cli.shared.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, warn
+from derivlint.cli.shared.terminal import failed_stream, print_traceback, report_usage_error
 from derivlint.project.errors import InputError
 from derivlint.project.untrusted import VARIABLE, is_requested
 from derivlint.source.reading import forget_accepted
@@ -88,7 +88,7 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except InputError as error:
             for message in error.messages:
-                tell(message)
+                warn(message)
             ctx.exit(USAGE)
 
 
@@ -109,11 +109,11 @@ def run(arguments: list[str]) -> int:
         return INTERRUPTED
     except SystemExit:
         # what click makes of a reader that went away, which is not an error
-        unwritten()
+        failed_stream()
         return CLEAN
     except Exception as error:
         return _failed(error)
-    lost = unwritten()
+    lost = failed_stream()
     if lost is not None and not isinstance(lost, BrokenPipeError):
         # messages that no one got
         return USAGE
@@ -122,22 +122,22 @@ def run(arguments: list[str]) -> int:
 
 def _failed(error: Exception) -> int:
     """Say on standard error what ended a command, as long as that can be written; the exit status."""
-    lost = unwritten() if isinstance(error, OSError) else None
+    lost = failed_stream() if isinstance(error, OSError) else None
     with suppress(OSError):
         if isinstance(error, click.ClickException):
-            tell_usage(error)
+            report_usage_error(error)
         elif lost is not None:
-            tell(f"cannot write the output: {lost.strerror or lost}")
+            warn(f"cannot write the output: {lost.strerror or lost}")
         elif isinstance(error, OSError):
             # of a file or a folder that no one foresaw to fail
-            what = f'cannot use "{error.filename}"' if error.filename is not None else "the system refuses a call"
-            tell(f"{what}: {error.strerror or error}")
+            cause = f'cannot use "{error.filename}"' if error.filename is not None else "the system refuses a call"
+            warn(f"{cause}: {error.strerror or error}")
         else:
             if debugging():
-                tell_traceback(error)
-            tell(internal_error(error))
-            tell(REPORT_HINT)
-    unwritten()
+                print_traceback(error)
+            warn(internal_error(error))
+            warn(REPORT_HINT)
+    failed_stream()
     if isinstance(error, click.ClickException):
         return error.exit_code
     return USAGE if isinstance(error, OSError) else INTERNAL

@@ -23,7 +23,7 @@ def model(
     stdin_filename: str | None,
     output_format: str,
     matched: bool,
-    **given: Any,
+    **setting_options: Any,
 ) -> None:
     """Print the model of derivatives files as JSON, one document for each file.
 
@@ -31,6 +31,6 @@ def model(
     """
     from derivlint.formats.machine.model_json import model_document
 
-    for loaded in load_models(paths, stdin_filename, no_config, **given):
+    for loaded in load_models(paths, stdin_filename, no_config, **setting_options):
         document = model_document(loaded.model, matched)
         write_json(json.dumps(document, indent=1, ensure_ascii=False) + "\n")

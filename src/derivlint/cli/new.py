@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derivlint.cli import completing
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import rule_names, source_options
@@ -62,7 +62,7 @@ def new(
     out: Path | None,
     force: bool,
     verify: bool,
-    **given: Any,
+    **setting_options: Any,
 ) -> None:
     """Write what a new operator needs: its entry, its stanza, declarations, skeletons and a test with OpInfo.
 
@@ -82,28 +82,28 @@ def new(
 
     if (inline or is_complex or same_shape or verify) and not forward:
         raise InputError("--inline, --complex, --same-shape and --verify are for what --forward derives")
-    wanted = Wanted(operator, schema, forward, inline, is_complex, same_shape, non_differentiable)
+    request = Wanted(operator, schema, forward, inline, is_complex, same_shape, non_differentiable)
     # only the derivatives of an expression are made of those in a file
-    model = load_model(paths, stdin_filename, no_config, **given).model if forward or paths else None
-    natives = model.natives if model is not None else _operators(SettingsOfFiles(no_config, **given))
-    made = new_operator(wanted, natives, model)
+    model = load_model(paths, stdin_filename, no_config, **setting_options).model if forward or paths else None
+    natives = model.natives if model is not None else _operators(SettingsOfFiles(no_config, **setting_options))
+    made = new_operator(request, natives, model)
     settings = Settings()
-    found = findings(made, natives, settings, settings.selected(load_rules()))
-    for item in found:
-        tell(f"{DERIVATIVES}: {item.severity.value}: {item.message} [{item.rule}]")
+    problems = findings(made, natives, settings, settings.selected(load_rules()))
+    for item in problems:
+        warn(f"{DERIVATIVES}: {item.severity.value}: {item.message} [{item.rule}]")
     if verify and model is not None:
-        tell(numbers(wanted, model))
+        warn(numbers(request, model))
     if out is None:
         write("\n".join(f"==> {visible(name)} <==\n{text}" for name, text in made.files.items()), utf8=True)
     else:
         _write(out, made, force)
-    click.get_current_context().exit(FINDINGS if found else CLEAN)
+    click.get_current_context().exit(FINDINGS if problems else CLEAN)
 
 
 def _operators(lookup: SettingsOfFiles) -> NativeFunctions:
     """The operators that a derivatives file in the working folder would be read against."""
-    here = Path.cwd()
-    return load_operators(operators_for(here, lookup.of_folder(here))).natives
+    folder = Path.cwd()
+    return load_operators(operators_for(folder, lookup.of_folder(folder))).natives
 
 
 def _write(out: Path, made: NewOperator, force: bool) -> None:
@@ -112,9 +112,9 @@ def _write(out: Path, made: NewOperator, force: bool) -> None:
     Raises:
         InputError: there are files of these names, or they cannot be written.
     """
-    there = [name for name in made.files if os.path.lexists(out / name)]
-    if there and not force:
-        raise InputError(f'"{out}" has {quoted_list(there)} already; --force writes over them')
+    present = [name for name in made.files if os.path.lexists(out / name)]
+    if present and not force:
+        raise InputError(f'"{out}" has {quoted_list(present)} already; --force writes over them')
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in made.files.items():

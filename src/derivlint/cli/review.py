@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from derivlint.cli.shared.configured import Configured, FallbackPolicy, configured
 from derivlint.cli.shared.exits import CLEAN, FINDINGS
 from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.inputs import FallbackPolicy, ResolvedInputs, resolve_inputs
 from derivlint.cli.shared.options import inputs, operator_options, settings_options
 from derivlint.cli.shared.terminal import wants_color, write, write_json, write_lines
 from derivlint.project.errors import InputError, NothingFoundError
@@ -52,7 +52,7 @@ def review(
     no_code: bool,
     exit_zero: bool,
     color: str,
-    **given: Any,
+    **setting_options: Any,
 ) -> None:
     """Show on one page what a reviewer wants to know of a change.
 
@@ -70,71 +70,71 @@ def review(
     from derivlint.review.page import review_json, review_lines, review_markdown
     from derivlint.rules import load_rules
 
-    lookup = SettingsOfFiles(no_config, config, **given)
+    lookup = SettingsOfFiles(no_config, config, **setting_options)
     with TemporaryDirectory() as scratch:
         before, after = _versions(what, lookup, Path(scratch))
-        found = compare(before, after, after.settings.selected(load_rules()), with_code=not no_code)
+        comparison = compare(before, after, after.settings.selected(load_rules()), with_code=not no_code)
     if output_format == "json":
-        write_json(review_json(found))
+        write_json(review_json(comparison))
     elif output_format == "markdown":
-        write(review_markdown(found), utf8=True)
+        write(review_markdown(comparison), utf8=True)
     else:
-        write_lines(review_lines(found), wants_color(color))
-    click.get_current_context().exit(FINDINGS if found.fails and not exit_zero else CLEAN)
+        write_lines(review_lines(comparison), wants_color(color))
+    click.get_current_context().exit(FINDINGS if comparison.fails and not exit_zero else CLEAN)
 
 
-def _versions(what: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path) -> tuple[Version, Version]:
+def _versions(arguments: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path) -> tuple[Version, Version]:
     """The two versions that the arguments name.
 
     Raises:
         InputError: they name something else, or a version cannot be read.
     """
-    if len(what) == 2 and all(map(os.path.exists, what)):
-        wanted = configured(lookup, what, None, FallbackPolicy.NEVER)
-        if len(wanted.files) != 2:
+    if len(arguments) == 2 and all(map(os.path.exists, arguments)):
+        inputs = resolve_inputs(lookup, arguments, None, FallbackPolicy.NEVER)
+        if len(inputs.files) != 2:
             raise InputError("name two different files")
         load = cache(load_operators)
         versions = []
-        for path in wanted.files:
+        for path in inputs.files:
             source = _read(path)
-            settings = wanted.settings[path]
-            operators = load(resolve_release(operators_for(wanted.folders[path], settings), source, load))
-            versions.append(_version(path, source, operators, wanted, path))
+            settings = inputs.settings[path]
+            operators = load(resolve_release(operators_for(inputs.folders[path], settings), source, load))
+            versions.append(_version(path, source, operators, inputs, path))
         return versions[0], versions[1]
-    if len(what) > 2:
+    if len(arguments) > 2:
         raise InputError("name a revision, a revision and a file, or two files")
     revision = "HEAD"
-    if what and not (len(what) == 1 and os.path.exists(what[0])):
-        revision, *what_is_left = what
+    if arguments and not (len(arguments) == 1 and os.path.exists(arguments[0])):
+        revision, *paths = arguments
     else:
-        what_is_left = list(what)
+        paths = list(arguments)
     try:
-        wanted = configured(lookup, what_is_left, None, FallbackPolicy.NEVER)
+        inputs = resolve_inputs(lookup, paths, None, FallbackPolicy.NEVER)
     except NothingFoundError as error:
-        said = str(error).removeprefix("nothing to check: ").partition(";")[0]
-        raise InputError(f"nothing to review: {said}; name a file, or two: derivlint review BEFORE AFTER") from error
-    if len(wanted.files) != 1:
-        raise InputError(f"one derivatives file is wanted, and there are {len(wanted.files)}")
-    return _since(revision, wanted, scratch)
+        reason = str(error).removeprefix("nothing to check: ").partition(";")[0]
+        raise InputError(f"nothing to review: {reason}; name a file, or two: derivlint review BEFORE AFTER") from error
+    if len(inputs.files) != 1:
+        raise InputError(f"one derivatives file is wanted, and there are {len(inputs.files)}")
+    return _since(revision, inputs, scratch)
 
 
-def _since(name: str, wanted: Configured, scratch: Path) -> tuple[Version, Version]:
+def _since(name: str, inputs: ResolvedInputs, scratch: Path) -> tuple[Version, Version]:
     """A file in a revision, and as it is; where its native functions changed, each with its own."""
     from derivlint.project.git import Revision
 
-    (path,) = wanted.files
-    settings = wanted.settings[path]
+    (path,) = inputs.files
+    settings = inputs.settings[path]
     revision = Revision(name, Path(path).resolve().parent)
     source = _read(path)
     then = revision.text_of(Path(path))
     earlier = SourceFile.from_bytes(source.path, then if then is not None else NOTHING.encode())
     load = cache(load_operators)
-    operators = operators_for(wanted.folders[path], settings)
+    operators = operators_for(inputs.folders[path], settings)
     operators = resolve_release(operators, source, load)
     before = _earlier(operators, revision, scratch)
     return (
-        _version(f"{path} at {name}", earlier, load(before), wanted, path),
-        _version(path, source, load(operators), wanted, path),
+        _version(f"{path} at {name}", earlier, load(before), inputs, path),
+        _version(path, source, load(operators), inputs, path),
     )
 
 
@@ -146,16 +146,16 @@ def _earlier(operators: Operators, revision: Revision, scratch: Path) -> Operato
         if then is None or then == read_input(path):
             files.append(path)
             continue
-        kept = scratch / f"{number}-{path.name}"
-        kept.write_bytes(then)
-        files.append(kept)
+        copy = scratch / f"{number}-{path.name}"
+        copy.write_bytes(then)
+        files.append(copy)
     return replace(operators, native_functions=tuple(files)) if files else operators
 
 
-def _version(label: str, source: SourceFile, operators: LoadedOperators, wanted: Configured, path: str) -> Version:
+def _version(label: str, source: SourceFile, operators: LoadedOperators, inputs: ResolvedInputs, path: str) -> Version:
     from derivlint.review import Version
 
-    return Version(label, source, operators, wanted.settings[path])
+    return Version(label, source, operators, inputs.settings[path])
 
 
 def _read(path: str) -> SourceFile:

@@ -9,7 +9,7 @@ import shutil
 import click
 
 from derivlint.cli import completing
-from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.terminal import is_terminal, wants_color, write, write_json, write_rendered
 from derivlint.formats.rule_metadata import rule_metadata
 from derivlint.formats.rule_page import rule_document, rule_facts, rule_lines, rule_page
@@ -42,7 +42,7 @@ def rule(name: str | None, every: bool, output_format: str) -> None:
     if (name is None) != every:
         raise InputError("name one rule, or ask for --all")
     if name is not None and name in RENAMED:
-        tell(f'rule "{name}" is now called "{RENAMED[name]}"')
+        warn(f'rule "{name}" is now called "{RENAMED[name]}"')
         name = RENAMED[name]
     if name in EXTRA_FINDINGS:
         metadata = rule_metadata(name)

@@ -244,7 +244,7 @@ def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
             is_other = parameter not in (*tensors, *outputs) and name not in parameters
             if name in tensors and (parameter == name or is_other):
                 return PassedWrongly(Passed.SWAPPED, formula, call, (argument, other), (name, wanted))
-        elif role_of(argument.parameter).is_seed:
+        elif argument.parameter is not None and role_of(argument.parameter).is_seed:
             # the gradient is meant, not an argument that is one elsewhere
             continue
         elif name in tensors:

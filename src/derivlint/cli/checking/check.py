@@ -11,8 +11,8 @@ import click
 from derivlint.cli.checking.fix_options import FixOptions, fix_options
 from derivlint.cli.checking.suppression_options import SuppressionOptions, suppression_options
 from derivlint.cli.checking.watch_option import watch_option
-from derivlint.cli.shared.configured import FallbackPolicy, configured, settings_lines
-from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.exits import warn
+from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs, settings_lines
 from derivlint.cli.shared.options import settings_options, show_options, source_options
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
 from derivlint.cli.shared.terminal import show_progress, write_names
@@ -60,7 +60,7 @@ def check(
     stdin_filename: str | None,
     fixes: FixOptions | None,
     suppressions: SuppressionOptions,
-    **given: Any,
+    **setting_options: Any,
 ) -> None:
     """Check derivatives files.
 
@@ -82,18 +82,20 @@ def check(
     is the same in every format but lintrunner, which takes any other than 0 for a crash.
     """
     from derivlint.cli.checking.run import Run
-    from derivlint.cli.checking.suppressing import Suppressing
+    from derivlint.cli.checking.suppressing import SuppressionRunner
     from derivlint.cli.checking.watch import is_watched, remember
 
-    lookup = SettingsOfFiles(no_config, config, untrusted=untrusted, **given)
+    lookup = SettingsOfFiles(no_config, config, untrusted=untrusted, **setting_options)
     if lookup.untrusted:
         require_harmless(click.get_current_context(), output, fixes, suppressions)
-    keeps = given["baseline"] is not None or suppressions != SuppressionOptions(no_ignores=suppressions.no_ignores)
+    keeps = setting_options["baseline"] is not None or suppressions != SuppressionOptions(
+        no_ignores=suppressions.no_ignores
+    )
     needs_own = fixes is not None or keeps or is_watched()
-    asked = configured(
+    inputs = resolve_inputs(
         lookup, paths, stdin_filename, FallbackPolicy.NEVER if needs_own else FallbackPolicy.OUTSIDE_OF_PROJECTS
     )
-    files, folders, settings = asked.files, asked.folders, asked.settings
+    files, folders, settings = inputs.files, inputs.folders, inputs.settings
     remember(files, folders, settings)
     if show_files:
         write_names(files)
@@ -102,21 +104,21 @@ def check(
         from derivlint.rules import load_rules
 
         names = {path: [rule.name for rule in settings[path].selected(load_rules())] for path in files}
-        write_names(settings_lines(asked, names))
+        write_names(settings_lines(inputs, names))
         return
     fixing = None
     if fixes is not None:
-        from derivlint.cli.checking.fixing import Fixing
+        from derivlint.cli.checking.fixing import FixRunner
 
-        fixing = Fixing(fixes)
-    suppressing = Suppressing(suppressions, fixes=fixing is not None)
+        fixing = FixRunner(fixes)
+    suppressing = SuppressionRunner(suppressions, fixes=fixing is not None)
     run = Run(
         stdin_filename,
         use_cache=not no_cache,
         compiler=compiler,
         fixing=fixing,
         suppressing=suppressing,
-        say=output.say if output.verbose else None,
+        log=output.log if output.verbose else None,
     )
     for path in with_progress(files):
         run.check(path, folders[path], settings[path])
@@ -127,7 +129,7 @@ def check(
     status = suppressing.conclude(run.status(exit_zero), exit_zero)
     output.show(report, quiet=fixing is not None and fixing.only)
     if fixing is not None and not output.quiet:
-        tell(fixing.summary)
+        warn(fixing.summary)
     click.get_current_context().exit(output.status(status))
 
 
@@ -139,20 +141,20 @@ def require_harmless(
     Raises:
         InputError: the command line asks for that, or names a file that leads out of the repository.
     """
-    given = context.params
-    asked = {
-        "--compiler": given["compiler"] is not None,
+    parameters = context.params
+    is_set = {
+        "--compiler": parameters["compiler"] is not None,
         "--fix, --fix-only and --diff": fixes is not None,
         "--add-ignores": suppressions.add_ignores is not None,
         "--update-baseline": suppressions.update_baseline,
         "--prune-baseline": suppressions.prune_baseline,
     }
-    refused = [option for option, is_asked in asked.items() if is_asked]
+    refused = [option for option, value in is_set.items() if value]
     if refused:
         raise InputError(f"a repository that is not trusted ({OPTION}) excludes {' and '.join(refused)}")
-    lists = [Path(path[1:]) for path in given["paths"] if path.startswith(LIST_MARK)]
-    named = [Path(item) for item in given["config"] if "=" not in item]
-    require_inside((output.file, given["baseline"], *lists, *named))
+    lists = [Path(path[1:]) for path in parameters["paths"] if path.startswith(LIST_MARK)]
+    named = [Path(item) for item in parameters["config"] if "=" not in item]
+    require_inside((output.file, parameters["baseline"], *lists, *named))
 
 
 def with_progress(files: list[str]) -> Iterator[str]:

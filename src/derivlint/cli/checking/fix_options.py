@@ -31,10 +31,10 @@ def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_fixes(*args: Any, fix: bool, unsafe_fixes: bool, diff: bool, fix_only: bool, **kwargs: Any) -> Any:
-        wanted = fix or diff or fix_only
-        if unsafe_fixes and not wanted:
+        is_requested = fix or diff or fix_only
+        if unsafe_fixes and not is_requested:
             raise InputError('"--unsafe-fixes" needs "--fix", "--fix-only" or "--diff"')
-        fixes = FixOptions(unsafe=unsafe_fixes, diff=diff, only=fix_only) if wanted else None
+        fixes = FixOptions(unsafe=unsafe_fixes, diff=diff, only=fix_only) if is_requested else None
         return command(*args, fixes=fixes, **kwargs)
 
     for option in (

@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from derivlint.cli.checking.fix_options import FixOptions
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
 from derivlint.formats import Report
 from derivlint.lint import Diagnostic, Rule
@@ -32,7 +32,7 @@ from derivlint.source import SourceFile, remove_leftovers, visible, write_file
 MAX_REPORTED = 10
 
 
-class Fixing:
+class FixRunner:
     """The files fixed so far.
 
     Attributes:
@@ -76,9 +76,9 @@ class Fixing:
         Raises:
             InputError: it cannot be written.
         """
-        wanted = {rule.name for rule in rules}
-        others = tuple(rule for rule in load_rules() if rule.meta.status == "stable" and rule.name not in wanted)
-        unwanted = {rule.name for rule in others}
+        selected = {rule.name for rule in rules}
+        unselected = tuple(rule for rule in load_rules() if rule.meta.status == "stable" and rule.name not in selected)
+        unselected_names = {rule.name for rule in unselected}
         if finding_filter is not None:
             finding_filter = replace(finding_filter, updates_baseline=False)
 
@@ -86,9 +86,9 @@ class Fixing:
 
         def check(text: SourceFile) -> CheckedFile:
             checked = check_source(
-                text, natives, settings, rules, extra_rules=others, finding_filter=finding_filter, memos=memos
+                text, natives, settings, rules, extra_rules=unselected, finding_filter=finding_filter, memos=memos
             )
-            return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unwanted))
+            return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unselected_names))
 
         fixed = fix_source(source, check, unsafe=self._options.unsafe)
         if not self._options.diff and path != STDIN:
@@ -96,7 +96,7 @@ class Fixing:
             remove_leftovers(Path(path).resolve().parent)
             if fixed.changed:
                 _write(path, fixed)
-        self._tell(fixed)
+        self._warn(fixed)
         self.fixed += len(fixed.fixed)
         self.changed += fixed.changed
         if self._options.diff:
@@ -106,18 +106,18 @@ class Fixing:
             self._output.append(fixed.text)
         return fixed.result
 
-    def _tell(self, fixed: FixedFile) -> None:
+    def _warn(self, fixed: FixedFile) -> None:
         path = fixed.source.path
         if not fixed.readable:
-            tell(f'"{path}" is not valid YAML, so nothing is fixed in it')
+            warn(f'"{path}" is not valid YAML, so nothing is fixed in it')
         for item in fixed.dropped[:MAX_REPORTED]:
             line, column = fixed.source.position(item.span.start)
-            tell(f"{path}:{line}:{column}: not fixed, since that makes another error: {item.message} [{item.rule}]")
+            warn(f"{path}:{line}:{column}: not fixed, since that makes another error: {item.message} [{item.rule}]")
         if len(fixed.dropped) > MAX_REPORTED:
-            tell(f"{len(fixed.dropped) - MAX_REPORTED:,} more fixes would make errors")
+            warn(f"{len(fixed.dropped) - MAX_REPORTED:,} more fixes would make errors")
         if fixed.untried:
             fixes = counted(len(fixed.untried), "fix", "fixes")
-            tell(f"{path}: {fixes} not made: the file was checked with fixes in it as often as the limit allows")
+            warn(f"{path}: {fixes} not made: the file was checked with fixes in it as often as the limit allows")
 
     def conclude(self, report: Report, status: Callable[[bool], int], exit_zero: bool) -> Report:
         """Print the texts or differences.
@@ -137,21 +137,23 @@ class Fixing:
         write_exactly("".join(self._output))
         self.summary = self._summary(report.diagnostics)
         if self._options.diff:
-            tell(self.summary)
+            warn(self.summary)
             context.exit(status(True) or (FINDINGS if self.changed and not exit_zero else CLEAN))
         if self._on_stdin:
             results_to_stderr()
         return replace(report, diagnostics=() if self.only else report.diagnostics, fixed=self.fixed)
 
-    def _summary(self, left: tuple[Diagnostic, ...]) -> str:
+    def _summary(self, remaining: tuple[Diagnostic, ...]) -> str:
         if self._options.diff:
             if not self.changed:
-                return "nothing would be fixed" + self._more(left)
-            return f"would fix {counted(self.fixed, 'finding')} in {counted(self.changed, 'file')}{self._more(left)}"
-        return f"{self.fixed:,} fixed, {len(left):,} left{self._more(left)}"
+                return "nothing would be fixed" + self._more(remaining)
+            return (
+                f"would fix {counted(self.fixed, 'finding')} in {counted(self.changed, 'file')}{self._more(remaining)}"
+            )
+        return f"{self.fixed:,} fixed, {len(remaining):,} left{self._more(remaining)}"
 
-    def _more(self, left: tuple[Diagnostic, ...]) -> str:
-        unsafe = 0 if self._options.unsafe else sum(fixable(item, unsafe=True) for item in left)
+    def _more(self, remaining: tuple[Diagnostic, ...]) -> str:
+        unsafe = 0 if self._options.unsafe else sum(fixable(item, unsafe=True) for item in remaining)
         return f"; {unsafe:,} more with --unsafe-fixes" if unsafe else ""
 
 

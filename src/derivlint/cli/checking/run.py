@@ -19,7 +19,7 @@ from derivlint.cli.shared.exits import (
     USAGE,
     debugging,
     internal_error,
-    tell,
+    warn,
 )
 from derivlint.cli.shared.terminal import show_progress
 from derivlint.formats import Report
@@ -36,8 +36,8 @@ from derivlint.project.untrusted import is_inside, repository_of
 from derivlint.source import SourceError, SourceFile, Span
 
 if TYPE_CHECKING:
-    from derivlint.cli.checking.fixing import Fixing
-    from derivlint.cli.checking.suppressing import Suppressing
+    from derivlint.cli.checking.fixing import FixRunner
+    from derivlint.cli.checking.suppressing import SuppressionRunner
     from derivlint.compiler.gxx import Toolchain
     from derivlint.model import Model
     from derivlint.model.memos import Memos
@@ -60,18 +60,18 @@ class Run:
         *,
         use_cache: bool = True,
         compiler: str | None = None,
-        fixing: Fixing | None = None,
-        suppressing: Suppressing | None = None,
-        say: Callable[[str], None] | None = None,
+        fixing: FixRunner | None = None,
+        suppressing: SuppressionRunner | None = None,
+        log: Callable[[str], None] | None = None,
     ) -> None:
         self._stdin_filename = stdin_filename
-        self._toolchain = toolchain_named(compiler) if compiler is not None else None
+        self._toolchain = require_toolchain(compiler) if compiler is not None else None
         self._use_cache = use_cache
         self._fixing = fixing
         self._suppressing = suppressing
         self._left_out: Counter[str] = Counter()
-        self._is_verbose = say is not None
-        self._say = say or _say_nothing
+        self._is_verbose = log is not None
+        self._log = log or _ignore_progress
         self._fail_levels: dict[str, Severity] = {}
         self._loaded: dict[Operators, LoadedOperators] = {}
         self._shown: list[Diagnostic] = []
@@ -98,16 +98,16 @@ class Run:
             operators = operators_for(folder, settings)
         except (SourceError, InputError) as error:
             self._unreadable = True
-            self._tell_once(str(error))
+            self._warn_once(str(error))
             return
         self._fail_levels[source.path] = settings.fail_level
-        self._say(f"{source.path}: configuration {settings.origin or 'none'}")
+        self._log(f"{source.path}: configuration {settings.origin or 'none'}")
         if settings.untrusted and self._use_cache and cache_is_foreign(folder):
             # what lies in the repository could be findings that were planted there
             self._use_cache = False
-            self._say("the cache lies in the repository and is not used")
+            self._log("the cache lies in the repository and is not used")
         operators = resolve_release(operators, source, self._load, self._use_cache)
-        self._say(f"{source.path}: operators: {operators.describe()}")
+        self._log(f"{source.path}: operators: {operators.describe()}")
         try:
             suppressing = self._suppressing
             finding_filter = suppressing.finding_filter(settings, operators) if suppressing is not None else None
@@ -116,7 +116,7 @@ class Run:
             # it was not checked, so nothing is to be said of it
             self._sources.pop(source.path, None)
             self._unreadable = True
-            self._tell_once(str(error))
+            self._warn_once(str(error))
             return
         except Exception as error:
             if debugging():
@@ -125,10 +125,10 @@ class Run:
             self._sources[source.path] = source
             self._shown.append(_crash(source, error))
             return
-        self._tell_unknown_operators(settings, operators)
+        self._warn_of_unknown_operators(settings, operators)
         findings = outcome.findings
-        self._say(f"{source.path}: checked by {len(findings.ran)} rules in {perf_counter() - begin:.2f} s")
-        self._say_judged(source, outcome)
+        self._log(f"{source.path}: checked by {len(findings.ran)} rules in {perf_counter() - begin:.2f} s")
+        self._report_judged(source, outcome)
         self._entries += findings.entries
         self._formulas += findings.formulas
         self._crashed |= findings.crashes > 0
@@ -140,17 +140,17 @@ class Run:
         for item in outcome.shown:
             self._fail_levels.setdefault(item.path, settings.fail_level)
         if settings.untrusted:
-            self._tell_silenced(source, outcome)
+            self._warn_of_silenced(source, outcome)
 
-    def _say_judged(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
+    def _report_judged(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
         """Say how much of a file the checks can judge, where it is wanted; what is in the cache does not know."""
         if self._is_verbose and not isinstance(outcome, FilteredFindings):
             from derivlint.analysis.judged import judged_entries
             from derivlint.formats.judged import judged_line
 
-            self._say(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
+            self._log(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
 
-    def _tell_unknown_operators(self, settings: Settings, operators: Operators) -> None:
+    def _warn_of_unknown_operators(self, settings: Settings, operators: Operators) -> None:
         """Say which names in the configuration are those of no operator."""
         for name in settings.per_operator_ignores:
             if name in self._asked_about or any(char in name for char in WILDCARDS):
@@ -163,7 +163,7 @@ class Run:
             overloads = bool(natives.with_base(name))
             question = f'did you mean "{name}.*"?' if overloads else did_you_mean(name, natives.operator_names())
             message = f'"per-operator-ignores" names "{name}", which is not an operator'
-            tell(f"{message}; {question}" if question else message)
+            warn(f"{message}; {question}" if question else message)
 
     def _load(self, operators: Operators) -> LoadedOperators:
         loaded = self._loaded.get(operators)
@@ -171,13 +171,13 @@ class Run:
             loaded = self._loaded[operators] = load_operators(operators, self._use_cache)
         return loaded
 
-    def _tell_silenced(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
+    def _warn_of_silenced(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
         """Say how many findings are shown although comments in the file silence them."""
         silenced = {(item.rule, item.span) for item in outcome.findings.silenced}
         number = sum((item.rule, item.span) in silenced for item in outcome.shown)
         if number:
             verb = "is" if number == 1 else "are"
-            tell(f"{source.path}: {counted(number, 'finding')} that comments silence {verb} shown with --untrusted")
+            warn(f"{source.path}: {counted(number, 'finding')} that comments silence {verb} shown with --untrusted")
 
     def _outcome(
         self,
@@ -206,11 +206,11 @@ class Run:
         if place is not None and findings is not None:
             self._sources[source.path] = source
             self._others.update({file.path: file for file in place.sources})
-            self._say(f"{source.path}: found in the cache")
+            self._log(f"{source.path}: found in the cache")
             return filter_findings(findings, source, settings, finding_filter)
         loaded = self._load(operators)
         self._sources[source.path] = source
-        self._tell_problems(loaded)
+        self._warn_of_problems(loaded)
         memos = None
         if place is not None:
             from derivlint.project.caching.memos_on_disk import load_memos, store_memos
@@ -275,11 +275,13 @@ class Run:
         if toolchain is None:
             return None
 
-        def compiled(model: Model, found: tuple[Diagnostic, ...]) -> list[Diagnostic]:
+        def compiled(model: Model, diagnostics: tuple[Diagnostic, ...]) -> list[Diagnostic]:
             from derivlint.compiler.diagnostics import compiler_diagnostics
             from derivlint.compiler.gxx import CompilerError
 
-            reported = {(item.entry, item.dispatch, item.key) for item in found if item.severity is Severity.ERROR}
+            reported = {
+                (item.entry, item.dispatch, item.key) for item in diagnostics if item.severity is Severity.ERROR
+            }
             try:
                 return compiler_diagnostics(
                     model, toolchain, reported, includes=settings.headers, progress=show_progress
@@ -291,20 +293,20 @@ class Run:
 
         return compiled
 
-    def _tell_problems(self, loaded: LoadedOperators) -> None:
+    def _warn_of_problems(self, loaded: LoadedOperators) -> None:
         """Tell what is wrong in files of native functions: operators that cannot be read would be called unknown."""
         self._others.update({source.path: source for source in loaded.sources})
         problems = loaded.natives.problems
         for problem in problems[:MAX_PROBLEMS]:
             self._unreadable = True
-            self._tell_once(problem_text(problem))
+            self._warn_once(problem_text(problem))
         if len(problems) > MAX_PROBLEMS:
-            self._tell_once(f"{len(problems) - MAX_PROBLEMS:,} more problems in files of native functions")
+            self._warn_once(f"{len(problems) - MAX_PROBLEMS:,} more problems in files of native functions")
 
-    def _tell_once(self, message: str) -> None:
+    def _warn_once(self, message: str) -> None:
         if message not in self._reported:
             self._reported[message] = None
-            tell(message)
+            warn(message)
 
     def report(self) -> Report:
         """What there is to say of all files."""
@@ -333,7 +335,7 @@ class Run:
         return FINDINGS if self._failing and not exit_zero else CLEAN
 
 
-def toolchain_named(name: str) -> Toolchain:
+def require_toolchain(name: str) -> Toolchain:
     """The compiler of that name, with the headers of the installed torch.
 
     Raises:
@@ -353,7 +355,7 @@ def cache_is_foreign(folder: Path) -> bool:
     return cache is not None and any(is_inside(cache, repository_of(place)) for place in (folder, Path.cwd()))
 
 
-def _say_nothing(_: str) -> None:
+def _ignore_progress(_: str) -> None:
     pass
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from derivlint.cli.checking.suppression_options import SuppressionOptions
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from derivlint.project.filtering.ignoring import Checker
 
 
-class Suppressing:
+class SuppressionRunner:
     """What the options ask for, and what came of it so far."""
 
     def __init__(self, options: SuppressionOptions, *, fixes: bool = False) -> None:
@@ -117,7 +117,7 @@ class Suppressing:
             InputError: a baseline cannot be written.
         """
         if self._options.add_ignores is not None:
-            tell(f"added comments for {counted(self._added, 'finding')} to {counted(self._changed, 'file')}")
+            warn(f"added comments for {counted(self._added, 'finding')} to {counted(self._changed, 'file')}")
         if self._texts:
             write_exactly("".join(self._texts))
             results_to_stderr()
@@ -130,14 +130,14 @@ class Suppressing:
 
     def _judge(self, baseline: BaselineFile, exit_zero: bool) -> int:
         if self._options.update_baseline:
-            tell(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
+            warn(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
             return CLEAN
         if self._options.prune_baseline:
-            tell(f'removed {counted(baseline.prune(), "finding")} from the baseline "{baseline.path}"')
+            warn(f'removed {counted(baseline.prune(), "finding")} from the baseline "{baseline.path}"')
             return CLEAN
         stale = list(baseline.stale_lines())
         for line in stale:
-            tell(line)
+            warn(line)
         return FINDINGS if stale and not exit_zero else CLEAN
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.terminal import clear_terminal
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
@@ -85,7 +85,7 @@ def run_and_watch(context: click.Context, run: Callable[[], object]) -> NoReturn
         watched: tuple[Path, ...] = context.meta[_KEY]
         # a change after the message must not be missed
         before = stamps(watched)
-        tell(f"watching {counted(sum(path.is_file() for path in watched), 'file')}; Ctrl-C ends")
+        warn(f"watching {counted(sum(path.is_file() for path in watched), 'file')}; Ctrl-C ends")
         wait_for_change(watched, before, since)
         clear_terminal()
 
@@ -95,7 +95,7 @@ def _run_once(run: Callable[[], object]) -> None:
         run()
     except InputError as error:
         for message in error.messages:
-            tell(message)
+            warn(message)
     except click.exceptions.Exit:
         # findings end no watch
         return
@@ -108,10 +108,10 @@ def stamps(paths: Iterable[Path]) -> list[Stamp]:
 
 def _stamp(path: Path) -> Stamp:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def wait_for_change(

@@ -15,12 +15,12 @@ def watch_option(function: Command) -> Command:
     """The option, which makes a command run until it is interrupted."""
 
     @wraps(function)
-    def command(*args: Any, watch: bool, **given: Any) -> Any:
+    def command(*args: Any, watch: bool, **options: Any) -> Any:
         if not watch:
-            return function(*args, **given)
+            return function(*args, **options)
         from derivlint.cli.checking.watch import run_and_watch
 
-        return run_and_watch(click.get_current_context(), lambda: function(*args, **given))
+        return run_and_watch(click.get_current_context(), lambda: function(*args, **options))
 
     text = "Check again whenever a derivatives file, its operators, headers or configuration change, until Ctrl-C."
     wrapped: Any = click.option("--watch", "-w", is_flag=True, help=text)(command)

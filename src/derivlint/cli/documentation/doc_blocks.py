@@ -58,31 +58,31 @@ def fill(text: str, path: Path, root: Path) -> str:
         result.append(line)
         if not line.startswith(BEGIN):
             continue
-        what = line.removeprefix(BEGIN).strip().removesuffix("-->").strip()
+        title = line.removeprefix(BEGIN).strip().removesuffix("-->").strip()
         for inner in lines:
             if inner.strip() == END:
                 break
         else:
-            raise InputError(f'"{path}": the block "{what}" has no end')
-        result += ["\n", block(what, path, root), "\n", f"{END}\n"]
+            raise InputError(f'"{path}": the block "{title}" has no end')
+        result += ["\n", block(title, path, root), "\n", f"{END}\n"]
     return "".join(result)
 
 
-def block(what: str, path: Path, root: Path) -> str:
+def block(title: str, path: Path, root: Path) -> str:
     """The text of one block.
 
     Raises:
         InputError: there is no such table, or the command cannot be run.
     """
-    if what == "contents":
+    if title == "contents":
         return contents(root / path, root)
-    table = TABLES.get(what)
+    table = TABLES.get(title)
     if table is not None:
         return table()
-    arguments = shlex.split(what)
+    arguments = shlex.split(title)
     if arguments[:1] != ["derivlint"]:
-        raise InputError(f'"{path}": no table is called "{what}"')
-    return f"```console\n$ {what}\n{output(arguments[1:], path, root)}```\n"
+        raise InputError(f'"{path}": no table is called "{title}"')
+    return f"```console\n$ {title}\n{output(arguments[1:], path, root)}```\n"
 
 
 def pages(root: Path) -> list[Path]:
@@ -125,8 +125,8 @@ def output(arguments: list[str], path: Path, root: Path, limit: int = MAX_LINE) 
         check=False,
     )
     if process.returncode not in (0, 1):
-        said = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise InputError(f'"{path}": "derivlint {shlex.join(arguments)}" fails: {said}')
+        last_line = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise InputError(f'"{path}": "derivlint {shlex.join(arguments)}" fails: {last_line}')
     text = process.stdout.decode("utf-8").replace(str(root.resolve()), SOMEWHERE)
     return "".join(f"{_cut(line, limit)}\n" for line in text.split("\n")[:-1])
 

@@ -10,7 +10,7 @@ from derivlint.cli.documentation.doc_blocks import fill
 from derivlint.cli.documentation.doc_blocks import pages as handwritten
 from derivlint.cli.documentation.doc_pictures import PICTURE, picture
 from derivlint.cli.maintenance.index import write_atomically
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.terminal import write
 from derivlint.formats.rule_page import rule_page, rule_tables
 from derivlint.lint.wording import counted
@@ -35,18 +35,18 @@ def docs() -> None:
 @click.option("--root", type=click.Path(file_okay=False, path_type=Path), default=Path("."), help="The repository.")
 def build(check: bool, root: Path) -> None:
     """Write docs/rules, the generated blocks of the other pages and of README.md, and shipped data."""
-    wanted = pages(root)
+    texts = pages(root)
     folder = root / "docs" / "rules"
-    stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
-    left_over = [path for path in sorted(folder.glob("*.md")) if path not in wanted]
+    stale = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    left_over = [path for path in sorted(folder.glob("*.md")) if path not in texts]
     if check:
         for path in (*stale, *left_over):
-            tell(f'{path} is stale; run "derivlint dev docs build"')
+            warn(f'{path} is stale; run "derivlint dev docs build"')
         click.get_current_context().exit(FINDINGS if stale or left_over else CLEAN)
     folder.mkdir(parents=True, exist_ok=True)
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, wanted[path].encode())
+        write_atomically(path, texts[path].encode())
     for path in left_over:
         path.unlink()
     write(f"{counted(len(stale) + len(left_over), 'page')} changed\n")

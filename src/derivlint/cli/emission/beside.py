@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.loading import Loaded
 from derivlint.emit.selection import ATEN
 from derivlint.lint.wording import quoted_list
@@ -44,8 +44,8 @@ def headers_beside(loaded: Loaded) -> tuple[Path, ...]:
         return _functions(declarations_in(source))
 
     folder = folder_of(loaded.source.path)
-    known = set(_functions(loaded.operators.natives.declarations))
-    return _with_functions((*folder.glob("*.h"), *folder.glob("*/*.h")), declared, _called(loaded, known))
+    declared_names = set(_functions(loaded.operators.natives.declarations))
+    return _with_functions((*folder.glob("*.h"), *folder.glob("*/*.h")), declared, _called(loaded, declared_names))
 
 
 def modules_beside(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]:
@@ -61,13 +61,13 @@ def modules_beside(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]
     return _with_functions(named, lambda source: functions_in(source.text), _called(loaded, library))
 
 
-def _called(loaded: Loaded, known: Collection[str]) -> set[str]:
+def _called(loaded: Loaded, declared_names: Collection[str]) -> set[str]:
     """The functions that formulas call, and that are not operators or known."""
     from derivlint.model import called_functions
 
     natives = loaded.operators.natives
     names = {name for name, _ in called_functions(loaded.source)}
-    return {name for name in names if name not in known and not natives.named(name.removesuffix("_symint"))}
+    return {name for name in names if name not in declared_names and not natives.named(name.removesuffix("_symint"))}
 
 
 def _functions(declarations: Mapping[str, Any] | None) -> Iterable[str]:
@@ -76,19 +76,19 @@ def _functions(declarations: Mapping[str, Any] | None) -> Iterable[str]:
 
 
 def _with_functions(
-    paths: Iterable[Path], functions: Callable[[SourceFile], Iterable[str]], wanted: set[str]
+    paths: Iterable[Path], functions: Callable[[SourceFile], Iterable[str]], names: set[str]
 ) -> tuple[Path, ...]:
     """Those files that have a wanted function, which are named; what cannot be read, or is a link, has none."""
-    if not wanted:
+    if not names:
         return ()
     files = sorted(path for path in paths if path.is_file() and not path.is_symlink())
-    found = []
+    matching = []
     for path in files if len(files) <= MOST else ():
         try:
-            if path.stat().st_size <= MAX_BYTES and not wanted.isdisjoint(functions(SourceFile.read(path))):
-                found.append(path)
+            if path.stat().st_size <= MAX_BYTES and not names.isdisjoint(functions(SourceFile.read(path))):
+                matching.append(path)
         except (OSError, SourceError, SyntaxError, ValueError, RecursionError):
             continue
-    if found:
-        tell(f"formulas call functions of {quoted_list([os.path.relpath(path) for path in found])}")
-    return tuple(found)
+    if matching:
+        warn(f"formulas call functions of {quoted_list([os.path.relpath(path) for path in matching])}")
+    return tuple(matching)

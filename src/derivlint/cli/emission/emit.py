@@ -13,7 +13,7 @@ import click
 
 from derivlint.cli.emission.beside import headers_beside, own_release
 from derivlint.cli.emission.emit_python import python
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import (
     known_operators,
@@ -22,7 +22,7 @@ from derivlint.cli.shared.loading import (
     refuse_errors,
     require_all,
     require_destination,
-    tell_once_differentiable,
+    warn_of_once_differentiable,
     with_all_declared,
 )
 from derivlint.cli.shared.options import EXISTING, emission_options, source_options
@@ -112,7 +112,7 @@ def cpp(
     color: str,
     no_config: bool,
     stdin_filename: str | None,
-    **given: Any,
+    **setting_options: Any,
 ) -> None:
     """Write autograd nodes and kernels in C++.
 
@@ -139,13 +139,17 @@ def cpp(
         raise InputError(f"--compile-check compiles formulas, which {VARIABLE} forbids")
     name = _namespace(namespace, in_tree)
     _refuse_in_tree({"--key": key is not None, "--sources": bool(sources)}, in_tree)
-    loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
+    loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **setting_options)
     if not in_tree and (release := own_release(loaded)):
         # with "installed", PyTorch's own file would be meant where none is named
-        paths, given = paths or (loaded.source.path,), given | release
-        loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
-    if not (in_tree or helpers or loaded.settings.headers or is_requested()) and (found := headers_beside(loaded)):
-        loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **{**given, "headers": found})
+        paths, setting_options = paths or (loaded.source.path,), setting_options | release
+        loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **setting_options)
+    if not (in_tree or helpers or loaded.settings.headers or is_requested()) and (
+        more_headers := headers_beside(loaded)
+    ):
+        loaded = load_model(
+            paths, stdin_filename, no_config, ignore=ignore, **{**setting_options, "headers": more_headers}
+        )
     model = loaded.model
     operators = known_operators(model, ops)
     operators = operators if in_tree else with_called(model, operators)
@@ -163,7 +167,11 @@ def cpp(
         if not in_tree:
             # a build of PyTorch needs all kernels, and its own generator copies what it cannot read
             left_out |= unsavable_arguments(model) | unreadable_formulas(model)
-            left_out |= {str(each.name): why for each in foreign if (why := undifferentiable_reason(each)) is not None}
+            left_out |= {
+                str(function.name): why
+                for function in foreign
+                if (why := undifferentiable_reason(function)) is not None
+            }
         shipped = shipped_nodes(model) if key is not None else frozenset()
         authors = None if in_tree else _authors(loaded.settings.headers, sources, out or Path())
         emitted = emission(
@@ -182,15 +190,15 @@ def cpp(
         require_all(model, operators, emitted.operators, emitted.left_out)
         if out is None:
             print_files(emitted.files)
-            _tell_left_out(emitted)
+            _warn_of_skipped(emitted)
             exit_with(FINDINGS if emitted.left_out else CLEAN)
             return
         if check:
             stale = changes(out, emitted.files)
             for file in stale.stale:
-                tell(f"{out / file} is stale")
+                warn(f"{out / file} is stale")
             for reason in stale.refused:
-                tell(f"it would not be written over: {reason}")
+                warn(f"it would not be written over: {reason}")
             exit_with(FINDINGS if stale or stale.refused else CLEAN)
         done = write_files(out, emitted.files)
     except FilesError as error:
@@ -198,11 +206,11 @@ def cpp(
     except UnsupportedRelease as error:
         raise InputError(str(error)) from error
     if doubt := version_warning(model.natives.version):
-        tell(doubt)
+        warn(doubt)
     for reason in done.retained.values():
-        tell(f"not removed although it is no longer emitted: {reason}")
+        warn(f"not removed although it is no longer emitted: {reason}")
     _report(emitted, len(done.written), out)
-    tell_once_differentiable(loaded, emitted.operators)
+    warn_of_once_differentiable(loaded, emitted.operators)
     if compile_check:
         _compile_check(model, out, compiler, color)
     exit_with(FINDINGS if operators is not None and emitted.left_out else CLEAN)
@@ -216,17 +224,17 @@ def _refuse_foreign(foreign: Iterable[NativeFunction], in_tree: bool) -> None:
     """
     from derivlint.emit.own_operators import refusal
 
-    refused = [(each, _IN_TREE if in_tree else refusal(each)) for each in foreign]
-    found = [(each, reason) for each, reason in refused if reason is not None]
-    if not found:
+    refused = [(function, _IN_TREE if in_tree else refusal(function)) for function in foreign]
+    without_code = [(function, reason) for function, reason in refused if reason is not None]
+    if not without_code:
         return
-    named = [f'"{each.namespace}::{each.name}"' for each, _ in found[:MAX_NAMED]]
-    more = f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""
-    raise InputError(f"no C++ is emitted for {', '.join(named)}{more}: {found[0][1]}; leave them out with --ops")
+    named = [f'"{function.namespace}::{function.name}"' for function, _ in without_code[:MAX_NAMED]]
+    more = f" and {len(without_code) - MAX_NAMED:,} more" if len(without_code) > MAX_NAMED else ""
+    raise InputError(f"no C++ is emitted for {', '.join(named)}{more}: {without_code[0][1]}; leave them out with --ops")
 
 
-def _namespace(given: str | None, in_tree: bool) -> str:
-    name = given or (IN_TREE_NAMESPACE if in_tree else DEFAULT_NAMESPACE)
+def _namespace(option: str | None, in_tree: bool) -> str:
+    name = option or (IN_TREE_NAMESPACE if in_tree else DEFAULT_NAMESPACE)
     if _NAMESPACE.fullmatch(name) is None or not name.isascii():
         raise InputError(f'"{name}" is not a name of a namespace')
     if not in_tree and name.partition("::")[0] in ("torch", "at", "c10", "std"):
@@ -248,10 +256,10 @@ def _refuse_key(key: str, model: Model) -> None:
     """
     from derivlint.emit.kernels.subject import AUTOGRAD
 
-    known = (AUTOGRAD, *model.natives.autograd_keys)
-    if key not in known:
+    keys = (AUTOGRAD, *model.natives.autograd_keys)
+    if key not in keys:
         of_backend = f"{AUTOGRAD}{key}"
-        question = f'did you mean "{of_backend}"?' if of_backend in known else did_you_mean(key, known)
+        question = f'did you mean "{of_backend}"?' if of_backend in keys else did_you_mean(key, keys)
         raise InputError(f'"{key}" is not an autograd key' + (f"; {question}" if question else ""))
 
 
@@ -268,8 +276,8 @@ def _authors(headers: Iterable[Path], sources: Iterable[Path], out: Path) -> Aut
 
     # a FunctionsManual.h is included anyway: PyTorch's, or with --helpers the author's
     own = (path for path in headers if path.name != FUNCTIONS_MANUAL)
-    found = Authors(tuple(map(place, own)), tuple(map(place, sources)))
-    return found if found.headers or found.sources else None
+    authors = Authors(tuple(map(place, own)), tuple(map(place, sources)))
+    return authors if authors.headers or authors.sources else None
 
 
 def _helpers(path: Path | None, in_tree: bool) -> Helpers | None:
@@ -312,13 +320,13 @@ def print_files(files: Mapping[str, str]) -> None:
     write("\n".join(f"==> {visible(name)} <==\n{text}" for name, text in files.items()))
 
 
-def _tell_left_out(emitted: Emission) -> None:
+def _warn_of_skipped(emitted: Emission) -> None:
     for name, reason in emitted.left_out.items():
-        tell(f"{name} is left out: {reason}")
+        warn(f"{name} is left out: {reason}")
 
 
 def _report(emitted: Emission, written: int, out: Path) -> None:
-    _tell_left_out(emitted)
+    _warn_of_skipped(emitted)
     left_out = f", {len(emitted.left_out):,} left out" if emitted.left_out else ""
     write(
         f"{counted(len(emitted.operators), 'operator')} and {counted(emitted.nodes, 'node')}{left_out}: "
@@ -337,11 +345,11 @@ def _compile_check(model: Model, out: Path, compiler: str | None, color: str) ->
         raise InputError(str(error)) from error
     finally:
         show_progress("")
-    found = messages_of(model, [item.output for item in refused])
-    print_findings(model, found.diagnostics, color)
-    for line in found.others:
-        tell(line)
-    if refused and not found.diagnostics and not found.others:
-        tell(f"the compiler refuses {refused[0].source}: {refused[0].output.strip()[:200]}")
+    messages = messages_of(model, [item.output for item in refused])
+    print_findings(model, messages.diagnostics, color)
+    for line in messages.unplaced:
+        warn(line)
+    if refused and not messages.diagnostics and not messages.unplaced:
+        warn(f"the compiler refuses {refused[0].source}: {refused[0].output.strip()[:200]}")
     if refused:
         click.get_current_context().exit(FINDINGS)

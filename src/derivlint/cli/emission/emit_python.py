@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derivlint.cli.emission.beside import modules_beside, own_release
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import (
     known_operators,
@@ -16,7 +16,7 @@ from derivlint.cli.shared.loading import (
     refuse_errors,
     require_all,
     require_destination,
-    tell_once_differentiable,
+    warn_of_once_differentiable,
 )
 from derivlint.cli.shared.options import EXISTING, emission_options, source_options
 from derivlint.cli.shared.terminal import write
@@ -61,7 +61,7 @@ def python(
     color: str,
     no_config: bool,
     stdin_filename: str | None,
-    **given: Any,
+    **setting_options: Any,
 ) -> None:
     """Write a Python module: a Function for every entry, and a function with the signature of the operator.
 
@@ -82,11 +82,11 @@ def python(
 
     exit_with = click.get_current_context().exit
     require_destination(out, ops, {"--check": check})
-    loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
+    loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **setting_options)
     if register and (release := own_release(loaded)):
         # with "installed", PyTorch's own file would be meant where none is named
         named = paths or (loaded.source.path,)
-        loaded = load_model(named, stdin_filename, no_config, ignore=ignore, **{**given, **release})
+        loaded = load_model(named, stdin_filename, no_config, ignore=ignore, **{**setting_options, **release})
     operators = known_operators(loaded.model, ops)
     refused = {} if force else refuse_errors(loaded, operators, color, whole=False)
     if register and not helpers and not is_requested():
@@ -98,7 +98,7 @@ def python(
     require_all(loaded.model, operators, emitted, module.left_out)
     if out is None:
         write(module.text + "\n", utf8=True)
-        _tell_missing(module)
+        _warn_of_missing(module)
         exit_with(FINDINGS if module.left_out else CLEAN)
         return
     data = stamped(module.text)
@@ -106,17 +106,17 @@ def python(
         if check:
             stale = is_stale(out, data)
             if stale:
-                tell(f"{out} is stale")
+                warn(f"{out} is stale")
             if reason := refusal(out, data):
-                tell(f"it would not be written over: {reason}")
+                warn(f"it would not be written over: {reason}")
             exit_with(FINDINGS if stale else CLEAN)
         write_single(out, data)
     except FilesError as error:
         raise InputError(*error.messages) from error
-    _tell_missing(module)
+    _warn_of_missing(module)
     left_out = f", {len(module.left_out):,} left out" if module.left_out else ""
     write(f'{counted(len(module.functions), "operator")}{left_out}: written to "{visible(str(out))}"\n')
-    tell_once_differentiable(loaded, emitted)
+    warn_of_once_differentiable(loaded, emitted)
     exit_with(FINDINGS if refused or (operators is not None and module.left_out) else CLEAN)
 
 
@@ -129,7 +129,7 @@ def _own_helpers(files: tuple[Path, ...]) -> dict[str, str]:
     from derivlint.emit.python.calls import functions_in
     from derivlint.source import SourceError, SourceFile
 
-    found: dict[str, str] = {}
+    helpers: dict[str, str] = {}
     for file in files:
         if file.suffix != ".py" or not file.stem.isidentifier():
             raise InputError(f'"{file}" cannot be imported: expected a name such as "my_helpers.py"')
@@ -139,12 +139,12 @@ def _own_helpers(files: tuple[Path, ...]) -> dict[str, str]:
             raise InputError(str(error)) from error
         except (SyntaxError, ValueError, RecursionError) as error:
             raise InputError(f'"{file}" is not Python: {error}') from error
-        found |= dict.fromkeys(names, file.stem)
-    return found
+        helpers |= dict.fromkeys(names, file.stem)
+    return helpers
 
 
-def _tell_missing(module: PythonModule) -> None:
+def _warn_of_missing(module: PythonModule) -> None:
     for name, reason in module.left_out.items():
-        tell(f"{name} is left out: {reason}")
+        warn(f"{name} is left out: {reason}")
     for name, reason in module.without_fake.items():
-        tell(f"{name} gets no fake kernel, since the formulas do not give the sizes of its outputs: {reason}")
+        warn(f"{name} gets no fake kernel, since the formulas do not give the sizes of its outputs: {reason}")

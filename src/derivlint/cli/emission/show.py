@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derivlint.cli import completing
-from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import known_operators, load_model
 from derivlint.cli.shared.options import source_options
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 @click.command(cls=GroupedCommand, short_help="Print the autograd node and the kernels of an operator.")
 @click.argument("operator", metavar="OP", shell_complete=completing.operators)
 @source_options
-def show(operator: str, paths: tuple[str, ...], no_config: bool, stdin_filename: str | None, **given: Any) -> None:
+def show(
+    operator: str, paths: tuple[str, ...], no_config: bool, stdin_filename: str | None, **setting_options: Any
+) -> None:
     """Print the C++ that an operator's entries become: autograd nodes, and kernels that create them.
 
     OP is a base name (add), the name of a function (add_) or a name with an overload (add.Tensor).
     """
     from derivlint.emit.release import UnsupportedRelease
 
-    model = load_model(paths, stdin_filename, no_config, **given).model
+    model = load_model(paths, stdin_filename, no_config, **setting_options).model
     try:
         pieces = list(listing(model, operator))
     except UnsupportedRelease as error:
@@ -52,16 +54,16 @@ def listing(model: Model, operator: str) -> Iterator[str]:
     from derivlint.emit.selection import unreadable_formulas
     from derivlint.emit.template import listing as code
 
-    found = kernels(model, known_operators(model, (operator,)), only_with_entry=True)
+    candidates = kernels(model, known_operators(model, (operator,)), only_with_entry=True)
     reasons = unreadable_formulas(model)
-    chosen = [kernel for kernel in found if str(kernel.function.name) not in reasons]
-    left_out = dict.fromkeys(str(kernel.function.name) for kernel in found if kernel not in chosen)
+    chosen = [kernel for kernel in candidates if str(kernel.function.name) not in reasons]
+    left_out = dict.fromkeys(str(kernel.function.name) for kernel in candidates if kernel not in chosen)
     if left_out and not chosen:
         raise InputError(*(f"{name} cannot be shown: {reasons[name]}" for name in left_out))
     for name in left_out:
-        tell(f"{name} is left out: {reasons[name]}")
-    wanted = {kernel.node for kernel in chosen if kernel.node is not None}
-    for node in node_classes(model, wanted):
+        warn(f"{name} is left out: {reasons[name]}")
+    nodes = {kernel.node for kernel in chosen if kernel.node is not None}
+    for node in node_classes(model, nodes):
         yield code(node.header)
         yield code(node.source)
     for kernel in chosen:

@@ -244,15 +244,15 @@ def new_rule(name: str, target: str, severity: str, group: Group, root: Path) ->
         text = registry.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f'cannot read "{registry}": {error.strerror}') from error
-    found = _NAMES.search(text)
-    if found is None:
+    match = _NAMES.search(text)
+    if match is None:
         raise InputError(f'"{registry}" has no list NAMES with a name on each line')
-    names = re.findall(r'"([^"]+)"', found["names"])
+    names = re.findall(r'"([^"]+)"', match["names"])
     path = REGISTRY.parent / f"{name.replace('-', '_')}.py"
     _refuse(name, names, root / path)
     listed = "".join(f'    "{item}",\n' for item in sorted([*names, name]))
     write_atomically(root / path, skeleton(name, target, Severity(severity), group).encode())
-    write_atomically(registry, f"{text[: found.start('names')]}{listed}{text[found.end('names') :]}".encode())
+    write_atomically(registry, f"{text[: match.start('names')]}{listed}{text[match.end('names') :]}".encode())
     write(CHECKLIST.format(path=path.as_posix(), registry=REGISTRY.as_posix()))
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.checking.run import toolchain_named
+from derivlint.cli.checking.run import require_toolchain
 from derivlint.cli.shared.options import EXISTING
-from derivlint.cli.shared.terminal import show_progress, tell, write, write_names
+from derivlint.cli.shared.terminal import show_progress, warn, write, write_names
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.operators.errors import BundleError, SourceProblem
 from derivlint.project.errors import InputError
@@ -113,7 +113,7 @@ def described(
     if not natives.written:
         raise InputError(f'no native functions in "{functions[0].path}"')
     for problem in extraction.problems:
-        tell(str(problem))
+        warn(str(problem))
     natives = natives.with_derivatives(_names_with_formulas(derivatives) if derivatives is not None else None)
     natives = natives.with_generator_lists(extraction.lists or None)
     return build_index(natives, version, merged(list(map(declarations_in, headers)))), natives
@@ -174,12 +174,12 @@ def _names_with_formulas(source: SourceFile) -> dict[str, list[str]]:
     """For each operator of a derivatives file the names that have a formula under some dispatch key, in file order."""
     from derivlint.model import read_file
 
-    found: dict[str, list[str]] = {}
+    names_by_operator: dict[str, list[str]] = {}
     for entry in read_file(source):
         if entry.operator is not None:
             names = [name.text for body in entry.bodies for formula in body.formulas for name in formula.names]
-            found[entry.operator] = list(dict.fromkeys(names))
-    return found
+            names_by_operator[entry.operator] = list(dict.fromkeys(names))
+    return names_by_operator
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -225,7 +225,7 @@ def relations(compiler: str, out: Path) -> None:
     from derivlint.compiler.relations import ask_relations, render_relations
 
     try:
-        content = ask_relations(toolchain_named(compiler), progress=lambda *done: _tell("type relations", *done))
+        content = ask_relations(require_toolchain(compiler), progress=lambda *done: _warn("type relations", *done))
     except CompilerError as error:
         raise InputError(str(error)) from error
     finally:
@@ -243,13 +243,13 @@ def names(compiler: str, out: Path) -> None:
     from derivlint.compiler.names import ask_names, render_names
 
     try:
-        content = ask_names(toolchain_named(compiler), progress=lambda *done: _tell("namespaces", *done))
+        content = ask_names(require_toolchain(compiler), progress=lambda *done: _warn("namespaces", *done))
     except CompilerError as error:
         raise InputError(str(error)) from error
     finally:
         show_progress("")
     write_atomically(out, render_names(content))
-    total = sum(len(found.split()) for found in content["names"].values())
+    total = sum(len(listed.split()) for listed in content["names"].values())
     write(f"wrote {visible(str(out))}: {counted(total, 'name')} of {counted(len(content['names']), 'namespace')}\n")
 
 
@@ -261,20 +261,20 @@ def library(out: Path) -> None:
     from derivlint.cpp.stubs import render_library
     from derivlint.schema import installed_torch
 
-    found = installed_torch()
-    if found is None or found.functions_manual is None:
+    torch = installed_torch()
+    if torch is None or torch.functions_manual is None:
         raise InputError("no torch with headers is installed in this Python")
-    natives = load_operators(Operators("index library", (found.native_functions,), found.tags)).natives
+    natives = load_operators(Operators("index library", (torch.native_functions,), torch.tags)).natives
     try:
-        declarations = read_library(found.functions_manual.parents[3], natives)
+        declarations = read_library(torch.functions_manual.parents[3], natives)
     except OSError as error:
         raise InputError(f"cannot read a header: {error}") from error
     write_atomically(out, render_library(declarations))
     write(f"wrote {visible(str(out))}: {counted(len(declarations.classes), 'class', 'classes')}\n")
 
 
-def _tell(what: str, done: int, total: int) -> None:
-    show_progress(f"{what}: {done} of {total}")
+def _warn(task: str, done: int, total: int) -> None:
+    show_progress(f"{task}: {done} of {total}")
 
 
 def _hidden(command: click.Command) -> click.Command:

@@ -53,7 +53,7 @@ def release(source: str, dry_run: bool, quick: bool, root: Path) -> None:
     if number is None:
         raise InputError(f'"{index["version"]}" is not a release of PyTorch')
     indexes = {**_bundled(), number: index}
-    earlier = max((each for each in indexes if each < number), default=None)
+    earlier = max((other_number for other_number in indexes if other_number < number), default=None)
     write_names([f"PyTorch {index['version']}" + (f", against {indexes[earlier]['version']}" if earlier else "")])
     if earlier is not None:
         write_names(list(_changes(indexes[earlier], index)))
@@ -100,8 +100,8 @@ def _index_of(torch: TorchSource) -> dict[str, Any]:
         data, _ = described([torch.native_functions], torch.tags, headers, entries, version, extraction)
     except (SourceError, SourceProblem) as error:
         raise InputError(str(error)) from error
-    found: dict[str, Any] = json.loads(data)
-    return found
+    index: dict[str, Any] = json.loads(data)
+    return index
 
 
 def _bundled() -> dict[Release, dict[str, Any]]:
@@ -109,12 +109,12 @@ def _bundled() -> dict[Release, dict[str, Any]]:
     from derivlint.operators.book import release_number
     from derivlint.operators.bundling import bundled_indexes
 
-    found = {}
+    indexes = {}
     for index in bundled_indexes():
         number = release_number(index["version"])
         assert number is not None, "it is bundled"
-        found[number] = index
-    return found
+        indexes[number] = index
+    return indexes
 
 
 def _names(index: Index) -> frozenset[str]:
@@ -139,8 +139,8 @@ def _changes(before: Index, after: Index) -> Iterator[str]:
     if undefined:
         yield f"  without a reference definition: {', '.join(undefined)}"
     for topic, names in sorted((after["generator_lists"] or {}).items()):
-        known = frozenset((before["generator_lists"] or {}).get(topic, ()))
-        yield from _difference(f'"{topic}" name', known, frozenset(names))
+        names_before = frozenset((before["generator_lists"] or {}).get(topic, ()))
+        yield from _difference(f'"{topic}" name', names_before, frozenset(names))
 
 
 def _difference(noun: str, before: frozenset[str], after: frozenset[str]) -> Iterator[str]:
@@ -156,16 +156,16 @@ def _judged(model: Model, before: Index) -> Iterator[str]:
     from derivlint.lint import Severity, run_rules
     from derivlint.rules import load_rules
 
-    known = frozenset(before.get("derivatives") or ())
+    earlier = frozenset(before.get("derivatives") or ())
     rows = list(judged_entries(model))
-    for question, (judged, asked) in totals(rows).items():
-        yield f"{question.value} judged of {judged} of {asked} entries"
+    for question, (judged, total) in totals(rows).items():
+        yield f"{question.value} judged of {judged} of {total} entries"
     for row in rows:
         reasons = row.missing(Question.VALUE)
-        if row.entry.operator not in known and reasons:
+        if row.entry.operator not in earlier and reasons:
             yield f"  new and not compared: {row.entry.operator}: {reasons[0]}"
     findings = run_rules(model, load_rules()).diagnostics
-    errors = [each for each in findings if each.severity is Severity.ERROR]
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     yield f"check finds {counted(len(findings), 'problem')}, {len(errors)} of them errors"
 
 
@@ -200,9 +200,9 @@ def _unknown(indexes: Collection[Index]) -> Iterator[str]:
     """Definitions of what no release has."""
     from derivlint.operators.reference.definitions import DefinitionKind, definitions
 
-    known = {name.partition(".")[0] for index in indexes for name in _names(index)}
-    known |= {name for index in indexes for name in _helpers(index)}
-    defined = (name for name, each in definitions().items() if each.kind is not DefinitionKind.PART)
-    unknown = sorted(name for name in defined if name.partition(".")[0] not in known)
+    operators = {name.partition(".")[0] for index in indexes for name in _names(index)}
+    operators |= {name for index in indexes for name in _helpers(index)}
+    defined = (name for name, definition in definitions().items() if definition.kind is not DefinitionKind.PART)
+    unknown = sorted(name for name in defined if name.partition(".")[0] not in operators)
     if unknown:
         yield f"defined, and in no bundled release: {', '.join(unknown)}"

@@ -82,14 +82,14 @@ def _refused(files: Mapping[str, str], toolchain: Toolchain) -> list[str]:
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
-        found = []
+        messages = []
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             errors = pool.map(partial(_syntax_error, folder=folder, toolchain=toolchain), sources)
             for number, (source, error) in enumerate(zip(sources, errors, strict=True), 1):
                 show_progress(f"compiled {number} of {len(sources)} sources")
                 if error is not None:
-                    found.append(f"{source}: {error}")
-    return found
+                    messages.append(f"{source}: {error}")
+    return messages
 
 
 def _syntax_error(name: str, folder: Path, toolchain: Toolchain) -> str | None:
@@ -135,10 +135,10 @@ def vanished_findings(model: Model, known: Iterable[KnownFindings]) -> list[Plac
         model: the file.
         known: what is known.
     """
-    there = {
+    present = {
         (entry.operator, formula.key_text)
         for entry in model.entries
         for body in entry.bodies
         for formula in body.formulas
     }
-    return [place for each in known for place in each.findings if place[:2] not in there]
+    return [place for finding in known for place in finding.findings if place[:2] not in present]

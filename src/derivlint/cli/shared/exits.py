@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from derivlint.cli.shared.terminal import tell
+from derivlint.cli.shared.terminal import warn
 
 __all__ = [
     "CLEAN",
@@ -15,7 +15,7 @@ __all__ = [
     "USAGE",
     "debugging",
     "internal_error",
-    "tell",
+    "warn",
 ]
 
 CLEAN = 0

@@ -82,7 +82,9 @@ def format_commands(group: click.Group, ctx: click.Context, formatter: click.Hel
     groups = []
     for title, names in COMMAND_GROUPS.items():
         commands = ((name, group.get_command(ctx, name)) for name in names)
-        groups.append((title, [(name, each.get_short_help_str(width)) for name, each in commands if each is not None]))
+        groups.append(
+            (title, [(name, command.get_short_help_str(width)) for name, command in commands if command is not None])
+        )
     _write(formatter, groups)
 
 

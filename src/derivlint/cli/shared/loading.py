@@ -11,8 +11,8 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cli.shared.configured import Configured, configured
-from derivlint.cli.shared.exits import FINDINGS, tell
+from derivlint.cli.shared.exits import FINDINGS, warn
+from derivlint.cli.shared.inputs import ResolvedInputs, resolve_inputs
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
@@ -47,42 +47,44 @@ class Loaded(Struct, frozen=True):
     settings: Settings
 
 
-def load_models(paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **given: Any) -> Iterator[Loaded]:
+def load_models(
+    paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **setting_options: Any
+) -> Iterator[Loaded]:
     """The models of the derivatives files that the arguments name, without those that are excluded.
 
     Raises:
         InputError: there is none, or one or its operators cannot be read.
     """
-    return _loaded(configured(SettingsOfFiles(no_config, **given), paths, stdin_filename), stdin_filename)
+    return _loaded(resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename), stdin_filename)
 
 
-def load_model(paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **given: Any) -> Loaded:
+def load_model(paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **setting_options: Any) -> Loaded:
     """The model of the one derivatives file that the arguments name.
 
     Raises:
         InputError: there are several or none, or it or its operators cannot be read.
     """
-    wanted = configured(SettingsOfFiles(no_config, **given), paths, stdin_filename)
-    if len(wanted.files) != 1:
-        raise InputError(f"one derivatives file is wanted, and there are {len(wanted.files)}")
-    loaded = next(_loaded(wanted, stdin_filename))
+    inputs = resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename)
+    if len(inputs.files) != 1:
+        raise InputError(f"one derivatives file is wanted, and there are {len(inputs.files)}")
+    loaded = next(_loaded(inputs, stdin_filename))
     problems = loaded.operators.natives.problems
     if problems:
         raise InputError(problem_text(problems[0]))
     return loaded
 
 
-def _loaded(wanted: Configured, stdin_filename: str | None) -> Iterator[Loaded]:
+def _loaded(inputs: ResolvedInputs, stdin_filename: str | None) -> Iterator[Loaded]:
     from derivlint.project.check import model_of
 
     load = cache(load_operators)
-    for path in wanted.files:
+    for path in inputs.files:
         try:
             source = read_source(path, stdin_filename)
         except SourceError as error:
             raise InputError(str(error)) from error
-        settings = wanted.settings[path]
-        operators = load(resolve_release(operators_for(wanted.folders[path], settings), source, load))
+        settings = inputs.settings[path]
+        operators = load(resolve_release(operators_for(inputs.folders[path], settings), source, load))
         yield Loaded(source, model_of(source, operators.natives, settings), operators, settings)
 
 
@@ -104,8 +106,8 @@ def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | N
     if not names:
         return None
     for name in names:
-        known = model.natives.operator(name) if "." in name else model.natives.named(name)
-        if not known and not model.natives.with_base(name):
+        functions = model.natives.operator(name) if "." in name else model.natives.named(name)
+        if not functions and not model.natives.with_base(name):
             question = did_you_mean(name, model.natives.operator_names())
             raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
     return names
@@ -183,9 +185,13 @@ def refuse_errors(
         for match in loaded.model.functions_of(entry)
         if match.function.namespace == DEFAULT_NAMESPACE
     }
-    is_refused = whole or operators is not None or len(lines) == len({each.operator for each in loaded.model.entries})
+    is_refused = (
+        whole
+        or operators is not None
+        or len(lines) == len({model_entry.operator for model_entry in loaded.model.entries})
+    )
     if is_refused or None in lines or not lines.keys() <= reasons.keys():
-        tell(f"nothing is written: {counted(len(errors), 'error')}; --ignore leaves out rules, --force goes on")
+        warn(f"nothing is written: {counted(len(errors), 'error')}; --ignore leaves out rules, --force goes on")
         click.get_current_context().exit(FINDINGS)
     return reasons
 
@@ -210,7 +216,7 @@ def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnosti
     return [item for item in errors if item.entry in concerned]
 
 
-def tell_once_differentiable(loaded: Loaded, emitted: Collection[str]) -> None:
+def warn_of_once_differentiable(loaded: Loaded, emitted: Collection[str]) -> None:
     """Name the emitted operators whose gradients cannot be differentiated again, with the reasons.
 
     Args:
@@ -227,14 +233,14 @@ def tell_once_differentiable(loaded: Loaded, emitted: Collection[str]) -> None:
     warnings = [item for item in checked.shown if item.rule == ONCE and item.entry in emitted]
     if len(warnings) > MOST_WARNINGS:
         command = f"derivlint check --select {ONCE} --min-confidence medium"
-        tell(f'{len(warnings)} gradients cannot be differentiated again: "{command}" names them')
+        warn(f'{len(warnings)} gradients cannot be differentiated again: "{command}" names them')
         return
     for item in warnings:
         line = loaded.source.position(item.span.start).line
-        tell(f"{loaded.source.path}:{line}: {item.message} ({item.entry}: {item.key}) [{item.rule}]")
+        warn(f"{loaded.source.path}:{line}: {item.message} ({item.entry}: {item.key}) [{item.rule}]")
 
 
-def print_findings(model: Model, found: list[Diagnostic], color: str) -> None:
+def print_findings(model: Model, diagnostics: list[Diagnostic], color: str) -> None:
     """Print diagnostics of a file as ``derivlint check`` does."""
     from derivlint.cli.shared.terminal import terminal_width, wants_color, write_lines
     from derivlint.formats import Report
@@ -245,5 +251,5 @@ def print_findings(model: Model, found: list[Diagnostic], color: str) -> None:
     if natives.bodies is not None:
         headers[natives.bodies.source.path] = natives.bodies.source
     sources = {model.source.path: model.source}
-    report = Report(tuple(sorted(found)), sources, model.n_entries, model.n_formulas, others=headers)
+    report = Report(tuple(sorted(diagnostics)), sources, model.n_entries, model.n_formulas, others=headers)
     write_lines(render_text(report, terminal_width(), False), wants_color(color))

@@ -13,7 +13,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cli.shared.exits import CLEAN, tell
+from derivlint.cli.shared.exits import CLEAN, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.terminal import terminal_width, text_of, wants_color, write_json, write_lines, write_rendered
 from derivlint.formats import Report
@@ -77,10 +77,10 @@ class OutputOptions(Struct, frozen=True):
         else:
             write_report(self.file, text)
 
-    def say(self, message: str) -> None:
+    def log(self, message: str) -> None:
         """Tell what is being done, where that is wanted."""
         if self.verbose:
-            tell(message)
+            warn(message)
 
     def status(self, status: int) -> int:
         """The exit status: the same in every format but that of lintrunner, which takes others for a crash."""
@@ -91,15 +91,15 @@ def output_options(function: Command) -> Command:
     """The options for output; the command gets them as one argument, ``output``."""
 
     @wraps(function)
-    def command(*args: Any, **given: Any) -> Any:
+    def command(*args: Any, **values_of_options: Any) -> Any:
         names = {"format": "output_format", "file": "output_file"}
-        values = {name: given.pop(names.get(name, name)) for name in OutputOptions.__struct_fields__}
+        values = {name: values_of_options.pop(names.get(name, name)) for name in OutputOptions.__struct_fields__}
         output = OutputOptions(**values)
         if output.statistics and output.format not in WITH_STATISTICS:
             raise InputError(f'--statistics is for the formats {", ".join(WITH_STATISTICS)}, not for "{output.format}"')
         if output.file is not None and not os.path.isdir(output.file.absolute().parent):
             raise InputError(f'cannot write "{output.file}": there is no folder "{output.file.parent}"')
-        return function(*args, output=output, **given)
+        return function(*args, output=output, **values_of_options)
 
     options = [
         click.option(

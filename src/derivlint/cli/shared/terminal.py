@@ -31,12 +31,12 @@ _ERASE = "\r\x1b[K"
 _CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
 
-def tell(message: str) -> None:
+def warn(message: str) -> None:
     """Print a message about the run to standard error, as one line; standard output is for results."""
     _err(visible_line(f"derivlint: {message}") + "\n")
 
 
-def tell_usage(error: click.ClickException) -> None:
+def report_usage_error(error: click.ClickException) -> None:
     """Say what is wrong with a command line as click does, whose own text may have several lines."""
     target = io.StringIO()
     message = error.format_message()
@@ -48,7 +48,7 @@ def tell_usage(error: click.ClickException) -> None:
     _err(visible_page(text))
 
 
-def tell_traceback(error: BaseException) -> None:
+def print_traceback(error: BaseException) -> None:
     """Print the traceback of an error to standard error."""
     import traceback
 
@@ -281,12 +281,12 @@ def _watched(stream: TextIO) -> TextIO:
     )
 
 
-def unwritten() -> OSError | None:
+def failed_stream() -> OSError | None:
     """Why something could not be written to standard output or standard error; None where everything could.
 
     What they still hold is discarded then.
     """
-    found: OSError | None = None
+    failure: OSError | None = None
     for stream in (sys.stdout, sys.stderr):
         if stream is None:
             continue
@@ -294,9 +294,9 @@ def unwritten() -> OSError | None:
             stream.flush()
         problem = getattr(stream, "problem", None)
         if problem is not None:
-            found = found or problem
+            failure = failure or problem
             _discard_the_rest(stream)
-    return found
+    return failure
 
 
 def _discard_the_rest(stream: TextIO) -> None:
@@ -307,10 +307,10 @@ def _discard_the_rest(stream: TextIO) -> None:
         os.close(null)
 
 
-def show_progress(what: str) -> None:
+def show_progress(task: str) -> None:
     """Say on a terminal what is being done, in a line that the next one replaces; empty text clears it."""
     if not automated() and sys.stderr is not None and sys.stderr.isatty():
-        _err(f"{_ERASE}{visible(what)}")
+        _err(f"{_ERASE}{visible(task)}")
 
 
 class Progress:
@@ -328,15 +328,15 @@ class Progress:
         self._is_over = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def __call__(self, what: str) -> None:
+    def __call__(self, task: str) -> None:
         """Say what is being done."""
-        self._what = what
+        self._what = task
         if not self._is_quiet:
-            show_progress(what)
+            show_progress(task)
 
     def __enter__(self) -> Progress:
         if not self._is_quiet and not self._is_shown_at_once:
-            self._thread = threading.Thread(target=self._tell, daemon=True)
+            self._thread = threading.Thread(target=self._warn, daemon=True)
             self._thread.start()
         return self
 
@@ -346,9 +346,9 @@ class Progress:
             self._thread.join()
         self("")
 
-    def _tell(self) -> None:
+    def _warn(self) -> None:
         while not self._is_over.wait(PROGRESS_PERIOD):
-            tell(f"{self._what} ({time.monotonic() - self._began:.0f} s)")
+            warn(f"{self._what} ({time.monotonic() - self._began:.0f} s)")
 
 
 def clear_terminal() -> None:

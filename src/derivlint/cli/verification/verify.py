@@ -9,8 +9,8 @@ import click
 from msgspec.structs import replace
 
 from derivlint.cli import completing
-from derivlint.cli.shared.configured import FallbackPolicy, configured
 from derivlint.cli.shared.exits import INTERRUPTED
+from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs
 from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import EXISTING, rule_names, source_options
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
@@ -138,7 +138,7 @@ def verify(
     exit_zero: bool,
     no_config: bool,
     stdin_filename: str | None,
-    **given: Any,
+    **setting_options: Any,
 ) -> None:
     """Check formulas numerically, with an installed PyTorch that is not rebuilt.
 
@@ -155,7 +155,7 @@ def verify(
     time), with --require-all any entry or formula, and in any case where no formula was compared with anything.
     """
     from derivlint.cli.verification.verify_base import base_of, changed_operators, own_helpers
-    from derivlint.cli.verification.verify_report import Reporting
+    from derivlint.cli.verification.verify_report import VerifyReporter
     from derivlint.project.filtering.baselines import BaselineFile
     from derivlint.verify.runner import ORDINARY, QUICK, THOROUGH, RunOptions, processors
     from derivlint.verify.runner import verify as run
@@ -171,12 +171,12 @@ def verify(
     if no_compile and coverage:
         raise InputError("--coverage needs a compiler, which --no-compile excludes")
     _require_torch()
-    if not paths and given.get("torch") is None:
+    if not paths and setting_options.get("torch") is None:
         # the file that a check would take, and not that of the installed torch, whose operators it is checked with
-        lookup = SettingsOfFiles(no_config, **given)
-        paths = tuple(configured(lookup, paths, stdin_filename, FallbackPolicy.OUTSIDE_OF_PROJECTS).files)
-    given["torch"] = given.get("torch") or INSTALLED
-    loaded = load_model(paths, stdin_filename, no_config, **given)
+        lookup = SettingsOfFiles(no_config, **setting_options)
+        paths = tuple(resolve_inputs(lookup, paths, stdin_filename, FallbackPolicy.OUTSIDE_OF_PROJECTS).files)
+    setting_options["torch"] = setting_options.get("torch") or INSTALLED
+    loaded = load_model(paths, stdin_filename, no_config, **setting_options)
     model = loaded.model
     try:
         base = None if no_base else base_of(loaded, diff_base, against, helpers, stands_in=bool(ops) or everything)
@@ -186,10 +186,10 @@ def verify(
         raise InputError(f"{error}; name operators with --ops, or verify all entries with --all") from error
     operators = None if everything else _named(model, ops) if ops else changed_operators(model, base)
     if operators is not None and not operators:
-        output.say("no entry changed, nothing is to be checked")
+        output.log("no entry changed, nothing is to be checked")
     if base is not None:
-        output.say(f"findings are compared with those of {base.label}")
-    reporting = Reporting(
+        output.log(f"findings are compared with those of {base.label}")
+    reporting = VerifyReporter(
         model,
         loaded.settings,
         operators,
@@ -260,14 +260,16 @@ def _named(model: Model, ops: tuple[str, ...]) -> set[str]:
     from derivlint.schema import SchemaKind
     from derivlint.verify.code.functions import FOREACH
 
-    known = {entry.operator for entry in model.entries if entry.operator is not None}
-    found: set[str] = set()
+    operators = {entry.operator for entry in model.entries if entry.operator is not None}
+    selected: set[str] = set()
     for name in ops:
         lists = model.natives.with_base(name.partition(".")[0]) if name.startswith(FOREACH) else ()
-        functions = {str(each.name) for each in lists if each.schema.kind is SchemaKind.functional}
-        meant = {each for each in known | functions if each == name or each.partition(".")[0] == name}
+        functions = {str(function.name) for function in lists if function.schema.kind is SchemaKind.functional}
+        meant = {
+            operator for operator in operators | functions if operator == name or operator.partition(".")[0] == name
+        }
         if not meant:
-            question = did_you_mean(name, sorted(known))
+            question = did_you_mean(name, sorted(operators))
             raise InputError(f'no entry of an operator "{name}"' + (f"; {question}" if question else ""))
-        found |= meant
-    return found
+        selected |= meant
+    return selected

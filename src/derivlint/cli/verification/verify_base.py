@@ -49,8 +49,8 @@ def base_of(
     try:
         if loaded.source.path == STDIN:
             raise InputError("standard input is not in a git repository")
-        found = _left_upstream(path.parent) if revision is None else Revision(revision, path.parent)
-        text = found.text_of(path)
+        revision_of_base = _left_upstream(path.parent) if revision is None else Revision(revision, path.parent)
+        text = revision_of_base.text_of(path)
     except InputError:
         if revision is not None or not stands_in:
             raise
@@ -58,7 +58,7 @@ def base_of(
     else:
         if text is not None or revision is not None or not stands_in:
             earlier = SourceFile.from_bytes(loaded.source.path, _NOTHING if text is None else text)
-            return _base(loaded, earlier, found.name, _helpers_of(found, helpers))
+            return _base(loaded, earlier, revision_of_base.name, _helpers_of(revision_of_base, helpers))
     torch = installed_torch()
     if torch is None or torch.derivatives is None or torch.derivatives.resolve() == path:
         return None
@@ -74,10 +74,10 @@ def _left_upstream(folder: Path) -> Revision:
     head = Revision(HEAD, folder)
     for branch in UPSTREAM:
         try:
-            found = Revision(branch + MERGE_BASE, folder)
+            branch_point = Revision(branch + MERGE_BASE, folder)
         except InputError:
             continue
-        return head if found.commit == head.commit else found
+        return head if branch_point.commit == head.commit else branch_point
     return head
 
 

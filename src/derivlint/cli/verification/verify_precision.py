@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from derivlint.cli.shared.exits import CLEAN, tell
+from derivlint.cli.shared.exits import CLEAN, warn
 from derivlint.cli.shared.output import OutputOptions
 from derivlint.cli.shared.terminal import write, write_json
 from derivlint.lint.wording import counted
@@ -17,13 +17,13 @@ WORTH_TELLING = 8.0
 
 def report_precision(outcome: RunOutcome, output: OutputOptions) -> int:
     """Show how precise formulas are, the least precise first; the exit status, which is not a judgement."""
-    functions = {each.spec.number: each for each in outcome.functions}
+    functions = {item.spec.number: item for item in outcome.functions}
     rows = []
-    for each in outcome.measures:
-        function = functions[each["precision"]]
+    for item in outcome.measures:
+        function = functions[item["precision"]]
         if function.written.auto is None:
             # an automatic forward formula is made of the backward formula, which is measured
-            rows.append({"entry": function.spec.operator, "key": function.spec.key, **each})
+            rows.append({"entry": function.spec.operator, "key": function.spec.key, **item})
     for row in rows:
         del row["precision"]
     rows.sort(key=lambda row: (-row["lost"] / row["inputs"], -row["ulps"], row["entry"], row["what"], row["dtype"]))
@@ -34,27 +34,27 @@ def report_precision(outcome: RunOutcome, output: OutputOptions) -> int:
         write("".join(f"{_line(row)}\n" for row in shown))
         precise = len(rows) - len(shown)
         if precise:
-            tell(f"{counted(precise, 'derivative')} within {WORTH_TELLING:g} units everywhere (--verbose lists them)")
+            warn(f"{counted(precise, 'derivative')} within {WORTH_TELLING:g} units everywhere (--verbose lists them)")
     entries = len({row["entry"] for row in rows})
-    tell(f"the precision of {counted(entries, 'entry', 'entries')} was measured")
-    _tell_double(rows, output)
+    warn(f"the precision of {counted(entries, 'entry', 'entries')} was measured")
+    _report_double(rows, output)
     for missing in outcome.unchecked():
         if output.verbose and not missing.key:
-            tell(str(missing))
+            warn(str(missing))
     return CLEAN
 
 
-def _tell_double(rows: list[dict[str, Any]], output: OutputOptions) -> None:
+def _report_double(rows: list[dict[str, Any]], output: OutputOptions) -> None:
     """Say of how many entries double precision, which fewer bits are compared with, was itself compared."""
     checked = {row["entry"] for row in rows if "double_inputs" in row}
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if row["entry"] not in checked and row["entry"] not in reasons.setdefault(row["double_unchecked"], []):
             reasons[row["double_unchecked"]].append(row["entry"])
-    tell(f"double precision was compared with mpmath for {counted(len(checked), 'entry', 'entries')}")
+    warn(f"double precision was compared with mpmath for {counted(len(checked), 'entry', 'entries')}")
     for reason, names in reasons.items():
         listed = f": {', '.join(names)}" if output.verbose else " (--verbose lists them)"
-        tell(f"double precision of {counted(len(names), 'entry', 'entries')} is not checked: {reason}{listed}")
+        warn(f"double precision of {counted(len(names), 'entry', 'entries')} is not checked: {reason}{listed}")
 
 
 def _line(row: dict[str, Any]) -> str:

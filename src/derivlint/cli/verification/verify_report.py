@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, UNCHECKED, tell
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, UNCHECKED, warn
 from derivlint.cli.shared.output import OutputOptions
 from derivlint.cli.verification.verify_page import page_of, write_page
 from derivlint.formats import NotChecked, NotReached, Report
@@ -55,7 +55,7 @@ _VACUOUS = "nothing is checked: no formula was compared with anything"
 _LISTED = 8
 
 
-class Reporting(Struct, frozen=True):
+class VerifyReporter(Struct, frozen=True):
     """How findings are reported.
 
     Attributes:
@@ -91,15 +91,15 @@ class Reporting(Struct, frozen=True):
             InputError: a file cannot be written.
         """
         model, settings, baseline = self.model, self.settings, self.baseline
-        found = judged_findings(model, outcome)
-        every = tuple(item.diagnostic for item in found if item.verdict in (None, FindingVerdict.NEW))
+        judged_diagnostics = judged_findings(model, outcome)
+        every = tuple(item.diagnostic for item in judged_diagnostics if item.verdict in (None, FindingVerdict.NEW))
         as_before, gone = (
-            tuple(item.diagnostic for item in found if item.verdict is verdict)
+            tuple(item.diagnostic for item in judged_diagnostics if item.verdict is verdict)
             for verdict in (FindingVerdict.UNCHANGED, FindingVerdict.GONE)
         )
         names = rule_names(NUMERIC)
         checked = {name for name, state in outcome.checked.items() if state.why is None}
-        formulas = sum(each.spec.operator in checked for each in outcome.functions)
+        formulas = sum(function.spec.operator in checked for function in outcome.functions)
         entries = len(checked)
         silenced = frozenset(suppressions_of(model).matches(every, names))
         findings = Findings(every, silenced, frozenset(NUMERIC), 0, entries, formulas)
@@ -108,9 +108,9 @@ class Reporting(Struct, frozen=True):
         unchecked = self._unchecked(outcome)
         crashes = [item for item in every if item.rule == CRASH and item not in judged.shown]
         accepted = {item.entry for item in (*crashes, *as_before) if item.rule == CRASH}
-        missing = [each for each in unchecked if self._was_due(each, accepted)]
+        missing = [reason for reason in unchecked if self._was_due(reason, accepted)]
         problems = [*map(str, missing)]
-        is_vacuous = self._is_vacuous(outcome, found)
+        is_vacuous = self._is_vacuous(outcome, judged_diagnostics)
         if is_vacuous:
             problems.append(_VACUOUS)
         if self.scripts is not None:
@@ -126,11 +126,25 @@ class Reporting(Struct, frozen=True):
                 baselined=judged.baselined,
                 fail_levels={model.source.path: settings.fail_level},
                 problems=tuple(problems),
-                unchecked=tuple(NotChecked(each.operator, each.key, each.why.value, each.reason) for each in unchecked),
+                unchecked=tuple(
+                    NotChecked(
+                        reason.operator,
+                        reason.key,
+                        reason.why.value,
+                        reason.reason,
+                    )
+                    for reason in unchecked
+                ),
                 as_before=None if outcome.base is None else as_before,
                 gone=gone,
                 coverage=tuple(
-                    NotReached(each.operator, each.key, each.items, each.missing) for each in coverage(outcome)
+                    NotReached(
+                        reason.operator,
+                        reason.key,
+                        reason.items,
+                        reason.missing,
+                    )
+                    for reason in coverage(outcome)
                 )
                 if self.shows_coverage
                 else None,
@@ -142,15 +156,15 @@ class Reporting(Struct, frozen=True):
         write_page(self.page, page_of(((new, judged.shown), ("as before", as_before), ("gone", gone)), entries))
         if not output.quiet:
             _summarize(outcome, unchecked)
-            self._tell_others(as_before, gone, output)
+            self._report_known_findings(as_before, gone, output)
         if self.shows_coverage:
-            _tell_coverage(coverage(outcome))
-        self._tell_unchecked(unchecked, missing, output)
+            _report_coverage(coverage(outcome))
+        self._report_unchecked(unchecked, missing, output)
         if is_vacuous:
-            tell(_VACUOUS)
+            warn(_VACUOUS)
         status = UNCHECKED if problems else CLEAN
         if baseline is not None and self.updates_baseline:
-            tell(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
+            warn(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
             return output.status(status)
         if judged.fails and not self.exit_zero:
             return output.status(FINDINGS)
@@ -163,38 +177,40 @@ class Reporting(Struct, frozen=True):
 
     def _unchecked(self, outcome: RunOutcome) -> list[Unchecked]:
         """What was not checked, with the operators that have no formula that could be."""
-        found = outcome.unchecked()
-        known = set(outcome.checked) | {each.operator for each in found if not each.key}
-        known |= {each.spec.operator for each in outcome.collected.functions}
-        said = "it has no formula that can be checked; derivlint check says what it lacks"
-        without = sorted(set(self.operators or ()) - known)
-        return found + [Unchecked(name, "", SkipReason.NO_FUNCTION, said) for name in without]
+        unchecked = outcome.unchecked()
+        reported = set(outcome.checked) | {item.operator for item in unchecked if not item.key}
+        reported |= {item.spec.operator for item in outcome.collected.functions}
+        reason = "it has no formula that can be checked; derivlint check says what it lacks"
+        without = sorted(set(self.operators or ()) - reported)
+        return unchecked + [Unchecked(name, "", SkipReason.NO_FUNCTION, reason) for name in without]
 
-    def _was_due(self, each: Unchecked, accepted: Collection[str | None]) -> bool:
+    def _was_due(self, item: Unchecked, accepted: Collection[str | None]) -> bool:
         """Whether less was checked than was asked for.
 
         Args:
-            each: what was not checked.
+            item: the entry or formula that was not checked.
             accepted: the operators whose crash is known and accepted.
         """
-        if self.requires_all or (self.named and (not each.key or each.why in _CHECKABLE)):
+        if self.requires_all or (self.named and (not item.key or item.why in _CHECKABLE)):
             return True
-        return each.why.is_error and not (each.why is SkipReason.CRASHED and each.operator in accepted)
+        return item.why.is_error and not (item.why is SkipReason.CRASHED and item.operator in accepted)
 
-    def _tell_others(self, as_before: Sequence[Diagnostic], gone: Sequence[Diagnostic], output: OutputOptions) -> None:
-        """Say what is as before, of few entries or where that is wanted each finding, and what is gone."""
+    def _report_known_findings(
+        self, as_before: Sequence[Diagnostic], gone: Sequence[Diagnostic], output: OutputOptions
+    ) -> None:
+        """Report the findings that are as before, one by one if they are few, and those that are gone."""
         for title, items, listed in (
             ("as before", as_before, output.verbose or len(as_before) <= _LISTED),
             ("gone", gone, True),
         ):
             if listed:
-                for each in items:
-                    more = f" ({each.help})" if each.help and output.verbose else ""
-                    tell(f"{title}: {each.entry}, {each.key}: {each.message} [{each.rule}]{more}")
+                for item in items:
+                    more = f" ({item.help})" if item.help and output.verbose else ""
+                    warn(f"{title}: {item.entry}, {item.key}: {item.message} [{item.rule}]{more}")
             elif items:
-                tell(f"as before: {counted(len(items), 'finding')} (--verbose lists them, --no-base shows them)")
+                warn(f"as before: {counted(len(items), 'finding')} (--verbose lists them, --no-base shows them)")
 
-    def _tell_unchecked(
+    def _report_unchecked(
         self, unchecked: Sequence[Unchecked], missing: Sequence[Unchecked], output: OutputOptions
     ) -> None:
         """Say what was not checked and why: of few entries of each formula; of the whole file in a line for each kind.
@@ -205,46 +221,46 @@ class Reporting(Struct, frozen=True):
             output: where to.
         """
         alone = unchecked if self.operators is not None or output.verbose else missing
-        alike = Counter(each.reason for each in alone)
-        for each in alone:
-            if output.verbose or alike[each.reason] <= _LISTED:
-                tell(str(each))
+        alike = Counter(item.reason for item in alone)
+        for item in alone:
+            if output.verbose or alike[item.reason] <= _LISTED:
+                warn(str(item))
         for reason, count in alike.items():
             if not output.verbose and count > _LISTED:
-                tell(f"{count} entries and formulas are not checked (--verbose lists them): {reason}")
+                warn(f"{count} entries and formulas are not checked (--verbose lists them): {reason}")
         rest: dict[tuple[SkipReason, bool], list[str]] = {}
-        for each in unchecked:
-            if each not in alone:
-                rest.setdefault((each.why, bool(each.key)), []).append(f"{each.operator} {each.key}".strip())
+        for item in unchecked:
+            if item not in alone:
+                rest.setdefault((item.why, bool(item.key)), []).append(f"{item.operator} {item.key}".strip())
         for (why, is_formula), names in rest.items():
-            what = counted(len(names), "formula") if is_formula else counted(len(names), "entry", "entries")
+            subject = counted(len(names), "formula") if is_formula else counted(len(names), "entry", "entries")
             more = f" and {len(names) - _LISTED} more (--verbose lists them)" if len(names) > _LISTED else ""
-            tell(f"not checked: {what} {_WORDS[why]}: {'; '.join(names[:_LISTED])}{more}")
+            warn(f"not checked: {subject} {_WORDS[why]}: {'; '.join(names[:_LISTED])}{more}")
 
 
-def _tell_coverage(reached: Sequence[FormulaCoverage]) -> None:
-    for each in reached:
-        for item in each.missing:
-            tell(f"not reached: {each.operator}, {each.key}: {item}")
+def _report_coverage(reached: Sequence[FormulaCoverage]) -> None:
+    for formula in reached:
+        for item in formula.missing:
+            warn(f"not reached: {formula.operator}, {formula.key}: {item}")
     count, total = figure(reached)
-    whole = sum(not each.missing for each in reached)
+    whole = sum(not formula.missing for formula in reached)
     formulas = counted(len(reached), "formula")
-    tell(f"coverage: {count} of {total} ({count / max(total, 1):.1%}), {whole} of {formulas} as a whole")
+    warn(f"coverage: {count} of {total} ({count / max(total, 1):.1%}), {whole} of {formulas} as a whole")
 
 
 def _summarize(outcome: RunOutcome, unchecked: Sequence[Unchecked]) -> None:
     checked = [state for state in outcome.checked.values() if state.why is None]
     compared = sum(state.compared for state in checked)
-    kinds = Counter(each.why for each in unchecked if not each.key)
+    kinds = Counter(item.why for item in unchecked if not item.key)
     listed = ", ".join(f"{count} {_WORDS[why]}" for why, count in kinds.items())
-    tell(
+    warn(
         f"{counted(len(checked), 'entry', 'entries')} checked with {compared:,} comparisons"
         + (f", {kinds.total()} not checked ({listed})" if kinds else "")
     )
 
 
 def _write_scripts(outcome: RunOutcome, folder: Path) -> None:
-    functions = {each.spec.number: each.spec for each in outcome.functions}
+    functions = {function.spec.number: function.spec for function in outcome.functions}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for failure in outcome.failures:

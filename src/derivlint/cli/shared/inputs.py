@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cli.shared.exits import tell
+from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.terminal import automated
 from derivlint.project.arguments import expand_lists
 from derivlint.project.errors import InputError, NothingFoundError
@@ -31,7 +31,7 @@ class FallbackPolicy(Enum):
     NEVER = 3
 
 
-class Configured(Struct, frozen=True):
+class ResolvedInputs(Struct, frozen=True):
     """The files to check.
 
     Attributes:
@@ -45,12 +45,12 @@ class Configured(Struct, frozen=True):
     settings: dict[str, Settings]
 
 
-def configured(
+def resolve_inputs(
     lookup: SettingsOfFiles,
     paths: Sequence[str],
     stdin_filename: str | None,
     stand_in: FallbackPolicy = FallbackPolicy.WHEREVER_NONE_IS_FOUND,
-) -> Configured:
+) -> ResolvedInputs:
     """The files that a command names, without those that are excluded, and their settings.
 
     Every configuration is read, so that mistakes are reported before anything is checked. Where no file is named or
@@ -65,10 +65,10 @@ def configured(
     Raises:
         InputError: there is nothing to check, or configurations have mistakes; it lists all of them.
     """
-    here = Path.cwd()
+    working_folder = Path.cwd()
     mistake: ConfigurationError | None = None
     try:
-        settings_here = lookup.of_folder(here)
+        settings_here = lookup.of_folder(working_folder)
     except ConfigurationError as error:
         # the files may have other configurations, whose mistakes are reported as well
         mistake = error
@@ -84,15 +84,15 @@ def configured(
     if lookup.untrusted:
         require_inside(Path(path) for path in files if path != STDIN)
     folders = {path: folder_of(path, stdin_filename) for path in files}
-    of_all = lookup.of_folders([here, *folders.values()] if mistake is not None else folders.values())
+    of_all = lookup.of_folders([working_folder, *folders.values()] if mistake is not None else folders.values())
     settings = dict(zip(files, of_all, strict=True))
     for warning in lookup.warnings:
-        tell(warning)
+        warn(warning)
     named = {os.path.realpath(path) for path in expand_lists(paths)}
     files = [path for path in files if not _is_excluded(path, settings[path], stdin_filename, named)]
     if not files and not any(of_file.force_exclude for of_file in settings.values()):
-        tell('nothing to check: "exclude" matches every file')
-    return Configured(files, folders, settings)
+        warn('nothing to check: "exclude" matches every file')
+    return ResolvedInputs(files, folders, settings)
 
 
 def _may_stand_in(settings: Settings, stand_in: FallbackPolicy) -> bool:
@@ -102,16 +102,16 @@ def _may_stand_in(settings: Settings, stand_in: FallbackPolicy) -> bool:
     return stand_in is FallbackPolicy.WHEREVER_NONE_IS_FOUND or (settings.origin is None and not automated())
 
 
-def _provided(settings: Settings) -> Configured:
+def _provided(settings: Settings) -> ResolvedInputs:
     """The file that stands in, with the settings of the command line."""
     from derivlint.project.files import default_file
 
-    found = default_file()
-    tell(found.note)
-    path = str(found.path)
-    if settings.torch is None and found.torch is not None:
-        settings = replace(settings, torch=found.torch, operators_from="the installed PyTorch")
-    return Configured([path], {path: folder_of(path)}, {path: settings})
+    default = default_file()
+    warn(default.note)
+    path = str(default.path)
+    if settings.torch is None and default.torch is not None:
+        settings = replace(settings, torch=default.torch, operators_from="the installed PyTorch")
+    return ResolvedInputs([path], {path: folder_of(path)}, {path: settings})
 
 
 def _is_excluded(path: str, settings: Settings, stdin_filename: str | None, named: set[str]) -> bool:
@@ -122,18 +122,18 @@ def _is_excluded(path: str, settings: Settings, stdin_filename: str | None, name
     return settings.excludes(Path(real))
 
 
-def settings_lines(configured: Configured, rules: dict[str, list[str]]) -> Iterator[str]:
+def settings_lines(inputs: ResolvedInputs, rules: dict[str, list[str]]) -> Iterator[str]:
     """The settings of each file, with where they come from, and the operators and rules that follow.
 
     Args:
-        configured: the files.
+        inputs: the files.
         rules: the names of the rules that run over each file.
     """
     from derivlint.project.settings.described import described
 
-    for path in configured.files:
-        of_file = configured.settings[path]
-        operators = _operators_of(path, configured.folders[path], of_file)
+    for path in inputs.files:
+        of_file = inputs.settings[path]
+        operators = _operators_of(path, inputs.folders[path], of_file)
         yield f"file: {path}"
         yield f"  configuration: {of_file.origin or 'none'}"
         if of_file.untrusted:
