@@ -83,6 +83,6 @@ INVALID = (
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the functions that formulas name."""
     found, fix = problem.problem, None
-    if found.kind is TypeProblemKind.NOT_CALLED and written(problem) == found.name and not found.wanted:
+    if found.kind is TypeProblemKind.NOT_CALLED and written(problem) == found.name and not found.expected:
         fix = replaced(problem, len(found.name), len(found.name), "()", safe=False)
     yield type_finding(problem, fix)

@@ -44,7 +44,7 @@ def test_it_checks_clean_as_an_operator_that_nobody_knows_yet(bundled_natives: N
     known = bundled_natives.operator(operator)
     assert known is not None
     new = made(f"brand_new{str(known.schema)[len(operator) :]}", bundled_natives)
-    assert not new.known
+    assert not new.is_known
     assert found(new, bundled_natives) == []
 
 

@@ -243,7 +243,7 @@ def test_results(library: Library, text: str, consumer: Consumer, wanted: tuple[
     tree = parse_formula(text).tree
     assert tree is not None
     check_result(typer, tree, typer.of(tree), consumer)
-    assert [tuple(map(str, item.wanted)) for item in typer.problems] == ([] if wanted is None else [wanted])
+    assert [tuple(map(str, item.expected)) for item in typer.problems] == ([] if wanted is None else [wanted])
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def report(*found: Diagnostic, **more: Any) -> Report:
     """A report of the file; of the whole list where no findings are given."""
     sources = {PATH: SOURCE, CLEAN.path: CLEAN}
     others = {NATIVES.path: NATIVES}
-    return Report(found or FOUND, sources, entries=2, formulas=3, others=others, **more)
+    return Report(found or FOUND, sources, entries=2, formulas=3, related_sources=others, **more)
 
 
 def empty(**more: Any) -> Report:

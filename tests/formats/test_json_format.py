@@ -30,7 +30,7 @@ def test_the_document_has_the_promised_fields_in_the_promised_order() -> None:
         fix=Fix("Replace it", (TextEdit(Span(start, start + 4), "é"),), safe=False),
     )
     natives = SourceFile("native_functions.yaml", "abc")
-    report = Report((found,), {SOURCE.path: SOURCE}, 1, 2, hidden=3, others={natives.path: natives})
+    report = Report((found,), {SOURCE.path: SOURCE}, 1, 2, hidden=3, related_sources={natives.path: natives})
     assert (
         render_json(report)
         == """\

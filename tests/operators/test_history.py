@@ -172,7 +172,7 @@ def test_a_part_of_another_release() -> None:
     assert names
     found = detected_release([names[0], "sin(Tensor self) -> Tensor", "sin(Tensor self) -> Tensor"])
     assert found is not None
-    assert (found.version, found.known, found.total, found.default) == ("2.15.0", 2, 2, 1)
+    assert (found.version, found.matched, found.total, found.default) == ("2.15.0", 2, 2, 1)
     assert found.is_other
 
 

@@ -52,7 +52,7 @@ def _read(model: Model, entry: Entry) -> Iterator[Unsound]:
     for item in model.type_problems(entry):
         problem = item.problem
         if problem.kind not in ACCEPTED:
-            yield _problem(item.written, "type", problem.kind.value, problem.name, *map(str, problem.given))
+            yield _problem(item.written, "type", problem.kind.value, problem.name, *map(str, problem.actual))
 
 
 def _refuted(model: Model, entry: Entry) -> Iterator[Unsound]:

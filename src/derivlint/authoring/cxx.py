@@ -121,12 +121,12 @@ class Printer:
             raise GraphError(f'"{name}" has no form as a C++ expression')
         function = bound.function
         base = function.name.base
-        given = [*zip(function.schema.arguments.flat_non_out, node.inputs, strict=False)]
-        while given and _is_default(*given[-1]):
-            given.pop()
-        operands = [self._texts[value] for _, value in given]
-        rest = function.schema.arguments.flat_non_out[len(given) :]
-        if rest and given and _is_absent(given[-1][1]):
+        passed = [*zip(function.schema.arguments.flat_non_out, node.inputs, strict=False)]
+        while passed and _is_default(*passed[-1]):
+            passed.pop()
+        operands = [self._texts[value] for _, value in passed]
+        rest = function.schema.arguments.flat_non_out[len(passed) :]
+        if rest and passed and _is_absent(passed[-1][1]):
             # an absent value alone could be that of several overloads
             operands.append(_constant(default_of(rest[0])))
         if base == "neg" and len(operands) == 1:
@@ -147,7 +147,7 @@ class Printer:
         texts = [text for text, _ in operands]
         if self._symbolic.intersection(node.inputs) and _has_symint(function):
             base += "_symint"
-        if "method" in function.variants and given and given[0][0].name == "self":
+        if "method" in function.variants and passed and passed[0][0].name == "self":
             return f"{_at(operands[0], _ATOM)}.{base}({', '.join(texts[1:])})", _ATOM
         return f"at::{base}({', '.join(texts)})", _ATOM
 

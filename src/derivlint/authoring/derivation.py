@@ -73,9 +73,9 @@ class Deriver:
         Raises:
             InputError: it cannot be read, names something else, or gives no tensor.
         """
-        if any(each.name == GRAD for each in arguments):
+        if any(item.name == GRAD for item in arguments):
             raise InputError(f'an argument cannot be called "{GRAD}"')
-        types = {each.name: self._type(each) for each in arguments}
+        types = {item.name: self._type(item) for item in arguments}
         try:
             graph = formula_graph(parse_formula(text), self.entries.operators, types)
         except UnknownOperatorError as error:
@@ -87,7 +87,7 @@ class Deriver:
         if not graph.outputs[0].type.is_tensor:
             raise InputError(f'"{text}" does not give a tensor')
         used = {value for node in graph.walk() for value in node.inputs} | set(graph.outputs)
-        unused = [each.name for each in graph.inputs if each not in used]
+        unused = [item.name for item in graph.inputs if item not in used]
         if unused:
             raise InputError(f'"{text}" does not use "{unused[0]}"')
         return graph
@@ -96,10 +96,10 @@ class Deriver:
         name = str(argument.type)
         if name == "Tensor":
             return self._tensor
-        found = GRAPH_TYPES.get(name)
-        if found is None:
+        graph_type = GRAPH_TYPES.get(name)
+        if graph_type is None:
             raise InputError(f'the argument "{argument.name}" is of type "{name}"; expected a tensor or a number')
-        return found
+        return graph_type
 
     def operators(self, name: str, graph: Graph, arguments: Sequence[Argument], inline: bool) -> list[DerivedOperator]:
         """An operator, and the operators of its gradients.
@@ -114,20 +114,20 @@ class Deriver:
             InputError: it cannot be derived.
         """
         tensors = [value.name for value in graph.inputs if value.type.is_tensor]
-        inputs = {each: self._sizes.of_input(each) for each in tensors}
+        inputs = {item: self._sizes.of_input(item) for item in tensors}
         gradients = self._gradients(graph, tensors, inputs)
         if inline:
-            formulas = {wrt: self._expression(found, {}) for wrt, found in gradients.items()}
+            formulas = {wrt: self._expression(gradient, {}) for wrt, gradient in gradients.items()}
             return [self._operator(name, graph, arguments, formulas, inputs)]
-        if any(each.name == GRAD_OUTPUT for each in arguments):
+        if any(item.name == GRAD_OUTPUT for item in arguments):
             raise InputError(f'an argument called "{GRAD_OUTPUT}" needs --inline')
         inputs[GRAD_OUTPUT] = self._sizes.of(graph, inputs)[graph.outputs[0]]
-        formulas, others = {}, []
-        for wrt, found in gradients.items():
+        formulas, backward_operators = {}, []
+        for wrt, gradient in gradients.items():
             backward = f"{name}_{wrt}_backward" if len(tensors) > 1 else f"{name}_backward"
-            formulas[wrt] = f"{backward}({', '.join([GRAD, *(each.name for each in arguments)])})"
-            others.append(self._backward(backward, found, arguments, inputs))
-        return [self._operator(name, graph, arguments, formulas, inputs), *others]
+            formulas[wrt] = f"{backward}({', '.join([GRAD, *(item.name for item in arguments)])})"
+            backward_operators.append(self._backward(backward, gradient, arguments, inputs))
+        return [self._operator(name, graph, arguments, formulas, inputs), *backward_operators]
 
     def _backward(
         self, name: str, graph: Graph, arguments: Sequence[Argument], inputs: Mapping[str, Sizes]
@@ -138,19 +138,22 @@ class Deriver:
             if value.name == GRAD:
                 value.name = GRAD_OUTPUT
         renamed.inputs.sort(key=lambda value: value.name != GRAD_OUTPUT)
-        taken = [Argument(GRAD_OUTPUT, BaseType("Tensor")), *(Argument(each.name, each.type) for each in arguments)]
+        taken = [
+            Argument(GRAD_OUTPUT, BaseType("Tensor")),
+            *(Argument(item.name, item.type) for item in arguments),
+        ]
         tensors = [value.name for value in renamed.inputs if value.type.is_tensor]
         gradients = self._gradients(renamed, tensors, inputs)
-        formulas = {wrt: self._expression(found, {}) for wrt, found in gradients.items()}
+        formulas = {wrt: self._expression(gradient, {}) for wrt, gradient in gradients.items()}
         return self._operator(name, renamed, taken, formulas, inputs)
 
     def _gradients(self, graph: Graph, names: Sequence[str], inputs: Mapping[str, Sizes]) -> dict[str, Graph]:
         """The gradient of each variable that has one, each as a graph of its own."""
         gradient = self._guarded(lambda: differentiate(graph, self.entries, names))
         joined = gradient.joined([GRAD])
-        known = {**inputs, GRAD: self._sizes.of(graph, inputs)[graph.outputs[0]]}
+        sizes = {**inputs, GRAD: self._sizes.of(graph, inputs)[graph.outputs[0]]}
         return {
-            graph.inputs[place].name: self._single(joined, position, known)
+            graph.inputs[place].name: self._single(joined, position, sizes)
             for position, place in enumerate(gradient.df_output_vjps)
         }
 
@@ -193,14 +196,14 @@ class Deriver:
         Raises:
             GraphError: there is none.
         """
-        known = {**inputs, **{each + TANGENT: inputs[each] for each in tensors}}
+        sizes = {**inputs, **{name + TANGENT: inputs[name] for name in tensors}}
         tangents = jvp(graph, self.entries, tensors)
         if len(tangents.outputs) < 2:
             raise GraphError("the result does not depend on the arguments in a way that has a derivative")
-        found = self._single(tangents, 1, known)
-        (text,) = Printer(found, self.entries.operators, {each: each + PRIMAL for each in tensors}).expressions()
+        tangent = self._single(tangents, 1, sizes)
+        (text,) = Printer(tangent, self.entries.operators, {name: name + PRIMAL for name in tensors}).expressions()
         # a tangent may not be the one of an argument itself, nor a view of it
-        return f"{text}.clone()" if _shares_memory(found.outputs[0]) else text
+        return f"{text}.clone()" if _shares_memory(tangent.outputs[0]) else text
 
     def _expression(self, graph: Graph, names: Mapping[str, str]) -> str:
         (text,) = self._guarded(lambda: Printer(graph, self.entries.operators, names).expressions())

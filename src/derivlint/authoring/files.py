@@ -60,40 +60,40 @@ class NewOperator(Struct, frozen=True):
     Attributes:
         name: its name, as it can be part of a file name.
         files: the texts, by the names of the files.
-        known: whether PyTorch has the operator already.
+        is_known: whether PyTorch has the operator already.
     """
 
     name: str
     files: Mapping[str, str]
-    known: bool
+    is_known: bool
 
 
-def new_operator(wanted: Wanted, natives: NativeFunctions, model: Model | None) -> NewOperator:
+def new_operator(request: Wanted, natives: NativeFunctions, model: Model | None) -> NewOperator:
     """The files of an operator.
 
     Args:
-        wanted: what is asked for.
+        request: the operator to write.
         natives: the operators that there are already.
         model: a file with the entries of the operators that an expression calls; only needed for an expression.
 
     Raises:
         InputError: the schema or the expression cannot be understood, or the expression cannot be differentiated.
     """
-    text = _schema(wanted, natives)
-    signature = signature_of(text, wanted.non_differentiable)
-    known = natives.by_schema(str(signature.schema)) is not None
-    if not known and natives.operator(str(signature.schema.name)) is not None:
+    text = _schema(request, natives)
+    signature = signature_of(text, request.non_differentiable)
+    is_known = natives.by_schema(str(signature.schema)) is not None
+    if not is_known and natives.operator(str(signature.schema.name)) is not None:
         existing = natives.operator(str(signature.schema.name))
         assert existing is not None
         raise InputError(f'there is an operator "{signature.schema.name}" already: {existing.schema}')
     files: dict[str, str] = {}
-    if wanted.forward:
+    if request.forward:
         assert model is not None
-        derived = _derived(wanted, signature, model)
-        files[DERIVATIVES] = "\n".join(each.entry for each in derived)
-        files[NATIVE_FUNCTIONS] = "\n".join(stanza(each.schema) for each in derived)
+        derived = _derived(request, signature, model)
+        files[DERIVATIVES] = "\n".join(operator.entry for operator in derived)
+        files[NATIVE_FUNCTIONS] = "\n".join(stanza(operator.schema) for operator in derived)
         files[f"{signature.name}.cpp"] = _kernels(derived)
-        configuration = _configuration(natives, headers=False, operators=not known)
+        configuration = _configuration(natives, headers=False, operators=not is_known)
     else:
         has_foreach = bool(natives.with_base(f"_foreach_{signature.schema.name.base}"))
         function = natives.by_schema(str(signature.schema))
@@ -103,17 +103,17 @@ def new_operator(wanted: Wanted, natives: NativeFunctions, model: Model | None) 
         files[NATIVE_FUNCTIONS] = stanza(str(signature.schema))
         files[HEADER] = _header(entry.helpers)
         files[SOURCE] = _source(entry.helpers)
-        configuration = _configuration(natives, headers=True, operators=not known)
+        configuration = _configuration(natives, headers=True, operators=not is_known)
     files[CONFIGURATION] = configuration
     files[f"test_{signature.name}.py"] = opinfo_test(signature)
-    return NewOperator(signature.name, files, known)
+    return NewOperator(signature.name, files, is_known)
 
 
 def findings(
     new: NewOperator, natives: NativeFunctions, settings: Settings, rules: tuple[Rule, ...]
 ) -> list[Diagnostic]:
     """What the checks find in the new entries."""
-    if not new.known:
+    if not new.is_known:
         more = read_native_functions((SourceFile(NATIVE_FUNCTIONS, new.files[NATIVE_FUNCTIONS]),))
         declarations, derivatives = natives.declarations, natives.derivatives
         natives = NativeFunctions(
@@ -133,20 +133,20 @@ def findings(
     return list(check_source(source, natives, settings, rules).shown)
 
 
-def numbers(wanted: Wanted, model: Model) -> str:
+def numbers(request: Wanted, model: Model) -> str:
     """How well first and second derivatives of an expression agree with PyTorch's own, in one line.
 
     Raises:
         InputError: there is no PyTorch, the expression cannot be run on random numbers, or the numbers differ.
     """
-    signature = signature_of(_schema(wanted, model.natives), wanted.non_differentiable)
+    signature = signature_of(_schema(request, model.natives), request.non_differentiable)
     entries = Entries(model)
-    graph = Deriver(entries).graph(wanted.forward, signature.arguments)
+    graph = Deriver(entries).graph(request.forward, signature.arguments)
     try:
-        said = compare(graph, entries, [argument.name for argument in signature.inputs], 2)
+        comparison = compare(graph, entries, [argument.name for argument in signature.inputs], 2)
     except GraphError as error:
         raise InputError(str(error)) from error
-    return said.removeprefix("# ")
+    return comparison.removeprefix("# ")
 
 
 def stanza(schema: str) -> str:
@@ -155,43 +155,43 @@ def stanza(schema: str) -> str:
     return f"- func: {schema}\n  variants: function\n  dispatch:\n    CompositeExplicitAutograd: {name}\n"
 
 
-def _schema(wanted: Wanted, natives: NativeFunctions) -> str:
+def _schema(request: Wanted, natives: NativeFunctions) -> str:
     """The schema that is meant."""
-    if "(" in wanted.operator:
-        if wanted.schema:
+    if "(" in request.operator:
+        if request.schema:
             raise InputError("the schema is given twice")
-        return wanted.operator
-    if wanted.schema:
-        name = wanted.schema.partition("(")[0].strip()
-        if name != wanted.operator:
-            raise InputError(f'the schema is that of "{name}", not of "{wanted.operator}"')
-        return wanted.schema
-    known = natives.operator(wanted.operator)
-    if known is not None:
-        return str(known.schema)
-    if not wanted.forward:
+        return request.operator
+    if request.schema:
+        name = request.schema.partition("(")[0].strip()
+        if name != request.operator:
+            raise InputError(f'the schema is that of "{name}", not of "{request.operator}"')
+        return request.schema
+    native = natives.operator(request.operator)
+    if native is not None:
+        return str(native.schema)
+    if not request.forward:
         raise InputError(
-            f'what does "{wanted.operator}" take? give its schema, "{wanted.operator}(Tensor self, float alpha=1.0) -> '
-            'Tensor", or what it computes: --forward "x * sigmoid(x)"'
+            f'what does "{request.operator}" take? give its schema, "{request.operator}(Tensor self, float alpha=1.0) '
+            '-> Tensor", or what it computes: --forward "x * sigmoid(x)"'
         )
-    formula = parse_formula(wanted.forward)
+    formula = parse_formula(request.forward)
     if formula.problems:
-        raise InputError(f'"{wanted.forward}" cannot be read: {formula.problems[0].message}')
+        raise InputError(f'"{request.forward}" cannot be read: {formula.problems[0].message}')
     variables = variables_of(formula)
     if not variables:
-        raise InputError(f'"{wanted.forward}" has no variables')
-    return f"{wanted.operator}({', '.join(f'Tensor {name}' for name in variables)}) -> Tensor"
+        raise InputError(f'"{request.forward}" has no variables')
+    return f"{request.operator}({', '.join(f'Tensor {name}' for name in variables)}) -> Tensor"
 
 
-def _derived(wanted: Wanted, signature: OperatorSignature, model: Model) -> list[DerivedOperator]:
+def _derived(request: Wanted, signature: OperatorSignature, model: Model) -> list[DerivedOperator]:
     if len(signature.outputs) != 1:
         raise InputError("an expression has one output")
-    deriver = Deriver(Entries(model), is_complex=wanted.is_complex, has_one_shape=wanted.has_one_shape)
-    graph = deriver.graph(wanted.forward, signature.arguments)
+    deriver = Deriver(Entries(model), is_complex=request.is_complex, has_one_shape=request.has_one_shape)
+    graph = deriver.graph(request.forward, signature.arguments)
     name = str(signature.schema.name)
-    if signature.schema.name.overload and not wanted.inline:
+    if signature.schema.name.overload and not request.inline:
         raise InputError("the gradient of an overload needs --inline")
-    return deriver.operators(name, graph, signature.arguments, wanted.inline)
+    return deriver.operators(name, graph, signature.arguments, request.inline)
 
 
 def _taken(natives: NativeFunctions) -> frozenset[str]:
@@ -203,16 +203,16 @@ def _taken(natives: NativeFunctions) -> frozenset[str]:
 
 def _names(declared: object) -> list[set[str]]:
     """All names in the JSON of declarations, at any depth of namespaces."""
-    found: list[set[str]] = [set()]
+    names: list[set[str]] = [set()]
     if isinstance(declared, Mapping):
         for key, value in declared.items():
-            found.append({str(key)})
-            found += _names(value)
-    return found
+            names.append({str(key)})
+            names += _names(value)
+    return names
 
 
 def _header(helpers: Sequence[HelperSkeleton]) -> str:
-    declarations = "".join(f"// {each.purpose}\n{each.declaration};\n" for each in helpers)
+    declarations = "".join(f"// {helper.purpose}\n{helper.declaration};\n" for helper in helpers)
     return (
         "#pragma once\n\n#include <ATen/ATen.h>\n\n"
         f"namespace torch::autograd::generated::details {{\n\n{declarations}\n"
@@ -221,7 +221,7 @@ def _header(helpers: Sequence[HelperSkeleton]) -> str:
 
 
 def _source(helpers: Sequence[HelperSkeleton]) -> str:
-    definitions = "\n".join(each.skeleton for each in helpers)
+    definitions = "\n".join(helper.skeleton for helper in helpers)
     return (
         f"#include <torch/csrc/autograd/{HEADER}>\n\n"
         f"namespace torch::autograd::generated::details {{\n\n{definitions}\n"
@@ -232,10 +232,10 @@ def _source(helpers: Sequence[HelperSkeleton]) -> str:
 def _kernels(derived: Sequence[DerivedOperator]) -> str:
     """The kernels of operators that are expressions."""
     pieces = []
-    for each in derived:
-        parameters = ", ".join(parameter(argument) for argument in parse_schema(each.schema).arguments.flat_non_out)
-        body = "".join(f"  {line}\n" for line in each.body)
-        name = each.name.replace(".", "_")
+    for operator in derived:
+        parameters = ", ".join(parameter(argument) for argument in parse_schema(operator.schema).arguments.flat_non_out)
+        body = "".join(f"  {line}\n" for line in operator.body)
+        name = operator.name.replace(".", "_")
         pieces.append(f"at::Tensor {name}({parameters}) {{\n{body}}}\n")
     text = "\n".join(pieces)
     return f"#include <ATen/ATen.h>\n\nnamespace at::native {{\n\n{text}\n}} // namespace at::native\n"

@@ -102,11 +102,11 @@ def opinfo_test(signature: OperatorSignature) -> str:
     """The text of the test."""
     name = signature.schema.name
     positional = signature.schema.arguments.flat_positional
-    values = [_value(each, signature) for each in positional if each.default is None]
+    values = [_value(argument, signature) for argument in positional if argument.default is None]
     keywords = [
-        f"{each.name}={_value(each, signature)}"
-        for each in signature.schema.arguments.flat_kwarg_only
-        if each.default is None
+        f"{argument.name}={_value(argument, signature)}"
+        for argument in signature.schema.arguments.flat_kwarg_only
+        if argument.default is None
     ]
     inputs = values[0]
     if len(values) > 1:

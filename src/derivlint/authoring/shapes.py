@@ -44,13 +44,13 @@ class SizesOf:
         for node in graph.walk():
             operands = tuple(numbers.get(value, -1) for value in node.inputs)
             attributes = tuple(sorted((name, repr(value)) for name, value in node.attributes.items()))
-            found = self._found(node, sizes)
+            inferred = self._found(node, sizes)
             for place, value in enumerate(node.outputs):
                 numbers[value] = self._number((node.kind, place, operands, attributes))
                 if not value.type.is_tensor:
                     sizes[value] = frozenset()
                 else:
-                    sizes[value] = found if found is not None else frozenset({numbers[value]})
+                    sizes[value] = inferred if inferred is not None else frozenset({numbers[value]})
         return sizes
 
     @staticmethod
@@ -84,7 +84,7 @@ def drop_needless_sums(graph: Graph, sizes: Mapping[GraphValue, Sizes]) -> None:
     for node in graph.walk():
         node.inputs = [replaced.get(value, value) for value in node.inputs]
         if node.kind == SUM_TO_SIZE:
-            given, wanted = node.inputs[0], _asked_for(node.inputs[1], sizes)
-            if node.output in graph.outputs or (wanted is not None and sizes[given] == wanted):
-                replaced[node.output] = given
+            operand, target_sizes = node.inputs[0], _asked_for(node.inputs[1], sizes)
+            if node.output in graph.outputs or (target_sizes is not None and sizes[operand] == target_sizes):
+                replaced[node.output] = operand
     graph.outputs = [replaced.get(value, value) for value in graph.outputs]

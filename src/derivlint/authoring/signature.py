@@ -76,18 +76,18 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Operato
         raise InputError(f'"{schema.name}" makes a tensor of nothing, and has no gradient')
     arguments = schema.arguments.flat_non_out
     names = output_names(schema)
-    known = {each.name for each in arguments}.union(names)
+    all_names = {each.name for each in arguments}.union(names)
     for name in non_differentiable:
-        if name not in known:
+        if name not in all_names:
             raise InputError(f'"{schema.name}" has no argument or output "{name}"')
-    without = {name for name in known if name in non_differentiable or is_discrete(name)}
+    without = {name for name in all_names if name in non_differentiable or is_discrete(name)}
     tensors = [argument for argument in arguments if argument.type.is_tensor_like]
     returned = zip(schema.returns, names, strict=True)
     outputs = tuple(item.type.is_tensor_like and name not in without for item, name in returned)
     inputs = tuple(argument for argument in tensors if argument.name not in without)
     if not inputs or not any(outputs):
-        what = "argument" if not inputs else "output"
-        raise InputError(f'"{schema.name}" has no tensor {what} that could have a gradient')
+        part = "argument" if not inputs else "output"
+        raise InputError(f'"{schema.name}" has no tensor {part} that could have a gradient')
     return OperatorSignature(schema, inputs, tuple(each for each in tensors if each not in inputs), outputs)
 
 

@@ -64,8 +64,8 @@ def skeleton(
         if has_foreach and about:
             about = f"_{number}"
         name = _free(f"{signature.name}{about}_backward", taken)
-        names = [gradient[0], *(each.name for each in signature.arguments)]
-        parameters = [gradient[1], *(parameter(each) for each in signature.arguments)]
+        names = [gradient[0], *(part.name for part in signature.arguments)]
+        parameters = [gradient[1], *(parameter(part) for part in signature.arguments)]
         result = _TENSORS if _is_list(argument.type) else _TENSOR
         purpose = f'The gradient of "{argument.name}", linear in "{gradient[0]}".'
         helpers.append(HelperSkeleton(f"{result} {name}({', '.join(parameters)})", purpose))
@@ -84,15 +84,15 @@ def skeleton(
         passed = list(_tangents(signature))
         result = _TENSORS if _is_list(item.type) else _TENSOR
         purpose = f'The tangent of "{output}", linear in the tangents.'
-        helpers.append(HelperSkeleton(f"{result} {name}({', '.join(each[1] for each in passed)})", purpose))
-        lines.append(f"  {output}: {name}({', '.join(each[0] for each in passed)})")
+        helpers.append(HelperSkeleton(f"{result} {name}({', '.join(part[1] for part in passed)})", purpose))
+        lines.append(f"  {output}: {name}({', '.join(part[0] for part in passed)})")
     return EntrySkeleton("\n".join(lines) + "\n", tuple(helpers))
 
 
 def _applied_to_tangent(signature: OperatorSignature, is_method: bool) -> str:
     """The operator of the tangents instead of the arguments."""
-    names = [f"{each.name}_t" if each in signature.inputs else each.name for each in signature.arguments]
-    suffix = "_symint" if any("SymInt" in str(each.type) for each in signature.arguments) else ""
+    names = [f"{item.name}_t" if item in signature.inputs else item.name for item in signature.arguments]
+    suffix = "_symint" if any("SymInt" in str(item.type) for item in signature.arguments) else ""
     name = f"{signature.schema.name.base}{suffix}"
     return f"{names[0]}.{name}({', '.join(names[1:])})" if is_method else f"at::{name}({', '.join(names)})"
 

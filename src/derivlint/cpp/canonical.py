@@ -113,15 +113,15 @@ class _NotATypeError(Exception):
 def _tokens(text: str) -> list[str]:
     if len(text) > MAX_LENGTH or text.count("<") > MAX_ARGUMENTS:
         return []
-    found: list[str] = []
+    tokens: list[str] = []
     position = 0
     while True:
         match = _TOKEN.match(text, position)
         if match is None:
             return []
         if match.lastgroup == "end":
-            return found
-        found.append(match[match.lastgroup or 0])
+            return tokens
+        tokens.append(match[match.lastgroup or 0])
         position = match.end()
 
 
@@ -156,14 +156,14 @@ def _type(tokens: list[str], position: int) -> tuple[CppType, int]:
 
 def _arithmetic(tokens: list[str], position: int) -> tuple[CppType, int, bool]:
     """``unsigned long int`` in any order, ``const`` in between; all the ways to spell the built-in numbers."""
-    found: list[str] = []
+    words: list[str] = []
     is_const = False
     while (word := _at(tokens, position)) in _ARITHMETIC or word in ("const", "volatile"):
         is_const = is_const or word == "const"
         if word in _ARITHMETIC:
-            found.append(word)
+            words.append(word)
         position += 1
-    name = _number_type(found)
+    name = _number_type(words)
     if name is None:
         raise _NotATypeError
     return cpp_type(name), position, is_const
@@ -238,16 +238,16 @@ def _short(segments: list[CppType], path: list[str]) -> CppType:
 
 def _arguments(tokens: list[str], position: int) -> tuple[list[CppType], int]:
     """Template arguments from the end their ``<`` to after their ``>``."""
-    found: list[CppType] = []
+    arguments: list[CppType] = []
     if _at(tokens, position) == ">":
-        return found, position + 1
+        return arguments, position + 1
     while True:
         argument, position = _argument(tokens, position)
-        found.append(argument)
+        arguments.append(argument)
         mark = _at(tokens, position)
         position += 1
         if mark == ">":
-            return found, position
+            return arguments, position
         if mark != ",":
             raise _NotATypeError
 

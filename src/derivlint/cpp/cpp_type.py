@@ -61,10 +61,10 @@ _types: WeakValueDictionary[str, CppType] = WeakValueDictionary()
 
 def cpp_type(text: str) -> CppType:
     """The type of a canonical spelling."""
-    found = _types.get(text)
-    if found is None:
-        found = _types.setdefault(text, _read(text))
-    return found
+    type = _types.get(text)
+    if type is None:
+        type = _types.setdefault(text, _read(text))
+    return type
 
 
 def types(text: str) -> frozenset[CppType]:
@@ -76,8 +76,8 @@ def template_type(head: str, arguments: Iterable[CppType]) -> CppType:
     """A template with arguments."""
     arguments = tuple(arguments)
     text = f"{head}<{','.join(argument.text for argument in arguments)}>"
-    found = _types.get(text)
-    return _types.setdefault(text, _made(text, head, arguments)) if found is None else found
+    type = _types.get(text)
+    return _types.setdefault(text, _made(text, head, arguments)) if type is None else type
 
 
 def pointer_to(type: CppType) -> CppType:
@@ -128,16 +128,16 @@ def _read(text: str) -> CppType:
 def _split(text: str) -> list[str]:
     """The name of a template and its arguments, which are in the last of its angle brackets: ``A<B>::C<D>``."""
     depth, end = 0, len(text) - 1
-    found: list[str] = []
+    words: list[str] = []
     for index in range(end, -1, -1):
         character = text[index]
         if character in ">)":
             depth += 1
         elif depth == 1 and character in "<,":
-            found.append(text[index + 1 : end])
+            words.append(text[index + 1 : end])
             end = index
         if character in "<(":
             depth -= 1
             if depth == 0:
                 break
-    return [text[:end], *filter(None, reversed(found))]
+    return [text[:end], *filter(None, reversed(words))]

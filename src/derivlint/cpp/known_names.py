@@ -29,16 +29,16 @@ class KnownNames:
 
     def of(self, namespace: str) -> frozenset[str]:
         """The names of a namespace; empty where it was not listed."""
-        found = self._sets.get(namespace)
-        if found is None:
-            found = self._sets[namespace] = frozenset(self._names.get(namespace, "").split())
-        return found
+        names = self._sets.get(namespace)
+        if names is None:
+            names = self._sets[namespace] = frozenset(self._names.get(namespace, "").split())
+        return names
 
     def with_names(self, namespace: str, names: Iterable[str]) -> KnownNames:
         """The same names, but for one namespace, whose names are these."""
-        other = copy(self)
-        other._sets = {**self._sets, namespace: frozenset(names)}
-        return other
+        extended = copy(self)
+        extended._sets = {**self._sets, namespace: frozenset(names)}
+        return extended
 
     def has(self, namespace: str, name: str) -> bool:
         """Whether a namespace has a name; whether there is such a macro, for the global one."""
@@ -55,10 +55,10 @@ class KnownNames:
     @cached_property
     def namespaces(self) -> frozenset[str]:
         """The full names of all namespaces that are known."""
-        found = {namespace for namespace in self._names if namespace}
+        namespaces = {namespace for namespace in self._names if namespace}
         for outer, names in self._inner.items():
-            found.update(f"{outer}::{name}" if outer else name for name in names.split())
-        return frozenset(found)
+            namespaces.update(f"{outer}::{name}" if outer else name for name in names.split())
+        return frozenset(namespaces)
 
 
 @cache

@@ -130,7 +130,7 @@ class Library:
         self.conversions = Conversions(relations)
         self._heads = frozenset(type.head for type in relations.types) | TEMPLATES
         self.has_headers = headers is not None
-        self._operators_in = {f"{GENERATED}::{each}": functions for each, functions in operators.others.items()}
+        self._operators_in = {f"{GENERATED}::{name}": functions for name, functions in operators.by_namespace.items()}
         self.included = {**INCLUDED, **{place: (place.removeprefix(f"{GENERATED}::"),) for place in self._operators_in}}
         self.entities: dict[tuple[object, str], Any] = Bounded()
         self._associated: dict[tuple[FoundCallee, str, frozenset[str]], FoundCallee] = Bounded()
@@ -225,8 +225,10 @@ class Library:
     @cached_property
     def _callable(self) -> Neighbours:
         helpers = self.declarations.functions.get(HELPERS, {})
-        others = (name for functions in self._operators_in.values() for name in functions)
-        return Neighbours({*helpers, *others, *self.operators.function_names, *self.declarations.functions.get("", ())})
+        own_names = (name for functions in self._operators_in.values() for name in functions)
+        return Neighbours(
+            {*helpers, *own_names, *self.operators.function_names, *self.declarations.functions.get("", ())}
+        )
 
     def resembles_function(self, name: str) -> bool:
         """Whether a name is one slip away from a function."""
@@ -234,18 +236,20 @@ class Library:
 
     def resembles_variable(self, name: str) -> bool:
         """Whether a name is one slip away from a constant."""
-        return any(is_one_slip(name, known) for names in self.declarations.variables.values() for known in names)
+        return any(is_one_slip(name, variable) for names in self.declarations.variables.values() for variable in names)
 
     def visible_variables(self, levels: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
         """The constants that a bare name may mean, for suggestions."""
         namespaces = {namespace for level in levels for namespace in level}
-        return tuple(sorted({name for each in namespaces for name in self.declarations.variables.get(each, ())}))
+        return tuple(sorted({name for owner in namespaces for name in self.declarations.variables.get(owner, ())}))
 
     def resembles_namespace(self, name: str) -> bool:
         """Whether a name is one slip away from a namespace, or a namespace in another one, or the operators' own."""
         inner = {path.rpartition("::")[2] for path in self._namespaces}
         return (
-            name == "aten" or name in inner or any(is_one_slip(name, known) for known in ("at", "c10", "std", "torch"))
+            name == "aten"
+            or name in inner
+            or any(is_one_slip(name, namespace) for namespace in ("at", "c10", "std", "torch"))
         )
 
     # ---- types
@@ -293,7 +297,7 @@ class Library:
                 complete = complete and inherited.complete
         methods.update(_own_methods(declaration, bindings))
         fields.update({name: substitute(kind, bindings) for name, kind in declaration.fields.items()})
-        constructors = tuple(instantiated(each, bindings) for each in declaration.constructors)
+        constructors = tuple(instantiated(constructor, bindings) for constructor in declaration.constructors)
         return ClassMembers(methods, fields, constructors, complete)
 
     def methods(self, type: CppType, name: str) -> FoundCallee | None:
@@ -315,23 +319,23 @@ class Library:
 
     def method_names(self, type: CppType) -> tuple[str, ...]:
         """The methods of a class, for suggestions."""
-        found = self._method_names.get(type)
-        if found is None:
+        method_names = self._method_names.get(type)
+        if method_names is None:
             members = self.members(type)
             names = set(members.methods) if members is not None else set()
             if type is TENSOR:
                 names.update(self.operators.method_names)
-            found = self._method_names[type] = tuple(sorted(names))
-        return found
+            method_names = self._method_names[type] = tuple(sorted(names))
+        return method_names
 
     def visible_functions(self, levels: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
         """The functions that a bare name may mean, for suggestions; operators are found by their arguments."""
-        found = self._visible.get(levels)
-        if found is None:
+        visible = self._visible.get(levels)
+        if visible is None:
             namespaces = {"at", *(namespace for level in levels for namespace in self.seen_as(level))}
             names = {name for namespace in namespaces for name in self.function_names(namespace)}
-            found = self._visible[levels] = tuple(sorted(names))
-        return found
+            visible = self._visible[levels] = tuple(sorted(names))
+        return visible
 
     def function_names(self, namespace: str) -> tuple[str, ...]:
         """The functions of a namespace, for suggestions."""

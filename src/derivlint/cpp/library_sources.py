@@ -64,25 +64,25 @@ def read_library(include: Path, natives: NativeFunctions) -> Declarations:
     read = [(include / name).read_text(encoding="utf-8") for name in HEADERS]
     # the stubs come last: of constants the last declaration counts
     read += [path.read_text(encoding="utf-8") for path in sorted(STUBS.glob("*.h"))]
-    found = Declarations().merged(*(read_declarations(text).declarations for text in read))
+    declarations = Declarations().merged(*(read_declarations(text).declarations for text in read))
     signatures = OperatorSignatures(natives)
-    classes = dict(found.classes)
+    classes = dict(declarations.classes)
     classes[TENSOR.text] = _without_operators(classes[TENSOR.text], signatures)
     # a name that is written in the stubs is known, whatever a header could not say of it
     opaque = {
-        namespace: frozenset(name for name in names if name not in found.functions.get(namespace, {}))
-        for namespace, names in found.opaque.items()
+        namespace: frozenset(name for name in names if name not in declarations.functions.get(namespace, {}))
+        for namespace, names in declarations.opaque.items()
     }
-    return replace(found, classes=classes, opaque=opaque)
+    return replace(declarations, classes=classes, opaque=opaque)
 
 
 def _without_operators(tensor: ClassDeclaration, signatures: OperatorSignatures) -> ClassDeclaration:
     methods: dict[str, tuple[Function, ...]] = {}
     for name, overloads in tensor.methods.items():
         generated = {_types(function) for function in signatures.methods(name)}
-        kept = tuple(function for function in overloads if _types(function) not in generated)
-        if kept:
-            methods[name] = kept
+        remaining = tuple(function for function in overloads if _types(function) not in generated)
+        if remaining:
+            methods[name] = remaining
     return replace(tensor, methods=methods)
 
 

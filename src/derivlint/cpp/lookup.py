@@ -89,9 +89,9 @@ def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> 
     for namespace in namespaces:
         if not namespace and name in GLOBAL_TYPES:
             return Entity(EntityKind.TYPE, type=library.type_named(name))
-        found = library.functions(namespace, name)
-        if found.exists:
-            functions.append(found)
+        overload_set = library.functions(namespace, name)
+        if overload_set.exists:
+            functions.append(overload_set)
             continue
         type = library.variable(namespace, name)
         if type is not None:
@@ -106,8 +106,8 @@ def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> 
     if functions and named is not None:
         return Entity(EntityKind.AMBIGUOUS)
     if functions:
-        overloads = tuple(dict.fromkeys(function for found in functions for function in found.functions))
-        complete = not exists and all(found.complete for found in functions)
+        overloads = tuple(dict.fromkeys(function for overload_set in functions for function in overload_set.functions))
+        complete = not exists and all(overload_set.complete for overload_set in functions)
         return Entity(EntityKind.FUNCTION, FoundCallee(overloads, complete))
     if named is not None:
         return Entity(EntityKind.TYPE, type=named)

@@ -29,7 +29,7 @@ def named_value(typer: Typer, node: Name) -> Value:
             return Value(FUNCTION)
         return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling)
     if entity.kind is EntityKind.TYPE:
-        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling, wanted=(entity.type or UNKNOWN,))
+        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling, expected=(entity.type or UNKNOWN,))
     if entity.kind is EntityKind.NOTHING:
         return undeclared(typer, node, entity, TypeProblemKind.UNDECLARED_NAME)
     return UNKNOWN_VALUE
@@ -59,16 +59,16 @@ def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) 
     if node.simple is None:
         name = node.parts[entity.missing if entity.missing is not None else -1].identifier
         own = None if node.leading_colons else typer.library.operators_namespace(entity.owner)
-        known = typer.library.function_names(own or entity.owner) if entity.owner else NAMESPACES
-        other = name if look_up(typer.library, typer.scope, name).functions.exists else None
+        candidates = typer.library.function_names(own or entity.owner) if entity.owner else NAMESPACES
+        alternative = name if look_up(typer.library, typer.scope, name).functions.exists else None
         if node.leading_colons and len(node.parts) > 1 and typer.library.operators_namespace(name) is not None:
             # the functions for operators are in a namespace of the generated code
-            other = name
+            alternative = name
         owner = entity.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
-        facts = {"name": name, "owner": owner, "known": known, "other": other}
+        facts = {"name": name, "owner": owner, "visible_names": candidates, "alternative": alternative}
         return typer.report(TypeProblemKind.NOT_IN_NAMESPACE, place, **facts)
-    known = typer.library.visible_variables(typer.scope.levels)
-    return typer.report(kind, place, name=node.simple, known=(*typer.scope.variables, *known))
+    candidates = typer.library.visible_variables(typer.scope.levels)
+    return typer.report(kind, place, name=node.simple, visible_names=(*typer.scope.variables, *candidates))
 
 
 def _is_slip(typer: Typer, node: Name, entity: Entity) -> bool:

@@ -51,7 +51,7 @@ def is_one_slip(a: str, b: str) -> bool:
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1
-    rest, other = a[start:], b[start:]
-    if len(rest) == len(other):
-        return rest[1:] == other[1:] or (rest[:2] == other[:2][::-1] and rest[2:] == other[2:])
-    return rest[1:] == other if len(rest) == len(other) + 1 else rest == other[1:]
+    rest, other_rest = a[start:], b[start:]
+    if len(rest) == len(other_rest):
+        return rest[1:] == other_rest[1:] or (rest[:2] == other_rest[:2][::-1] and rest[2:] == other_rest[2:])
+    return rest[1:] == other_rest if len(rest) == len(other_rest) + 1 else rest == other_rest[1:]

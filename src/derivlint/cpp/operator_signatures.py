@@ -35,33 +35,33 @@ class OperatorSignatures:
 
     def functions(self, name: str) -> tuple[Function, ...]:
         """The overloads of ``at::name``; empty where no operator gives one."""
-        found = self._functions.get(name)
-        if found is None:
-            found = self._functions[name] = tuple(dict.fromkeys(self._find(name, FUNCTION)))
-        return found
+        functions = self._functions.get(name)
+        if functions is None:
+            functions = self._functions[name] = tuple(dict.fromkeys(self._find(name, FUNCTION)))
+        return functions
 
     @cached_property
-    def others(self) -> Mapping[str, Mapping[str, tuple[Function, ...]]]:
+    def by_namespace(self) -> Mapping[str, Mapping[str, tuple[Function, ...]]]:
         """The functions by which emitted code calls operators of other namespaces than PyTorch's, ``my_ops::name``.
 
         They have the parameters of the schema in its order, symbolic sizes, and defaults from the last parameter on.
         """
-        found: dict[str, dict[str, list[Function]]] = {}
+        functions: dict[str, dict[str, list[Function]]] = {}
         for native in self._natives.written:
             if native.namespace != DEFAULT_NAMESPACE:
-                named = found.setdefault(native.namespace, {})
+                named = functions.setdefault(native.namespace, {})
                 named.setdefault(native.cpp_name, []).append(_of_other_namespace(native))
         return {
             namespace: {name: tuple(dict.fromkeys(functions)) for name, functions in named.items()}
-            for namespace, named in found.items()
+            for namespace, named in functions.items()
         }
 
     def methods(self, name: str) -> tuple[Function, ...]:
         """The overloads of the method ``name`` of tensors; empty where no operator gives one."""
-        found = self._methods.get(name)
-        if found is None:
-            found = self._methods[name] = tuple(dict.fromkeys(self._find(name, METHOD)))
-        return found
+        methods = self._methods.get(name)
+        if methods is None:
+            methods = self._methods[name] = tuple(dict.fromkeys(self._find(name, METHOD)))
+        return methods
 
     def _find(self, name: str, variant: str) -> Iterator[Function]:
         yield from self._overloads(name, name, variant, symint=False, out=None)
@@ -137,7 +137,7 @@ def _function(
     for argument in arguments:
         if isinstance(argument, TensorOptionsArguments):
             if faithful:
-                parameters.extend(_parameter(each, native, symint=symint, faithful=True) for each in argument.all)
+                parameters.extend(_parameter(item, native, symint=symint, faithful=True) for item in argument.all)
             else:
                 parameters.append(Parameter(OPTIONS, "options", _options_default(argument)))
         elif argument is not own:
@@ -150,12 +150,12 @@ def has_defaults(arguments: Sequence[Argument]) -> list[bool]:
 
     C++ has defaults from the last parameter on; an optional list refers to its elements, which would be gone.
     """
-    found: list[bool] = []
+    flags: list[bool] = []
     for argument in reversed(arguments):
         is_list = argument.type.is_list_like is not None and argument.type.is_nullable
-        known = argument.default is not None and (not is_list or argument.default == "None")
-        found.append(known and all(found))
-    return found[::-1]
+        is_known = argument.default is not None and (not is_list or argument.default == "None")
+        flags.append(is_known and all(flags))
+    return flags[::-1]
 
 
 def _of_other_namespace(native: NativeFunction) -> Function:

@@ -84,15 +84,15 @@ class TypeProblem(Struct, frozen=True):
         name: the function, member, operator or name concerned.
         owner: the namespace that was asked for it.
         object: the type that was asked for it.
-        given: the types that are there: of the arguments, operands or branches.
-        wanted: the types that would fit.
+        actual: the types that are there: of the arguments, operands or branches.
+        expected: the types that would fit.
         candidates: the functions of that name.
         argument: the position of the blamed argument among the arguments, from 0.
         parameter: the name of the parameter that the blamed argument is for.
-        known: names that exist where this one was looked for.
+        visible_names: names that exist where this one was looked for.
         subject: the name of the value that is wrong, where it is a plain name; or the text as it is written, where the
             name is one that torchgen made.
-        other: a name under which the same thing does exist: ``at::pow``, or the form with or without ``_symint``.
+        alternative: a name under which the same thing does exist: ``at::pow``, or the form with or without ``_symint``.
     """
 
     kind: TypeProblemKind
@@ -101,11 +101,11 @@ class TypeProblem(Struct, frozen=True):
     name: str = ""
     owner: str = ""
     object: CppType | None = None
-    given: tuple[CppType, ...] = ()
-    wanted: tuple[CppType, ...] = ()
+    actual: tuple[CppType, ...] = ()
+    expected: tuple[CppType, ...] = ()
     candidates: tuple[Function, ...] = ()
     argument: int | None = None
     parameter: str = ""
-    known: tuple[str, ...] = ()
+    visible_names: tuple[str, ...] = ()
     subject: str = ""
-    other: str | None = None
+    alternative: str | None = None

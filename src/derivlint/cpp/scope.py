@@ -54,10 +54,10 @@ def associated_namespaces(type: CppType) -> frozenset[str]:
     if type is UNKNOWN:
         return frozenset()
     inner = type.innermost
-    found = {namespace} if (namespace := _HOME.get(inner.head)) else set()
+    namespaces = {namespace} if (namespace := _HOME.get(inner.head)) else set()
     for argument in inner.arguments:
-        found |= associated_namespaces(argument)
-    return frozenset(found)
+        namespaces |= associated_namespaces(argument)
+    return frozenset(namespaces)
 
 
 _HOME = dict.fromkeys(

@@ -51,11 +51,11 @@ def coverage_lines(report: CoverageReport) -> Iterator[Line]:
 def summary(report: CoverageReport) -> Iterator[str]:
     """The totals: how many operators have what."""
     left_out = sum(row.way is Way.NON_DIFFERENTIABLE for row in report.rows)
-    asked = len(report.rows) - left_out
-    yield f"{counted(asked, 'operator')} that can be differentiated, {left_out:,} that cannot by declaration"
+    differentiable = len(report.rows) - left_out
+    yield f"{counted(differentiable, 'operator')} that can be differentiated, {left_out:,} that cannot by declaration"
     for aspect, counts in totals(report.rows).items():
         parts = [f"{count:,} {answer.value}" for answer, count in counts.items() if count]
-        share = f" ({100 * counts[Answer.YES] / asked:.0f}%)" if asked else ""
+        share = f" ({100 * counts[Answer.YES] / differentiable:.0f}%)" if differentiable else ""
         yield f"  {aspect.value}: {', '.join(parts) or 'none'}{share}"
 
 

@@ -87,13 +87,13 @@ def _file(report: JudgedReport) -> dict[str, Any]:
 def _entry(row: JudgedEntry, source: SourceFile) -> dict[str, Any]:
     formulas = [
         {
-            "key": each.written.key_text,
-            "line": source.position(each.written.key_span.start).line,
-            **{question.value: _answer(each.missing, each.not_asked, question) for question in Question},
+            "key": formula.written.key_text,
+            "line": source.position(formula.written.key_span.start).line,
+            **{question.value: _answer(formula.missing, formula.not_asked, question) for question in Question},
         }
-        for each in row.formulas
+        for formula in row.formulas
     ]
-    return {"name": _name(row), **{each.value: answer(row, each) for each in Question}, "formulas": formulas}
+    return {"name": _name(row), **{formula.value: answer(row, formula) for formula in Question}, "formulas": formulas}
 
 
 def _answer(missing: dict[Question, str], not_asked: frozenset[Question], question: Question) -> dict[str, str]:
@@ -105,19 +105,21 @@ def _answer(missing: dict[Question, str], not_asked: frozenset[Question], questi
 
 
 def _totals(report: JudgedReport) -> dict[str, dict[str, int]]:
-    return {each.value: {YES: judged, NO: asked - judged} for each, (judged, asked) in totals(report.rows).items()}
+    return {
+        question.value: {YES: judged, NO: total - judged} for question, (judged, total) in totals(report.rows).items()
+    }
 
 
 def _summary(report: JudgedReport) -> Iterator[str]:
     yield f"{counted(len(report.rows), 'entry', 'entries')} with formulas to judge"
-    for question, (judged, asked) in totals(report.rows).items():
-        share = f" ({100 * judged / asked:.0f}%)" if asked else ""
-        yield f"  {question.value}: {judged:,} of {asked:,}{share}"
+    for question, (judged, total) in totals(report.rows).items():
+        share = f" ({100 * judged / total:.0f}%)" if total else ""
+        yield f"  {question.value}: {judged:,} of {total:,}{share}"
 
 
 def judged_line(rows: Collection[JudgedEntry]) -> str:
     """How many of a file's entries are judged, in one line."""
-    parts = [f"{each.value} of {judged:,} of {asked:,}" for each, (judged, asked) in totals(rows).items()]
+    parts = [f"{question.value} of {judged:,} of {total:,}" for question, (judged, total) in totals(rows).items()]
     return f"judged {', '.join(parts)} entries; derivlint coverage --judged lists them"
 
 

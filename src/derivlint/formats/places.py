@@ -78,10 +78,10 @@ def uri(path: str, root: Path) -> str:
     # only SARIF has need of it, and it takes milliseconds
     from urllib.parse import quote
 
-    known = relative_path(path, root)
+    relative = relative_path(path, root)
     # bytes that are not UTF-8 keep their value
-    data = os.fsencode(known) if is_file_name(known) else known.encode("utf-8", "surrogatepass")
+    data = os.fsencode(relative) if is_file_name(relative) else relative.encode("utf-8", "surrogatepass")
     quoted = quote(data, safe="/~")
-    if not Path(known).is_absolute():
+    if not Path(relative).is_absolute():
         return quoted
     return f"file://{quoted}" if quoted.startswith("/") else f"file:///{quoted}"

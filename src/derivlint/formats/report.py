@@ -58,7 +58,7 @@ class Report(Struct, frozen=True):
         unchanged: how many diagnostics are in entries that did not change, where only changes are wanted.
         fixed: how many findings were fixed.
         unknown_functions: the functions that formulas call and no known header declares.
-        others: more files that diagnostics may point into, such as native_functions.yaml and headers.
+        related_sources: more files that diagnostics may point into, such as native_functions.yaml and headers.
         problems: what kept files from being checked, as reported.
         root: the folder that paths are relative to where a consumer wants them so.
         fail_levels: for each file, the severity from which on findings count; ``warning`` where it is not named.
@@ -79,7 +79,7 @@ class Report(Struct, frozen=True):
     unchanged: int = 0
     fixed: int = 0
     unknown_functions: tuple[str, ...] = ()
-    others: dict[str, SourceFile] = field(default_factory=dict)
+    related_sources: dict[str, SourceFile] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     root: Path = Path()
     fail_levels: Mapping[str, Severity] = field(default_factory=dict)
@@ -92,11 +92,11 @@ class Report(Struct, frozen=True):
     @property
     def files(self) -> dict[str, SourceFile]:
         """All files that diagnostics may point into, by path."""
-        return {**self.others, **self.sources}
+        return {**self.related_sources, **self.sources}
 
     def source(self, path: str) -> SourceFile | None:
         """The file of that path, None where it was not read."""
-        return self.sources.get(path) or self.others.get(path)
+        return self.sources.get(path) or self.related_sources.get(path)
 
     def file_of(self, diagnostic: Diagnostic) -> SourceFile:
         """The file that a diagnostic is in: a checked one, or a header."""
@@ -110,8 +110,8 @@ class Report(Struct, frozen=True):
 
     def counts(self) -> list[tuple[str, int]]:
         """How many diagnostics each rule has, the most frequent first."""
-        found = Counter(diagnostic.rule for diagnostic in self.diagnostics)
-        return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        counter = Counter(diagnostic.rule for diagnostic in self.diagnostics)
+        return sorted(counter.items(), key=lambda item: (-item[1], item[0]))
 
     def fails(self, diagnostic: Diagnostic) -> bool:
         """Whether a diagnostic is at the fail level of its file or above."""

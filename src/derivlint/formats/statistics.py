@@ -31,5 +31,5 @@ def statistics_lines(report: Report) -> Iterator[Line]:
 
 
 def _facts(report: Report, name: str) -> tuple[Severity, int]:
-    found: list[Diagnostic] = [item for item in report.diagnostics if item.rule == name]
-    return max(item.severity for item in found), sum(item.fix is not None for item in found)
+    diagnostics: list[Diagnostic] = [item for item in report.diagnostics if item.rule == name]
+    return max(item.severity for item in diagnostics), sum(item.fix is not None for item in diagnostics)

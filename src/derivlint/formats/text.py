@@ -75,12 +75,12 @@ def summary(report: Report) -> str:
     """The last line: what was found in how much."""
     size = f"{counted(report.entries, 'entry', 'entries')}, {counted(report.formulas, 'formula')}"
     where = f"{counted(len(report.sources), 'file')} ({size})"
-    found = [
+    counts = [
         counted(report.count(severity), noun)
         for severity, noun in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
         if report.count(severity)
     ]
-    text = f"found {_enumerated(found)} in {where}" if found else f"no findings in {where}"
+    text = f"found {_enumerated(counts)} in {where}" if counts else f"no findings in {where}"
     safe = sum(fixable(item) for item in report.diagnostics)
     unsafe = sum(fixable(item, unsafe=True) for item in report.diagnostics) - safe
     if safe or unsafe:
@@ -122,13 +122,16 @@ def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
     yield head(item, report)
     yield from excerpt(source, item.span, width, style)
     for related in item.related:
-        other = report.source(related.path) if related.path is not None else source
-        if other is None:
+        target = report.source(related.path) if related.path is not None else source
+        if target is None:
             yield [Piece("  note: ", "bold"), Piece(printable(f"{related.message} ({related.path})"))]
             continue
-        line, column = other.position(related.span.start)
-        yield [Piece("  note: ", "bold"), Piece(printable(f"{related.message} ({other.path}:{line}:{column})"))]
-        yield from excerpt(other, related.span, width, "bold")
+        line, column = target.position(related.span.start)
+        yield [
+            Piece("  note: ", "bold"),
+            Piece(printable(f"{related.message} ({target.path}:{line}:{column})")),
+        ]
+        yield from excerpt(target, related.span, width, "bold")
     if item.help is not None:
         yield [Piece("  help: ", "bold green"), Piece(printable(item.help))]
 
@@ -157,26 +160,26 @@ def _window(before: str, marked: str, after: str, room: int) -> tuple[str, int, 
     if sum(widths) <= room:
         return "".join(shown), widths[0], widths[1]
     if widths[1] > room - 2 * len(ELLIPSIS):
-        kept = _head(shown[1], room - 2 * len(ELLIPSIS))
+        middle = _head(shown[1], room - 2 * len(ELLIPSIS))
         lead = ELLIPSIS if before else ""
-        return f"{lead}{kept}{ELLIPSIS}", len(lead), cells(kept)
+        return f"{lead}{middle}{ELLIPSIS}", len(lead), cells(middle)
     spare = room - widths[1]
-    left = min(widths[0], max(spare // 2, spare - widths[2]))
-    right = min(widths[2], spare - left)
-    head = shown[0] if left >= widths[0] else ELLIPSIS + _tail(shown[0], left - len(ELLIPSIS))
-    tail = shown[2] if right >= widths[2] else _head(shown[2], right - len(ELLIPSIS)) + ELLIPSIS
+    left_room = min(widths[0], max(spare // 2, spare - widths[2]))
+    right_room = min(widths[2], spare - left_room)
+    head = shown[0] if left_room >= widths[0] else ELLIPSIS + _tail(shown[0], left_room - len(ELLIPSIS))
+    tail = shown[2] if right_room >= widths[2] else _head(shown[2], right_room - len(ELLIPSIS)) + ELLIPSIS
     return head + shown[1] + tail, cells(head), widths[1]
 
 
 def _head(text: str, room: int) -> str:
-    kept: list[str] = []
+    chars: list[str] = []
     used = 0
     for char in text:
         used += _char_cells(char)
         if used > room:
             break
-        kept.append(char)
-    return "".join(kept)
+        chars.append(char)
+    return "".join(chars)
 
 
 def _tail(text: str, room: int) -> str:

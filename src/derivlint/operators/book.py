@@ -81,14 +81,14 @@ class Book:
         """
         releases = bundled_releases()
         number = DEFAULT_RELEASE if version is None else release_number(version) or releases[-1]
-        self.release = next((each for each in reversed(releases) if each <= number), releases[0])
+        self.release = next((release for release in reversed(releases) if release <= number), releases[0])
         self.holds = own is not None or number >= releases[0]
         self._own = {topic: frozenset(names) for topic, names in (own or {}).items()}
 
     def names(self, topic: str) -> frozenset[str]:
         """The names that have a fact of the generators: a topic of :mod:`derivlint.operators.topics`."""
-        found = self._own.get(topic)
-        return records_at(GENERATORS, self.release)[topic] if found is None else found
+        names = self._own.get(topic)
+        return records_at(GENERATORS, self.release)[topic] if names is None else names
 
     @cached_property
     def complex(self) -> frozenset[str]:
@@ -190,7 +190,9 @@ def assumed_parameters() -> Mapping[str, frozenset[tuple[str, ...]]]:
     # what is read from the cache needs no schemas
     from derivlint.schema.index import available_versions, index_bytes
 
-    version = next(each for each in available_versions() if release_number(each) == DEFAULT_RELEASE)
+    version = next(
+        version_name for version_name in available_versions() if release_number(version_name) == DEFAULT_RELEASE
+    )
     functions = json.decode(index_bytes(version), type=_Index).declarations["functions"]
     return {
         name: frozenset(

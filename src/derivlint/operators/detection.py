@@ -18,23 +18,23 @@ class DetectedRelease(Struct, frozen=True):
 
     Attributes:
         version: the bundled release.
-        known: how many schemas of the file's entries that release has.
+        matched: how many schemas of the file's entries that release has.
         total: how many entries the file has.
         default: how many of them the default release has.
     """
 
     version: str
-    known: int
+    matched: int
     total: int
     default: int
 
     @property
     def is_other(self) -> bool:
         """Whether the file fits another release better than the default one."""
-        return self.known > self.default
+        return self.matched > self.default
 
     def __str__(self) -> str:
-        return f"PyTorch {self.version} ({self.known} of {self.total} schemas)"
+        return f"PyTorch {self.version} ({self.matched} of {self.total} schemas)"
 
 
 def detected_release(
@@ -64,8 +64,8 @@ def detected_release(
     def rank(version: str) -> tuple[int, bool]:
         release = release_number(version)
         assert release is not None
-        other = len(entries_at(release) ^ names) if len(written) >= WHOLE else 0
-        return other, version != default
+        difference = len(entries_at(release) ^ names) if len(written) >= WHOLE else 0
+        return difference, version != default
 
     ranks = {version: rank(version) for version, count in counts.items() if count == most}
     first = min(ranks.values())
@@ -93,5 +93,5 @@ def is_older(version: str) -> bool:
 
 def release_called(version: str) -> str | None:
     """The bundled release that a back end's version is for (``v2.7``), None where there is none."""
-    wanted = version.removeprefix("v").split(".")[:2]
-    return next((each for each in bundled_versions() if each.split(".")[:2] == wanted), None)
+    major_minor = version.removeprefix("v").split(".")[:2]
+    return next((bundled for bundled in bundled_versions() if bundled.split(".")[:2] == major_minor), None)

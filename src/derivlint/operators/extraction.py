@@ -56,21 +56,21 @@ def extract(texts: Mapping[str, str]) -> Extraction:
             modules[name] = Module(name, text)
         except UnknownShapeError as error:
             broken[name] = error
-    known = Modules(modules.values())
+    readable = Modules(modules.values())
     for topic, (module, name) in TOPICS.items():
         if module not in texts:
             continue
         try:
             if module in broken:
                 raise broken[module]
-            lists[topic] = sorted(set(_names(known.collection(module, name))))
+            lists[topic] = sorted(set(_names(readable.collection(module, name))))
         except UnknownShapeError as error:
             problems.append(ExtractionProblem(topic, module, error.line, error.reason))
     if DECOMPOSITIONS in modules:
         lists[DECOMPOSED] = sorted(set(_registered(modules[DECOMPOSITIONS].tree)))
     elif DECOMPOSITIONS in broken:
-        found = broken[DECOMPOSITIONS]
-        problems.append(ExtractionProblem(DECOMPOSED, DECOMPOSITIONS, found.line, found.reason))
+        problem = broken[DECOMPOSITIONS]
+        problems.append(ExtractionProblem(DECOMPOSED, DECOMPOSITIONS, problem.line, problem.reason))
     return Extraction(lists, tuple(problems))
 
 

@@ -64,7 +64,7 @@ def _woven(
     """The weave with one more release."""
     alive = [index for index, (_, until, _) in enumerate(weave) if until is None]
     before = [weave[index][2] for index in alive]
-    found: list[tuple[int, int | None, str]] = []
+    woven: list[tuple[int, int | None, str]] = []
     taken = 0
     for kind, first, last, begin, end in SequenceMatcher(None, before, rows, autojunk=False).get_opcodes():
         place = alive[last - 1] + 1 if last else 0
@@ -72,11 +72,11 @@ def _woven(
         for index in range(taken, place):
             since, until, row = weave[index]
             ends = index in gone
-            found.append((since, position if ends else until, row))
+            woven.append((since, position if ends else until, row))
         taken = max(taken, place)
         if kind in ("insert", "replace"):
-            found += [(position, None, row) for row in rows[begin:end]]
-    return [*found, *weave[taken:]]
+            woven += [(position, None, row) for row in rows[begin:end]]
+    return [*woven, *weave[taken:]]
 
 
 def _facts(indexes: Sequence[Mapping[str, Any]]) -> Iterator[_Row]:
@@ -85,8 +85,8 @@ def _facts(indexes: Sequence[Mapping[str, Any]]) -> Iterator[_Row]:
     for position, index in enumerate(indexes):
         for path, value in _leaves({name: value for name, value in index.items() if name not in _APART}, ()):
             values.setdefault(path, []).append((position, _json(value)))
-    for path, known in sorted(values.items()):
-        for (_, text), run in groupby(enumerate(known), lambda item: (item[1][0] - item[0], item[1][1])):
+    for path, rows in sorted(values.items()):
+        for (_, text), run in groupby(enumerate(rows), lambda item: (item[1][0] - item[0], item[1][1])):
             positions = [position for _, (position, _) in run]
             until = positions[-1] + 1
             yield positions[0], until if until < len(indexes) else None, [list(path), json.loads(text)]
@@ -155,11 +155,11 @@ def bundled_versions() -> tuple[str, ...]:
 
 def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
     """How many of the schemas the operators of each bundled release have, as written in native_functions.yaml."""
-    wanted = frozenset(schemas)
+    texts = frozenset(schemas)
     counts = dict.fromkeys(bundled_versions(), 0)
     versions = bundled_versions()
     for since, until, (text, *_) in json.loads(zlib.decompress(history_bytes()))["functions"]:
-        if text in wanted:
+        if text in texts:
             for version in versions[since:until]:
                 counts[version] += 1
     return counts
@@ -171,14 +171,14 @@ def helper_arities(version: str) -> dict[str, set[int]]:
     Args:
         version: the release.
     """
-    found: dict[str, set[int]] = {}
+    arities: dict[str, set[int]] = {}
     declarations = read_history(history_bytes(), version).get("declarations") or {}
     for functions in declarations.get("functions", {}).values():
         for name, overloads in functions.items():
             for _, parameters, *_ in overloads:
                 required = sum("=" not in parameter for parameter in parameters)
-                found.setdefault(name, set()).update(range(required, len(parameters) + 1))
-    return found
+                arities.setdefault(name, set()).update(range(required, len(parameters) + 1))
+    return arities
 
 
 def load_release(version: str | None = None) -> NativeFunctions:
@@ -193,10 +193,10 @@ def load_release(version: str | None = None) -> NativeFunctions:
     if version is None or version in available_versions():
         # by itself, an index is read in a third of the time
         return load_index(version)
-    found = next((each for each in bundled_versions() if version in (each, each.rpartition(".")[0])), None)
-    if found is None:
-        known = ", ".join(bundled_versions())
-        raise LookupError(f'no operator index of PyTorch "{version}" is bundled, only of {known}')
-    if found in available_versions():
-        return load_index(found)
-    return natives_of(read_history(history_bytes(), found), f"the bundled operator index of PyTorch {found}")
+    bundled = next((name for name in bundled_versions() if version in (name, name.rpartition(".")[0])), None)
+    if bundled is None:
+        versions = ", ".join(bundled_versions())
+        raise LookupError(f'no operator index of PyTorch "{version}" is bundled, only of {versions}')
+    if bundled in available_versions():
+        return load_index(bundled)
+    return natives_of(read_history(history_bytes(), bundled), f"the bundled operator index of PyTorch {bundled}")

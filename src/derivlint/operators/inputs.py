@@ -31,18 +31,18 @@ def input_expressions() -> Mapping[str, Mapping[str, str]]:
     Raises:
         ValueError: an operator has two recipes.
     """
-    found: dict[str, dict[str, str]] = {}
+    expressions: dict[str, dict[str, str]] = {}
     for head, lines in _blocks():
         arguments = dict(part.split(" = ", 1) for line in lines for part in line.split("; "))
         for name in head.split(", ") if arguments else ():
-            if name in found:
+            if name in expressions:
                 raise ValueError(f'"{name}" has two recipes')
-            found[name] = arguments
-    return found
+            expressions[name] = arguments
+    return expressions
 
 
 @cache
 def operators_with_like_inputs() -> Mapping[str, str]:
     """The operators that take the inputs of another one, by full names."""
     pairs = (head.split(_LIKE) for head, _ in _blocks() if _LIKE in head)
-    return {name: other for names, other in pairs for name in names.split(", ")}
+    return {name: equal_operator for names, equal_operator in pairs for name in names.split(", ")}

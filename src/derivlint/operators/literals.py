@@ -192,19 +192,19 @@ class Modules:
         return self._named(module, name, 0)
 
     def _named(self, module: str, name: str, depth: int) -> tuple[Literal, ...]:
-        known = self._known.get((module, name))
-        if known is not None:
-            return known
-        found = self._modules.get(module)
-        if found is None:
+        cached = self._known.get((module, name))
+        if cached is not None:
+            return cached
+        source_module = self._modules.get(module)
+        if source_module is None:
             raise UnknownShapeError(f'there is not a module "{module}"', 1)
         if depth > DEEPEST:
             raise UnknownShapeError(f'"{name}" is defined by itself, or nested too deeply', 1)
-        if name in found.imported:
-            return self._named(*found.imported[name], depth + 1)
+        if name in source_module.imported:
+            return self._named(*source_module.imported[name], depth + 1)
         elements: dict[Literal, None] = {}
-        for step in found.steps(name):
-            value = self._value(found, step.value, depth + 1)
+        for step in source_module.steps(name):
+            value = self._value(source_module, step.value, depth + 1)
             if not step.element and not isinstance(value, tuple):
                 raise UnknownShapeError(f'"{name}" is not a collection', step.line)
             elements |= dict.fromkeys([value] if step.element else value)
@@ -241,13 +241,13 @@ class Modules:
                 yield self._value(module, node, depth + 1)
 
     def _dict(self, module: Module, node: ast.Dict, depth: int) -> Literal:
-        found: list[Literal] = []
+        items: list[Literal] = []
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                found += self._elements(module, value, depth)
+                items += self._elements(module, value, depth)
             else:
-                found.append(self._value(module, key, depth + 1))
-        return tuple(found)
+                items.append(self._value(module, key, depth + 1))
+        return tuple(items)
 
     def _constant(self, module: Module, node: ast.Constant, depth: int) -> Literal:
         if not isinstance(node.value, str):

@@ -63,7 +63,7 @@ def read_records(text: str, release: Release) -> dict[str, frozenset[str]]:
     Raises:
         RecordError: the text is not a file of records.
     """
-    found: dict[str, set[str]] = {}
+    records: dict[str, set[str]] = {}
     holding = {"": True}
     for line in text.splitlines():
         if not line or line[0] == "#":
@@ -76,10 +76,10 @@ def read_records(text: str, release: Release) -> dict[str, frozenset[str]]:
             holds = holding.get(when)
             if holds is None:
                 holds = holding[when] = _holds(when, release)
-            names = found.setdefault(topic, set())
+            names = records.setdefault(topic, set())
             if holds:
                 names.add(name)
-    return {topic: frozenset(names) for topic, names in found.items()}
+    return {topic: frozenset(names) for topic, names in records.items()}
 
 
 def _holds(when: str, release: Release) -> bool:
@@ -116,16 +116,16 @@ def write_records(lists: Mapping[Release, Mapping[str, Collection[str]]], commen
 
 
 def _ranges(positions: Sequence[int], releases: Sequence[Release]) -> list[str]:
-    found = []
+    ranges = []
     for _, run in groupby(enumerate(positions), lambda item: item[1] - item[0]):
         members = list(map(itemgetter(1), run))
         first, last = members[0], members[-1]
         if last < len(releases) - 1:
             until = _shown(releases[last])
-            found.append(f" {_shown(releases[first])} to {until}" if first else f" until {until}")
+            ranges.append(f" {_shown(releases[first])} to {until}" if first else f" until {until}")
         else:
-            found.append(f" since {_shown(releases[first])}" if first else "")
-    return found
+            ranges.append(f" since {_shown(releases[first])}" if first else "")
+    return ranges
 
 
 def _shown(release: Release) -> str:

@@ -109,9 +109,9 @@ class TorchSource:
     @property
     def native_functions(self) -> SourceFile:
         """native_functions.yaml."""
-        found = self._read(self._native + "native_functions.yaml")
-        assert found is not None
-        return found
+        source = self._read(self._native + "native_functions.yaml")
+        assert source is not None
+        return source
 
     @property
     def tags(self) -> SourceFile | None:
@@ -150,8 +150,8 @@ class TorchSource:
         if not self.is_checkout:
             match = _VERSION.search(text)
             text = match[1] if match else ""
-        found = _NUMBER.match(text.strip())
-        return found[0] if found else None
+        number = _NUMBER.match(text.strip())
+        return number[0] if number else None
 
 
 def installed_source() -> TorchSource:
@@ -162,7 +162,7 @@ def installed_source() -> TorchSource:
     """
     from derivlint.schema import installed_torch
 
-    found = installed_torch()
-    if found is None:
+    torch = installed_torch()
+    if torch is None:
         raise SourceProblem("no torch is installed in this Python")
-    return TorchSource(found.native_functions.parents[4])
+    return TorchSource(torch.native_functions.parents[4])

@@ -276,7 +276,7 @@ def resolve_release(
             return None
         release = detected_release(names, lambda: called_functions(source))
         is_other = release is not None and release.is_other
-        return [release.version, release.known, release.total] if release is not None and is_other else None
+        return [release.version, release.matched, release.total] if release is not None and is_other else None
 
     # the names of entries are in these lines, which seldom change
     lines = [line for line in source.text.splitlines() if "name" in line]

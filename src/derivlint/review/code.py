@@ -45,17 +45,17 @@ def code_diff(before: Model, after: Model, operators: Collection[str]) -> tuple[
 def _pieces(model: Model, operators: frozenset[str]) -> dict[str, str]:
     """The classes and kernels of the operators, by what they are; what cannot be read has none."""
     without = unreadable_formulas(model)
-    found = [
+    listed = [
         kernel
         for kernel in kernels(model, operators, only_with_entry=True)
         if str(kernel.function.name) in operators - without.keys()
     ]
-    wanted = {kernel.node for kernel in found if kernel.node is not None}
+    nodes = {kernel.node for kernel in listed if kernel.node is not None}
     pieces = {
         f"node {node.name}": _ORIGIN.sub("", f"{listing(node.header)}\n{listing(node.source)}")
-        for node in node_classes(model, wanted)
+        for node in node_classes(model, nodes)
     }
-    for kernel in found:
+    for kernel in listed:
         text = f"{kernel.listing}\n// {kernel.dispatch_key}: {kernel.registration}"
         pieces[f"kernel {kernel.function.name} [{kernel.dispatch_key}]"] = _ORIGIN.sub("", text)
     return pieces

@@ -110,25 +110,25 @@ class ChangedEntry(Struct, frozen=True):
 def changed(before: Model, after: Model) -> list[ChangedEntry]:
     """The entries that say something else, those of the newer version first, in file order; each once."""
     old, new = _by_name(before), _by_name(after)
-    found = []
+    changes = []
     for key, entry in new.items():
-        other = old.get(key)
-        if other is None or (said(entry.node) != said(other.node) and _values(entry) != _values(other)):
-            found.append(ChangedEntry(key[0], other, entry))
-    found += [ChangedEntry(key[0], entry, None) for key, entry in old.items() if key not in new]
-    return found
+        previous = old.get(key)
+        if previous is None or (said(entry.node) != said(previous.node) and _values(entry) != _values(previous)):
+            changes.append(ChangedEntry(key[0], previous, entry))
+    changes += [ChangedEntry(key[0], entry, None) for key, entry in old.items() if key not in new]
+    return changes
 
 
 def _by_name(model: Model) -> dict[tuple[str, int], Entry]:
     """The entries by the operators they name, and a number for those that are there more than once."""
-    found: dict[tuple[str, int], Entry] = {}
+    entries: dict[tuple[str, int], Entry] = {}
     for entry in model.entries:
         name = name_of(entry)
         number = 0
-        while (name, number) in found:
+        while (name, number) in entries:
             number += 1
-        found[name, number] = entry
-    return found
+        entries[name, number] = entry
+    return entries
 
 
 def name_of(entry: Entry) -> str:
@@ -138,24 +138,24 @@ def name_of(entry: Entry) -> str:
 
 def _values(entry: Entry) -> dict[tuple[str | None, str], Hashable]:
     """What an entry says, by dispatch key and key, without the layout of formulas."""
-    found: dict[tuple[str | None, str], Hashable] = {}
+    values: dict[tuple[str | None, str], Hashable] = {}
     for (dispatch, key), text in _texts(entry).items():
-        found[dispatch, key] = text if dispatch is None else shape_of_text(text)
-    return found
+        values[dispatch, key] = text if dispatch is None else shape_of_text(text)
+    return values
 
 
 def _texts(entry: Entry) -> dict[tuple[str | None, str], str]:
     """The values of an entry as text, by dispatch key and key; what is not a formula has no dispatch key."""
-    found: dict[tuple[str | None, str], str] = {}
+    texts: dict[tuple[str | None, str], str] = {}
     if entry.name is not None:
-        found[None, "name"] = _line(entry.name.value)
+        texts[None, "name"] = _line(entry.name.value)
     if entry.output_differentiability is not None:
-        found[None, "output_differentiability"] = _written(entry.output_differentiability.node)
+        texts[None, "output_differentiability"] = _written(entry.output_differentiability.node)
     for body in entry.bodies:
         for formula in body.formulas:
             key = ", ".join(name.text for name in formula.names)
-            found[body.key, key] = formula.text if formula.text is not None else _written(formula.value)
-    return found
+            texts[body.key, key] = formula.text if formula.text is not None else _written(formula.value)
+    return texts
 
 
 def _written(node: YamlNode) -> str:
@@ -209,12 +209,12 @@ class Comparison:
         yield self._after, change.after
 
     def _functions(self, change: ChangedEntry) -> list[str]:
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for model, entry in reversed(list(self._sides(change))):
             if entry is not None:
                 matches = (match for match in model.functions_of(entry) if match.infos)
-                found.update((str(match.function.name), None) for match in matches)
-        return [name for name in found if name != change.name]
+                names.update((str(match.function.name), None) for match in matches)
+        return [name for name in names if name != change.name]
 
     def _derivatives(self, change: ChangedEntry) -> Iterator[DerivativeChange]:
         answers = [self._answers(model, change) for model, _ in self._sides(change)]
@@ -266,5 +266,5 @@ def _saved(entry: Entry | None) -> list[str]:
     bodies: Iterable[DispatchBody] = entry.bodies if entry is not None else ()
     infos = [body.info for body in bodies if body.info is not None]
     return list(
-        dict.fromkeys(each.name for info in infos for each in (*info.all_saved_inputs, *info.all_saved_outputs))
+        dict.fromkeys(item.name for info in infos for item in (*info.all_saved_inputs, *info.all_saved_outputs))
     )

@@ -38,11 +38,11 @@ def review_lines(review: Review) -> Iterator[Line]:
             yield [Piece(f"  {_key(value)}")]
             yield from ([Piece(f"    {line}", _DIFF_STYLES[line[0]])] for line in _sides(value))
         yield from ([Piece(f"  {fact}")] for fact in _facts(entry))
-    for title, found, version in _findings(review):
-        if found:
+    for title, diagnostics, version in _findings(review):
+        if diagnostics:
             yield []
             yield [Piece(f"{title} findings", "bold")]
-            yield from (_finding(item, version) for item in found)
+            yield from (_finding(item, version) for item in diagnostics)
     if review.no_code is not None or review.code:
         yield []
         yield [Piece("generated C++", "bold"), Piece(f": {review.no_code}" if review.no_code is not None else "")]
@@ -58,10 +58,10 @@ def review_markdown(review: Review) -> str:
         changes = [line for value in entry.values for line in (f"  {_key(value)}", *_sides(value))]
         lines += _fenced("diff", changes) if changes else []
         lines += ["", *(f"- {_text(fact)}" for fact in _facts(entry))]
-    for title, found, version in _findings(review):
-        if found:
+    for title, diagnostics, version in _findings(review):
+        if diagnostics:
             lines += ["", f"### {title} findings", ""]
-            lines += ["- " + _text("".join(piece.text for piece in _finding(item, version))) for item in found]
+            lines += ["- " + _text("".join(piece.text for piece in _finding(item, version))) for item in diagnostics]
     if review.no_code is not None:
         lines += ["", "### generated C++", "", _text(review.no_code)]
     elif review.code:
@@ -81,7 +81,7 @@ def review_json(review: Review) -> str:
             "gone_findings": len(review.gone),
         },
         "entries": [_entry(review, entry) for entry in review.entries],
-        "findings": {title: _diagnostics(found, version) for title, found, version in _findings(review)},
+        "findings": {title: _diagnostics(diagnostics, version) for title, diagnostics, version in _findings(review)},
         "code": {"diff": list(review.code), "reason": review.no_code},
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -133,8 +133,8 @@ def _facts(entry: EntryChange) -> Iterator[str]:
         yield f"saved now: {', '.join(entry.saved)}"
     if entry.unsaved:
         yield f"no longer saved: {', '.join(entry.unsaved)}"
-    if entry.status is Status.CHANGED or any(each.before is not None for each in entry.derivatives):
-        yield from (f"{each.effect}: {_derivative(each)}" for each in entry.derivatives)
+    if entry.status is Status.CHANGED or any(derivative.before is not None for derivative in entry.derivatives):
+        yield from (f"{derivative.effect}: {_derivative(derivative)}" for derivative in entry.derivatives)
     if entry.functions:
         named = ", ".join(entry.functions[:MAX_NAMED])
         more = len(entry.functions) - MAX_NAMED
@@ -160,23 +160,23 @@ def _entry(review: Review, entry: EntryChange) -> dict[str, Any]:
         "path": source.path,
         "line": source.position(entry.span.start).line,
         "values": [
-            {"dispatch": each.dispatch, "key": each.key, "before": each.before, "after": each.after}
-            for each in entry.values
+            {"dispatch": item.dispatch, "key": item.key, "before": item.before, "after": item.after}
+            for item in entry.values
         ],
         "saved": {"gained": list(entry.saved), "lost": list(entry.unsaved)},
         "derivatives": [
-            {"dispatch": each.dispatch, "aspect": each.aspect, "before": each.before, "after": each.after}
-            for each in entry.derivatives
+            {"dispatch": item.dispatch, "aspect": item.aspect, "before": item.before, "after": item.after}
+            for item in entry.derivatives
         ],
         "functions": list(entry.functions),
         "siblings": list(entry.siblings),
     }
 
 
-def _diagnostics(found: Sequence[Diagnostic], version: Version) -> list[Any]:
+def _diagnostics(diagnostics: Sequence[Diagnostic], version: Version) -> list[Any]:
     """Findings in the shape of ``derivlint check``."""
-    others = {source.path: source for source in version.operators.sources}
-    report = Report(tuple(found), {version.source.path: version.source}, 0, 0, others=others)
+    native_sources = {source.path: source for source in version.operators.sources}
+    report = Report(tuple(diagnostics), {version.source.path: version.source}, 0, 0, related_sources=native_sources)
     items: list[Any] = json.loads(render_json(report))["diagnostics"]
     return items
 

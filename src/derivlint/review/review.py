@@ -60,8 +60,8 @@ class Review(Struct, frozen=True):
 
     def counts(self) -> dict[Status, int]:
         """How many entries became what."""
-        found = Counter(entry.status for entry in self.entries)
-        return {status: found[status] for status in Status}
+        counter = Counter(entry.status for entry in self.entries)
+        return {status: counter[status] for status in Status}
 
 
 def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_code: bool = True) -> Review:
@@ -82,8 +82,8 @@ def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_cod
     new = check_source(after.source, after.operators.natives, after.settings, rules, memos=memos)
     differing = changed(old.model, new.model)
     comparison = Comparison(old.model, new.model)
-    names = frozenset(each.name for each in differing)
-    entries = tuple(comparison.of(each, names) for each in differing)
+    names = frozenset(change.name for change in differing)
+    entries = tuple(comparison.of(change, names) for change in differing)
     code: tuple[str, ...] = ()
     no_code = None
     if with_code:
@@ -94,21 +94,21 @@ def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_cod
             code = code_diff(old.model, new.model, operators)
         except UnsupportedRelease as error:
             no_code = str(error)
-    found = _without(new.shown, old.shown)
-    fails = any(item.severity >= after.settings.fail_level for item in found)
-    return Review(before, after, entries, found, _without(old.shown, new.shown), code, no_code, fails)
+    new_findings = _without(new.shown, old.shown)
+    fails = any(item.severity >= after.settings.fail_level for item in new_findings)
+    return Review(before, after, entries, new_findings, _without(old.shown, new.shown), code, no_code, fails)
 
 
-def _without(items: Sequence[Diagnostic], others: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _without(items: Sequence[Diagnostic], excluded: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The findings that are not among others, wherever these stand."""
-    known = Counter(map(_identity, others))
-    found = []
+    counts = Counter(map(_identity, excluded))
+    remaining = []
     for item in items:
         identity = _identity(item)
-        known[identity] -= 1
-        if known[identity] < 0:
-            found.append(item)
-    return tuple(found)
+        counts[identity] -= 1
+        if counts[identity] < 0:
+            remaining.append(item)
+    return tuple(remaining)
 
 
 def _identity(item: Diagnostic) -> tuple[Any, ...]:

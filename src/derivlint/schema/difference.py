@@ -64,8 +64,8 @@ def differences(own: FunctionSchema, declared: FunctionSchema) -> tuple[SchemaDi
     """Where a schema that was read from a text differs from the declared one, in the order of the text."""
     if own.canonical == declared.canonical:
         return () if own.text == declared.canonical else (_formatting(own.text, declared.canonical),)
-    found = [*_name(own, declared), *_arguments(own, declared), *_returns(own, declared)]
-    return tuple(found)
+    result = [*_name(own, declared), *_arguments(own, declared), *_returns(own, declared)]
+    return tuple(result)
 
 
 def replacement(text: str, expected: str) -> tuple[Span, str]:
@@ -162,17 +162,17 @@ def _arguments(own: FunctionSchema, declared: FunctionSchema) -> Iterator[Schema
     keyword = {id(argument) for argument in own.arguments.flat_positional}
     expected_keyword = {id(argument) for argument in declared.arguments.flat_positional}
     star_reported = False
-    for index, argument, other in pairs:
+    for index, argument, expected in pairs:
         if argument is None:
-            assert other is not None
-            yield _missing(own, index, other, id(other) not in expected_keyword)
-        elif other is None:
+            assert expected is not None
+            yield _missing(own, index, expected, id(expected) not in expected_keyword)
+        elif expected is None:
             yield SchemaDifference(
                 DifferenceKind.ARGUMENT_EXTRA, _place(argument), str(argument), None, name=argument.name
             )
         else:
-            yield from _argument(argument, other)
-            is_keyword, should_be = id(argument) not in keyword, id(other) not in expected_keyword
+            yield from _argument(argument, expected)
+            is_keyword, should_be = id(argument) not in keyword, id(expected) not in expected_keyword
             if is_keyword != should_be and not star_reported:
                 # one "*" decides for all arguments after it
                 star_reported = True
@@ -183,7 +183,7 @@ def _arguments(own: FunctionSchema, declared: FunctionSchema) -> Iterator[Schema
                     words[is_keyword],
                     words[should_be],
                     name=argument.name,
-                    context=str(other),
+                    context=str(expected),
                 )
 
 
@@ -216,9 +216,9 @@ def _aligned(
         yield from ((i_end, None, theirs[k]) for k in range(j, j_end))
 
 
-def _missing(own: FunctionSchema, index: int, other: Argument, is_keyword: bool) -> SchemaDifference:
+def _missing(own: FunctionSchema, index: int, argument: Argument, is_keyword: bool) -> SchemaDifference:
     ours = own.arguments.flat_all
-    expected = str(other)
+    expected = str(argument)
     if is_keyword and len(ours) == len(own.arguments.flat_positional):
         expected = f"*, {expected}"
     if index < len(ours):
@@ -227,9 +227,9 @@ def _missing(own: FunctionSchema, index: int, other: Argument, is_keyword: bool)
             _place(ours[index]),
             None,
             expected,
-            name=other.name,
+            name=argument.name,
             before=str(ours[index]),
-            context=str(other),
+            context=str(argument),
         )
     name_end = own.name_span.end if own.name_span is not None else 0
     closing = own.text.index(")", _place(ours[-1]).end if ours else name_end)
@@ -240,34 +240,34 @@ def _missing(own: FunctionSchema, index: int, other: Argument, is_keyword: bool)
         Span(start, closing + 1),
         None,
         expected,
-        name=other.name,
-        context=str(other),
+        name=argument.name,
+        context=str(argument),
     )
 
 
-def _argument(own: Argument, other: Argument) -> Iterator[SchemaDifference]:
+def _argument(own: Argument, counterpart: Argument) -> Iterator[SchemaDifference]:
     whole = _place(own)
-    context = str(other)
-    if own.type != other.type or own.annotation != other.annotation:
-        kind = DifferenceKind.ARGUMENT_TYPE if own.type != other.type else DifferenceKind.ARGUMENT_ANNOTATION
-        written, expected = annotated(own.type, own.annotation), annotated(other.type, other.annotation)
-        yield SchemaDifference(kind, own.type_span or whole, written, expected, name=other.name, context=context)
-    if own.name != other.name:
+    context = str(counterpart)
+    if own.type != counterpart.type or own.annotation != counterpart.annotation:
+        kind = DifferenceKind.ARGUMENT_TYPE if own.type != counterpart.type else DifferenceKind.ARGUMENT_ANNOTATION
+        written, expected = annotated(own.type, own.annotation), annotated(counterpart.type, counterpart.annotation)
+        yield SchemaDifference(kind, own.type_span or whole, written, expected, name=counterpart.name, context=context)
+    if own.name != counterpart.name:
         yield SchemaDifference(
             DifferenceKind.ARGUMENT_NAME,
             own.name_span or whole,
             own.name,
-            other.name,
+            counterpart.name,
             name=own.name,
             context=context,
         )
-    if own.default != other.default:
+    if own.default != counterpart.default:
         yield SchemaDifference(
             DifferenceKind.ARGUMENT_DEFAULT,
             own.default_span or own.name_span or whole,
             own.default,
-            other.default,
-            name=other.name,
+            counterpart.default,
+            name=counterpart.name,
             context=context,
         )
 
@@ -288,20 +288,23 @@ def _returns(own: FunctionSchema, declared: FunctionSchema) -> Iterator[SchemaDi
             counts=(len(ours), len(theirs)),
         )
         return
-    for number, (item, other) in enumerate(zip(ours, theirs, strict=True), 1):
+    for number, (item, target) in enumerate(zip(ours, theirs, strict=True), 1):
         place = item.type_span or Span(0, 0)
-        if item.type != other.type or item.annotation != other.annotation:
-            kind = DifferenceKind.RETURN_TYPE if item.type != other.type else DifferenceKind.RETURN_ANNOTATION
-            written, expected = annotated(item.type, item.annotation), annotated(other.type, other.annotation)
-            yield SchemaDifference(kind, place, written, expected, name=str(number), context=str(other))
-        if item.name != other.name:
+        if item.type != target.type or item.annotation != target.annotation:
+            kind = DifferenceKind.RETURN_TYPE if item.type != target.type else DifferenceKind.RETURN_ANNOTATION
+            written, expected = (
+                annotated(item.type, item.annotation),
+                annotated(target.type, target.annotation),
+            )
+            yield SchemaDifference(kind, place, written, expected, name=str(number), context=str(target))
+        if item.name != target.name:
             yield SchemaDifference(
                 DifferenceKind.RETURN_NAME,
                 item.name_span or place,
                 item.name,
-                other.name,
+                target.name,
                 name=str(number),
-                context=str(other),
+                context=str(target),
             )
 
 

@@ -79,18 +79,18 @@ class Family:
 
     def with_base(self, base: str) -> tuple[NativeFunction, ...]:
         """The functions with that base name."""
-        found = self._by_base.get(base)
-        if found is None:
-            found = self._by_base[base] = tuple([f for f in self.functions if f.name.base == base])
-        return found
+        functions = self._by_base.get(base)
+        if functions is None:
+            functions = self._by_base[base] = tuple([f for f in self.functions if f.name.base == base])
+        return functions
 
     def named(self, name: str) -> tuple[NativeFunction, ...]:
         """The overloads of an operator."""
-        found = self._by_name.get(name)
-        if found is None:
-            found = tuple([f for f in self.functions if f.name.name_without_overload == name])
-            self._by_name[name] = found
-        return found
+        functions = self._by_name.get(name)
+        if functions is None:
+            functions = tuple([f for f in self.functions if f.name.name_without_overload == name])
+            self._by_name[name] = functions
+        return functions
 
     def by_schema(self, text: str) -> NativeFunction | None:
         """The function whose schema is, or prints as, ``text``."""

@@ -230,11 +230,11 @@ def load_index(version: str | None = None) -> NativeFunctions:
         LookupError: there is no index of that version; the message names those there are.
     """
     versions = available_versions()
-    wanted = versions[-1] if version is None and versions else version
-    if wanted not in versions:
-        known = ", ".join(versions) or "none"
-        raise LookupError(f'no operator index of PyTorch "{wanted}" is bundled, only of {known}')
-    return read_index(index_bytes(wanted), f"the bundled operator index of PyTorch {wanted}")
+    chosen = versions[-1] if version is None and versions else version
+    if chosen not in versions:
+        available = ", ".join(versions) or "none"
+        raise LookupError(f'no operator index of PyTorch "{chosen}" is bundled, only of {available}')
+    return read_index(index_bytes(chosen), f"the bundled operator index of PyTorch {chosen}")
 
 
 def index_bytes(version: str) -> bytes:

@@ -155,30 +155,30 @@ class NativeFunctions:
         in_checkout: bool = False,
     ) -> NativeFunctions:
         """Return a copy with other C++ declarations; ``has_manual`` is kept by default."""
-        other = copy(self)
-        other.declarations = declarations
-        other.declarations_complete = complete
-        other.has_manual = self.has_manual if has_manual is None else has_manual
-        other.in_checkout = in_checkout
-        return other
+        changed = copy(self)
+        changed.declarations = declarations
+        changed.declarations_complete = complete
+        changed.has_manual = self.has_manual if has_manual is None else has_manual
+        changed.in_checkout = in_checkout
+        return changed
 
     def all_declared(self) -> NativeFunctions:
         """The same functions, where what is declared is all that formulas can call: they are compiled with no more."""
-        other = self.with_declarations(self.declarations, complete=True, in_checkout=self.in_checkout)
-        other.of_version = lambda version: self.of_version(version).all_declared()
-        return other
+        changed = self.with_declarations(self.declarations, complete=True, in_checkout=self.in_checkout)
+        changed.of_version = lambda version: self.of_version(version).all_declared()
+        return changed
 
     def with_header_problems(self, problems: Iterable[UnreadablePart]) -> NativeFunctions:
         """The same functions, whose declarations come from headers that could be read in part only."""
-        other = copy(self)
-        other.header_problems = tuple(problems)
-        return other
+        changed = copy(self)
+        changed.header_problems = tuple(problems)
+        return changed
 
     def with_bodies(self, read: Callable[[], HelperBodies | None]) -> NativeFunctions:
         """The same functions, with the bodies of functions that formulas call, which are read when they are wanted."""
-        other = copy(self)
-        other._read_bodies = read
-        return other
+        changed = copy(self)
+        changed._read_bodies = read
+        return changed
 
     @property
     def bodies(self) -> HelperBodies | None:
@@ -187,15 +187,15 @@ class NativeFunctions:
 
     def with_derivatives(self, derivatives: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
         """The same functions with what PyTorch's derivatives.yaml has for them."""
-        other = copy(self)
-        other.derivatives = derivatives
-        return other
+        changed = copy(self)
+        changed.derivatives = derivatives
+        return changed
 
     def with_generator_lists(self, lists: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
         """The same functions with the lists of operators in their own generators."""
-        other = copy(self)
-        other.generator_lists = lists
-        return other
+        changed = copy(self)
+        changed.generator_lists = lists
+        return changed
 
     @cached_property
     def has_symbolic_sizes(self) -> bool:

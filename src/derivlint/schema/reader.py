@@ -78,10 +78,10 @@ def read_native_functions(
                     for function, _ in _read_list(source, pair.value, problems, grouped=True, versions=versions):
                         if str(function.name) in custom and function.namespace == DEFAULT_NAMESPACE:
                             function.namespace = own
-                        known = functions.setdefault((function.namespace, function.schema_text), function)
-                        known.has_backend_kernel = True
-                        known.has_autograd_kernel |= isinstance(pair.key, Scalar) and pair.key.value in AUTOGRAD_GROUPS
-                        known.add_versions(function.versions)
+                        merged = functions.setdefault((function.namespace, function.schema_text), function)
+                        merged.has_backend_kernel = True
+                        merged.has_autograd_kernel |= isinstance(pair.key, Scalar) and pair.key.value in AUTOGRAD_GROUPS
+                        merged.add_versions(function.versions)
         elif isinstance(root, Sequence):
             _add_list(source, root, functions, problems)
         elif root is not None:
@@ -102,7 +102,7 @@ def _custom_names(root: Mapping) -> frozenset[str]:
     groups = (pair.value for pair in root.pairs if isinstance(pair.key, Scalar) and pair.key.value in CUSTOM_GROUPS)
     items = (item for group in groups if isinstance(group, Sequence) for item in group.items)
     schemas = (item.get("func") for item in items if isinstance(item, Mapping))
-    return frozenset(each.value.partition("(")[0].strip() for each in schemas if isinstance(each, Scalar))
+    return frozenset(schema.value.partition("(")[0].strip() for schema in schemas if isinstance(schema, Scalar))
 
 
 def _mark_own_operators(functions: Iterable[NativeFunction]) -> None:
@@ -186,8 +186,8 @@ def _versions_of(fields: Mapping_[str, YamlNode], versions: FileVersions) -> fro
 
     A field that says something else than versions has a problem as such.
     """
-    found = [entry_versions(node, versions) for name, node in fields.items() if name != "func"]
-    names = frozenset(name for each in found if not each.problems for name in each.names)
+    versions_of_fields = [entry_versions(node, versions) for name, node in fields.items() if name != "func"]
+    names = frozenset(name for item in versions_of_fields if not item.problems for name in item.names)
     return names if names and names != frozenset(versions.names) else None
 
 

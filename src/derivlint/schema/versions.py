@@ -88,40 +88,40 @@ def file_versions(root: YamlNode | None, word: str | None) -> FileVersions | Non
     return FileVersions(word, tuple(names))
 
 
-def entry_versions(node: YamlNode | None, known: FileVersions) -> EntryVersions:
+def entry_versions(node: YamlNode | None, file_versions: FileVersions) -> EntryVersions:
     """The versions for which an entry holds.
 
     Args:
         node: the value of its key for versions, None where it has none.
-        known: those of the file.
+        file_versions: those of the file.
     """
-    if node is None or not known.names:
-        return EntryVersions(known.names)
+    if node is None or not file_versions.names:
+        return EntryVersions(file_versions.names)
     if isinstance(node, Scalar) and node.value:
-        return _named(node, known)
+        return _named(node, file_versions)
     if isinstance(node, Sequence) and len(node.items) == 2:
-        return _ranged(node.items[0], node.items[1], known)
-    return EntryVersions(known.names, (VersionProblem(VersionProblemKind.SHAPE, node),))
+        return _ranged(node.items[0], node.items[1], file_versions)
+    return EntryVersions(file_versions.names, (VersionProblem(VersionProblemKind.SHAPE, node),))
 
 
-def _named(node: Scalar, known: FileVersions) -> EntryVersions:
+def _named(node: Scalar, file_versions: FileVersions) -> EntryVersions:
     words = [word.strip() for word in node.value.split(",")]
-    if words == [known.word]:
-        return EntryVersions(known.names)
-    wanted = {known.names[-1] if word == NEWEST else word for word in words}
+    if words == [file_versions.word]:
+        return EntryVersions(file_versions.names)
+    selected = {file_versions.names[-1] if word == NEWEST else word for word in words}
     problems = tuple(
-        VersionProblem(VersionProblemKind.UNKNOWN, node, word) for word in words if _place(word, known) is None
+        VersionProblem(VersionProblemKind.UNKNOWN, node, word) for word in words if _place(word, file_versions) is None
     )
-    names = tuple(name for name in known.names if name in wanted)
-    return EntryVersions(names if names or not problems else known.names, problems)
+    names = tuple(name for name in file_versions.names if name in selected)
+    return EntryVersions(names if names or not problems else file_versions.names, problems)
 
 
-def _ranged(first: YamlNode, last: YamlNode, known: FileVersions) -> EntryVersions:
+def _ranged(first: YamlNode, last: YamlNode, file_versions: FileVersions) -> EntryVersions:
     problems = []
     places = []
     for node in (first, last):
         word = node.value if isinstance(node, Scalar) else ""
-        place = _place(word, known)
+        place = _place(word, file_versions)
         if place is None:
             problems.append(
                 VersionProblem(VersionProblemKind.UNKNOWN if word else VersionProblemKind.SHAPE, node, word or None)
@@ -129,17 +129,17 @@ def _ranged(first: YamlNode, last: YamlNode, known: FileVersions) -> EntryVersio
         else:
             places.append(place)
     if problems:
-        return EntryVersions(known.names, tuple(problems))
+        return EntryVersions(file_versions.names, tuple(problems))
     start, end = places
     if start > end:
-        return EntryVersions(known.names, (VersionProblem(VersionProblemKind.REVERSED, last),))
-    return EntryVersions(known.names[start : end + 1])
+        return EntryVersions(file_versions.names, (VersionProblem(VersionProblemKind.REVERSED, last),))
+    return EntryVersions(file_versions.names[start : end + 1])
 
 
-def _place(word: str, known: FileVersions) -> int | None:
+def _place(word: str, file_versions: FileVersions) -> int | None:
     if word == NEWEST:
-        return len(known.names) - 1
-    return known.names.index(word) if word in known.names else None
+        return len(file_versions.names) - 1
+    return file_versions.names.index(word) if word in file_versions.names else None
 
 
 def _texts(node: YamlNode) -> list[str]:
@@ -149,11 +149,11 @@ def _texts(node: YamlNode) -> list[str]:
     return texts if len(texts) == len(items) else []
 
 
-def spelled(names: tuple[str, ...], known: tuple[str, ...]) -> str:
+def spelled(names: tuple[str, ...], all_names: tuple[str, ...]) -> str:
     """Versions in prose: ``v2.1``, or ``v2.1 to v2.5`` where they follow each other, else all of them."""
     if len(names) == 1:
         return names[0]
-    start = known.index(names[0])
-    if known[start : start + len(names)] == names:
+    start = all_names.index(names[0])
+    if all_names[start : start + len(names)] == names:
         return f"{names[0]} to {names[-1]}"
     return ", ".join(names)

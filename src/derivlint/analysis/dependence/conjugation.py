@@ -215,7 +215,7 @@ def _by_body(body: Derived, book: Derived | None) -> Derived | None:
         named = dict(zip(body.parameters, book.parameters, strict=True))
         sure = {named[name]: parity for name, parity in own.parities.items() if parity.is_pure}
         outputs.append(Polynomial(other.parameters, other.terms, {**other.parities, **sure}))
-    return Derived(book.kind, book.parameters, book.required, book.given, book.unused, tuple(outputs))
+    return Derived(book.kind, book.parameters, book.required, book.with_default, book.unused, tuple(outputs))
 
 
 def _is_followed(derived: Derived) -> bool:

@@ -57,7 +57,7 @@ def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:
 
 def degree_of(derived: Derived, given: Mapping[str, Degree]) -> Degree:
     """The degree of a call, of all of its values together, for those of its arguments."""
-    absent = dict.fromkeys(derived.given, Degree.CONSTANT)
+    absent = dict.fromkeys(derived.with_default, Degree.CONSTANT)
     degrees = {**absent, **given}
     found = {_output_degree(output, degrees) for output in derived.outputs} - {Degree.ZERO}
     if len(found) > 1:

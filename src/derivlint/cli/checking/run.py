@@ -78,7 +78,7 @@ class Run:
         self._hidden = 0
         self._unknown_functions: frozenset[str] = frozenset()
         self._sources: dict[str, SourceFile] = {}
-        self._others: dict[str, SourceFile] = {}
+        self._related_sources: dict[str, SourceFile] = {}
         self._entries = self._formulas = 0
         self._failing = self._crashed = self._unreadable = False
         self._reported: dict[str, None] = {}
@@ -205,7 +205,7 @@ class Run:
             findings = None
         if place is not None and findings is not None:
             self._sources[source.path] = source
-            self._others.update({file.path: file for file in place.sources})
+            self._related_sources.update({file.path: file for file in place.sources})
             self._log(f"{source.path}: found in the cache")
             return filter_findings(findings, source, settings, finding_filter)
         loaded = self._load(operators)
@@ -295,7 +295,7 @@ class Run:
 
     def _warn_of_problems(self, loaded: LoadedOperators) -> None:
         """Tell what is wrong in files of native functions: operators that cannot be read would be called unknown."""
-        self._others.update({source.path: source for source in loaded.sources})
+        self._related_sources.update({source.path: source for source in loaded.sources})
         problems = loaded.natives.problems
         for problem in problems[:MAX_PROBLEMS]:
             self._unreadable = True
@@ -321,7 +321,7 @@ class Run:
             suppressed=self._left_out["suppressed"],
             baselined=self._left_out["baselined"],
             unchanged=self._left_out["unchanged"],
-            others=self._others,
+            related_sources=self._related_sources,
             problems=tuple(self._reported),
             fail_levels=self._fail_levels,
         )

@@ -251,5 +251,5 @@ def print_findings(model: Model, diagnostics: list[Diagnostic], color: str) -> N
     if natives.bodies is not None:
         headers[natives.bodies.source.path] = natives.bodies.source
     sources = {model.source.path: model.source}
-    report = Report(tuple(sorted(diagnostics)), sources, model.n_entries, model.n_formulas, others=headers)
+    report = Report(tuple(sorted(diagnostics)), sources, model.n_entries, model.n_formulas, related_sources=headers)
     write_lines(render_text(report, terminal_width(), False), wants_color(color))

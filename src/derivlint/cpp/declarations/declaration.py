@@ -132,7 +132,7 @@ class Declarations(Struct, frozen=True):
     def __hash__(self) -> int:
         return hash((tuple(self.functions), tuple(self.classes)))
 
-    def merged(self, *others: Declarations) -> Declarations:
+    def merged(self, *more: Declarations) -> Declarations:
         """These declarations and others as one; of variables and aliases the last declaration counts."""
         functions: dict[str, dict[str, tuple[Function, ...]]] = {}
         variables: dict[str, dict[str, CppType]] = {}
@@ -140,19 +140,19 @@ class Declarations(Struct, frozen=True):
         opaque: dict[str, frozenset[str]] = {}
         aliases: dict[str, dict[str, CppType]] = {}
         using: dict[str, tuple[str, ...]] = {}
-        for each in (self, *others):
-            for namespace, overloads in each.functions.items():
+        for declarations in (self, *more):
+            for namespace, overloads in declarations.functions.items():
                 functions[namespace] = _merged_overloads(functions.get(namespace, {}), overloads)
-            for namespace, types in each.variables.items():
+            for namespace, types in declarations.variables.items():
                 variables.setdefault(namespace, {}).update(types)
-            for name, declaration in each.classes.items():
-                known = classes.get(name)
-                classes[name] = declaration if known is None else known.merged(declaration)
-            for namespace, names in each.opaque.items():
+            for name, declaration in declarations.classes.items():
+                merged_class = classes.get(name)
+                classes[name] = declaration if merged_class is None else merged_class.merged(declaration)
+            for namespace, names in declarations.opaque.items():
                 opaque[namespace] = opaque.get(namespace, frozenset()) | names
-            for namespace, types in each.aliases.items():
+            for namespace, types in declarations.aliases.items():
                 aliases.setdefault(namespace, {}).update(types)
-            for namespace, taken in each.using.items():
+            for namespace, taken in declarations.using.items():
                 using[namespace] = tuple(dict.fromkeys((*using.get(namespace, ()), *taken)))
         return Declarations(functions, variables, classes, opaque, aliases, using)
 
@@ -199,12 +199,12 @@ def without_repetitions(functions: Iterable[Function]) -> tuple[Function, ...]:
     A declaration and its definition are one function, with the defaults of either. So are for us two methods that
     differ in ``const``: the result is that of the one that returns a reference, which can do more.
     """
-    found: dict[tuple[object, ...], Function] = {}
+    unique: dict[tuple[object, ...], Function] = {}
     for function in functions:
         key = (len(function.template), function.variadic, *(parameter.type for parameter in function.parameters))
-        known = found.get(key)
-        found[key] = function if known is None or known == function else _united(known, function)
-    return tuple(found.values())
+        previous = unique.get(key)
+        unique[key] = function if previous is None or previous == function else _united(previous, function)
+    return tuple(unique.values())
 
 
 def _united(first: Function, second: Function) -> Function:
@@ -225,8 +225,8 @@ def _merged_overloads(
 ) -> dict[str, tuple[Function, ...]]:
     merged = dict(first)
     for name, functions in second.items():
-        known = merged.get(name)
-        merged[name] = functions if known is None else without_repetitions((*known, *functions))
+        previous = merged.get(name)
+        merged[name] = functions if previous is None else without_repetitions((*previous, *functions))
     return merged
 
 
@@ -307,8 +307,8 @@ class _DeclarationReader:
         )
 
     def _function(self, name: str, item: Any) -> Function:
-        known = self._parameters
-        parameters = tuple([known.get(text) or self._parameter(text) for text in item[1]])
+        cached = self._parameters
+        parameters = tuple([cached.get(text) or self._parameter(text) for text in item[1]])
         result = self._types[item[0]]
         if len(item) == 2:
             return Function(name, result, parameters)

@@ -106,15 +106,15 @@ class DeclarationBuilder:
         return _NO_PARAMETERS
 
     def parameters(self, children: list[Any]) -> Parameters:  # noqa: D102
-        found: list[Parameter] = []
+        parameters: list[Parameter] = []
         is_variadic = False
         joined: Token | None = None
         for parameter, is_pack, second in children[1]:
             is_variadic = is_variadic or is_pack
             joined = joined or second
             if parameter is not None:
-                found.append(parameter)
-        return Parameters(tuple(found), is_variadic, joined)
+                parameters.append(parameter)
+        return Parameters(tuple(parameters), is_variadic, joined)
 
     def parameter(self, children: list[Any]) -> _Parameter:  # noqa: D102
         words, has_bounds, default = children
@@ -168,8 +168,8 @@ class DeclarationBuilder:
     def templated(self, children: list[Any]) -> Syntax:  # noqa: D102
         templates: list[Template] = children[0]
         syntax: Syntax = children[1]
-        names = tuple(name for each in templates for name in each.names)
-        return replace(syntax, template=Template(names, any(each.is_constrained for each in templates)))
+        names = tuple(name for template in templates for name in template.names)
+        return replace(syntax, template=Template(names, any(template.is_constrained for template in templates)))
 
     # ---- entities
 
@@ -178,7 +178,7 @@ class DeclarationBuilder:
         return syntax
 
     def entity(self, children: list[Any]) -> Syntax:  # noqa: D102
-        (words, has_bounds), *others = children[0]
+        (words, has_bounds), *rest = children[0]
         if _is_forward(words):
             return Forward(None, words[-1])
         named = declared(words)
@@ -187,7 +187,7 @@ class DeclarationBuilder:
         types = [_array(named.type, has_bounds)]
         names = [named.name]
         base = named.type.rstrip("*& ")
-        for words, has_bounds in others:
+        for words, has_bounds in rest:
             if words[-1].type == "IDENT":
                 types.append(_array(base + "".join(word.text for word in words if word.type == "POINTER"), has_bounds))
                 names.append(words[-1])
@@ -197,9 +197,9 @@ class DeclarationBuilder:
         return [(children[0], children[1])]
 
     def variable_next(self, children: list[Any]) -> list[tuple[Words, bool]]:  # noqa: D102
-        found: list[tuple[Words, bool]] = children[0]
-        found.append((children[2], children[3]))
-        return found
+        variables: list[tuple[Words, bool]] = children[0]
+        variables.append((children[2], children[3]))
+        return variables
 
     def function(self, children: list[Any]) -> Syntax:  # noqa: D102
         return _function(children[0], children[1])

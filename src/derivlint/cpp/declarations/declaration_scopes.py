@@ -114,12 +114,12 @@ class Collector:
     def add_class(self, path: str, template: tuple[str, ...] = ()) -> ClassScope:
         """A class; several declarations of one class are one."""
         name = self.add_type(path).text
-        found = self.classes.get(name)
-        if found is None:
-            found = self.classes[name] = ClassScope(path, name, template)
+        class_scope = self.classes.get(name)
+        if class_scope is None:
+            class_scope = self.classes[name] = ClassScope(path, name, template)
             if template:
-                self.name_type(joined(path, found.simple_name), found.own_type)
-        return found
+                self.name_type(joined(path, class_scope.simple_name), class_scope.own_type)
+        return class_scope
 
     def add_type(self, path: str) -> CppType:
         """A class or an enumeration of that path."""
@@ -139,14 +139,14 @@ class Collector:
         if not self._types or type is UNREADABLE:
             return type
         key = (scope, template, type)
-        found = self._resolved.get(key)
-        if found is None:
+        resolved = self._resolved.get(key)
+        if resolved is None:
             # an alias that leads back to itself stays as it is
             self._resolved[key] = type
             text = _NAME.sub(partial(self._replaced, scope, template, depth), type.text)
             is_readable = UNREADABLE.text not in text and len(text) <= MAX_LENGTH
-            found = self._resolved[key] = cpp_type(text) if is_readable else UNREADABLE
-        return found
+            resolved = self._resolved[key] = cpp_type(text) if is_readable else UNREADABLE
+        return resolved
 
     def _replaced(self, scope: str, template: tuple[str, ...], depth: int, match: re.Match[str]) -> str:
         text = match[0]
@@ -202,9 +202,9 @@ class Collector:
         self, declared: list[DeclaredOverload], scope: str, template: tuple[str, ...]
     ) -> tuple[Function, ...] | None:
         """The overloads of a name; None where it depends on constraints which of them a call means."""
-        if sum(each.is_constrained for each in declared) > 1:
+        if sum(item.is_constrained for item in declared) > 1:
             return None
-        return without_repetitions([self._function(each.function, scope, template) for each in declared])
+        return without_repetitions([self._function(item.function, scope, template) for item in declared])
 
     def _function(self, function: Function, scope: str, template: tuple[str, ...]) -> Function:
         if not self._types:

@@ -105,9 +105,9 @@ class Tokens:
         self.unmatched.extend(items[index] for index in stack)
 
     def _close(self, stack: list[int], token: Token) -> None:
-        wanted = _CLOSING[token.type]
+        opening = _CLOSING[token.type]
         for depth in range(len(stack) - 1, max(-1, len(stack) - _FORGIVEN), -1):
-            if self.items[stack[depth]].type == wanted:
+            if self.items[stack[depth]].type == opening:
                 self.closing[stack[depth]] = len(self.items)
                 self.unmatched.extend(self.items[index] for index in stack[depth + 1 :])
                 del stack[depth:]

@@ -63,9 +63,9 @@ def function_definitions(text: str) -> Iterator[FunctionDefinition]:
             head = items[begin:index]
             if not any(token.text == "namespace" for token in head) and not _is_linkage(head):
                 closing = partner.get(index, len(items) - 1)
-                found = _definition(items, partner, begin, index, closing)
-                if found is not None:
-                    yield found
+                definition = _definition(items, partner, begin, index, closing)
+                if definition is not None:
+                    yield definition
                 index = closing
             begin = index + 1
         elif kind in ("LPAR", "LSQB"):

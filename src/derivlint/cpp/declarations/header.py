@@ -280,13 +280,13 @@ class _HeaderReader:
         if middle is not None:
             return self._declare(middle, end, is_head=is_head, joined=joined + 1)
         name = self._reader.take_unreadable(self._scope, marked)
-        what = f"the declaration of {_quoted(name)}" if name else "the declaration"
+        subject = f"the declaration of {_quoted(name)}" if name else "the declaration"
         whole = Span(self._items[start].start, self._items[end - 1].end)
         help = f"correct it; {_not_checked(name)}"
         if syntax.type == "$END":
-            self._report(HeaderProblem(f"cannot read {what}: it ends too early", whole, help), whole, name)
+            self._report(HeaderProblem(f"cannot read {subject}: it ends too early", whole, help), whole, name)
         else:
-            message = f"cannot read {what}: unexpected {_quoted(_shortened(syntax.text))}"
+            message = f"cannot read {subject}: unexpected {_quoted(_shortened(syntax.text))}"
             self._report(HeaderProblem(message, Span(syntax.start, syntax.end), help), whole, name)
         return None
 
@@ -330,8 +330,8 @@ def _start_of(token: Token) -> int:
 
 
 def _without_semicolon(where: Span, name: str) -> HeaderProblem:
-    what = f"the declaration of {_quoted(name)}" if name else "the declaration"
-    return HeaderProblem(f'{what} ends without ";"', where, 'write ";" after it')
+    subject = f"the declaration of {_quoted(name)}" if name else "the declaration"
+    return HeaderProblem(f'{subject} ends without ";"', where, 'write ";" after it')
 
 
 def _quoted(name: str) -> str:
@@ -340,8 +340,8 @@ def _quoted(name: str) -> str:
 
 def _not_checked(name: str) -> str:
     """What is not checked until a declaration can be read; one without a name may be any number of them."""
-    what = f"calls of {_quoted(name)}" if name else "calls of what is declared after it"
-    return f"{what} are not checked until the header can be read"
+    subject = f"calls of {_quoted(name)}" if name else "calls of what is declared after it"
+    return f"{subject} are not checked until the header can be read"
 
 
 #: What is wrong with brackets and comments without a partner, and what to do.

@@ -50,7 +50,7 @@ def _not_callable(typer: Typer, node: Call, value: Value) -> Value:
     if value.is_unknown or not typer.conversions.knows(value.type):
         return UNKNOWN_VALUE
     subject = node.callee.spelling if isinstance(node.callee, Name) else ""
-    return typer.report(TypeProblemKind.NOT_CALLABLE, node, given=(value.type,), subject=subject)
+    return typer.report(TypeProblemKind.NOT_CALLABLE, node, actual=(value.type,), subject=subject)
 
 
 def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
@@ -75,11 +75,11 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
         return UNKNOWN_VALUE
     if entity.kind is EntityKind.VARIABLE:
         return _not_callable(typer, node, Value(entity.type or UNKNOWN))
-    found = entity.functions
+    named = entity.functions
     if len(callee.parts) == 1 and not callee.leading_colons:
         namespaces = frozenset().union(*[associated_namespaces(argument.type) for argument in arguments])
-        found = typer.library.with_associated(found, last.identifier, namespaces)
-    if not found.exists:
+        named = typer.library.with_associated(named, last.identifier, namespaces)
+    if not named.exists:
         # an argument of an unknown type may bring any namespace with it
         some_unknown = any(argument.is_unknown for argument in arguments)
         if some_unknown and simple is not None and _exists_somewhere(typer, simple):
@@ -89,10 +89,10 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
         # of calls with template arguments only one is looked into
         access = tuple_access(node)
         return UNKNOWN_VALUE if access is None else _get(typer, node, access[1], arguments[0])
-    if last.identifier == GET and len(arguments) == 1 and opaque(found.functions[0]):
+    if last.identifier == GET and len(arguments) == 1 and opaque(named.functions[0]):
         # which element is meant cannot be deduced
-        return typer.report(TypeProblemKind.TUPLE_INDEX, callee, name="", given=(arguments[0].type,))
-    return _call(typer, node, callee, found, arguments)
+        return typer.report(TypeProblemKind.TUPLE_INDEX, callee, name="", actual=(arguments[0].type,))
+    return _call(typer, node, callee, named, arguments)
 
 
 def _exists_somewhere(typer: Typer, name: str) -> bool:
@@ -112,39 +112,39 @@ def _no_function(typer: Typer, callee: Name, entity: Entity, arguments: Sequence
     twin = other_form(name)
     has_twin = look_up(library, typer.scope, twin).functions.exists or library.functions("at", twin).exists
     if has_twin and is_symint(name):
-        return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=name, other=twin)
-    other = None
+        return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=name, alternative=twin)
+    alternative = None
     if library.functions("at", name).exists:
-        other = f"at::{name}"
+        alternative = f"at::{name}"
     elif arguments and library.methods(arguments[0].type, name) not in (None, NOTHING):
-        other = f".{name}"
+        alternative = f".{name}"
     elif not arguments and (library.methods(TENSOR, name) or NOTHING).functions:
         # "defined()" whose tensor got lost
-        other = f".{name}"
+        alternative = f".{name}"
     elif not typer.scope.is_complete and not library.resembles_function(name):
         return UNKNOWN_VALUE
     return typer.report(
         TypeProblemKind.UNDECLARED_FUNCTION,
         place,
         name=name,
-        other=other,
+        alternative=alternative,
         owner=typer.scope.name,
-        known=library.visible_functions(typer.scope.levels),
+        visible_names=library.visible_functions(typer.scope.levels),
     )
 
 
-def _call(typer: Typer, node: Call, callee: Name | Member, found: FoundCallee, arguments: list[Value]) -> Value:
+def _call(typer: Typer, node: Call, callee: Name | Member, named: FoundCallee, arguments: list[Value]) -> Value:
     name = callee.name if isinstance(callee, Member) else callee.parts[-1].identifier
-    if len(found.functions) == 1:
-        typer.callees[node] = found.functions[0]
-    if not found.complete:
-        results = {function.result for function in found.functions if not opaque(function)}
+    if len(named.functions) == 1:
+        typer.callees[node] = named.functions[0]
+    if not named.complete:
+        results = {function.result for function in named.functions if not opaque(function)}
         return (
             value_of_type(results.pop())
-            if len(results) == 1 and not any(map(opaque, found.functions))
+            if len(results) == 1 and not any(map(opaque, named.functions))
             else UNKNOWN_VALUE
         )
-    resolution = resolve(typer.conversions, found.functions, arguments)
+    resolution = resolve(typer.conversions, named.functions, arguments)
     if resolution.function is not None:
         typer.callees[node] = resolution.function
         _note(typer, node, callee, name, resolution.function, arguments)
@@ -167,11 +167,11 @@ def _note(
     if function.deprecated is not None:
         start = callee.name_start if isinstance(callee, Member) else callee.start
         place = (start, callee.end)
-        typer.report(TypeProblemKind.DEPRECATED, place, name=name, other=function.deprecated)
+        typer.report(TypeProblemKind.DEPRECATED, place, name=name, alternative=function.deprecated)
     if name == POWER and len(arguments) == 2 and not isinstance(callee, Member):
         base, exponent = arguments
         if base.type in INTEGERS and exponent.type is TENSOR:
-            typer.report(TypeProblemKind.INTEGER_BASE, node.args[0], given=(base.type, exponent.type))
+            typer.report(TypeProblemKind.INTEGER_BASE, node.args[0], actual=(base.type, exponent.type))
 
 
 @lru_cache(maxsize=2048)
@@ -191,8 +191,8 @@ def _refused(
     resolution: Resolution,
     arguments: list[Value],
 ) -> None:
-    given = tuple(argument.type for argument in arguments)
-    facts = {"name": name, "given": given, "candidates": resolution.considered}
+    argument_types = tuple(argument.type for argument in arguments)
+    facts = {"name": name, "actual": argument_types, "candidates": resolution.considered}
     start = callee.name_start if isinstance(callee, Member) else callee.start
     place = (start, node.end)
     if resolution.outcome is ResolutionOutcome.COUNT:
@@ -203,20 +203,20 @@ def _refused(
         return
     twin = _twin(typer, callee, name)
     # a size is no fraction, though C++ converts one
-    is_fraction = resolution.blamed is not None and given[resolution.blamed] is DOUBLE
+    is_fraction = resolution.blamed is not None and argument_types[resolution.blamed] is DOUBLE
     if twin.exists and twin.complete and not is_fraction:
-        other = resolve(typer.conversions, twin.functions, arguments)
-        if other.outcome is ResolutionOutcome.CHOSEN:
+        twin_resolution = resolve(typer.conversions, twin.functions, arguments)
+        if twin_resolution.outcome is ResolutionOutcome.CHOSEN:
             kind = TypeProblemKind.SUPERFLUOUS_SYMINT if is_symint(name) else TypeProblemKind.MISSING_SYMINT
             form = other_form(name)
             last = node.args[resolution.blamed].end if resolution.blamed is not None else node.end
-            typer.report(kind, (start, last), other=form, **facts)
+            typer.report(kind, (start, last), alternative=form, **facts)
             return
     if resolution.blamed is None:
         typer.report(TypeProblemKind.NO_OVERLOAD, place, **facts)
         return
     blamed = resolution.blamed
-    if given[blamed] is FUNCTION:
+    if argument_types[blamed] is FUNCTION:
         argument = node.args[blamed]
         subject = argument.spelling if isinstance(argument, Name) else ""
         typer.report(TypeProblemKind.NOT_CALLED, argument, name=subject)
@@ -229,7 +229,7 @@ def _refused(
         TypeProblemKind.ARGUMENT_TYPE,
         # one function wants another argument; of several it may be the wrong one that is called
         argument if resolution.tried == 1 else (start, argument.end),
-        wanted=resolution.wanted,
+        expected=resolution.expected,
         argument=blamed,
         subject=argument.spelling if isinstance(argument, Name) else "",
         parameter=parameters.pop() if len(parameters) == 1 else "",
@@ -239,11 +239,11 @@ def _refused(
 
 def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
     """The form of the same operator for symbolic sizes, or without them."""
-    other = other_form(name)
+    twin_name = other_form(name)
     if isinstance(callee, Member):
         owner = typer.found.get(callee.object, UNKNOWN_VALUE)
-        return typer.library.methods(owner.type, other) or NOTHING
-    return typer.library.functions("at", other)
+        return typer.library.methods(owner.type, twin_name) or NOTHING
+    return typer.library.functions("at", twin_name)
 
 
 # ---- templates that are called
@@ -274,17 +274,19 @@ def _get(typer: Typer, node: Call, index: Number | TypeName, value: Value) -> Va
     head, elements = value.type.head, value.type.arguments
     place = (node.start, node.end)
     if head not in ("array", "tuple", "pair"):
-        return typer.report(TypeProblemKind.TUPLE_INDEX, place, given=(value.type,))
+        return typer.report(TypeProblemKind.TUPLE_INDEX, place, actual=(value.type,))
     if isinstance(index, TypeName):
-        wanted = canonical_type(index.spelling)
-        if wanted is None:
-            return typer.report(TypeProblemKind.TUPLE_INDEX, index, name=index.spelling, given=(value.type,))
+        element = canonical_type(index.spelling)
+        if element is None:
+            return typer.report(TypeProblemKind.TUPLE_INDEX, index, name=index.spelling, actual=(value.type,))
         # which of several elements of one type is an error; compilers disagree about when
-        return Value(wanted) if head != "array" and elements.count(wanted) == 1 else UNKNOWN_VALUE
+        return Value(element) if head != "array" and elements.count(element) == 1 else UNKNOWN_VALUE
     position = position_of(index)
     length = len(elements) if head != "array" else value.type.size or 0
     if position is None or position >= length:
-        return typer.report(TypeProblemKind.TUPLE_INDEX, (index.start, index.end), name=index.text, given=(value.type,))
+        return typer.report(
+            TypeProblemKind.TUPLE_INDEX, (index.start, index.end), name=index.text, actual=(value.type,)
+        )
     return Value(elements[0 if head == "array" else position], value.category)
 
 
@@ -301,7 +303,7 @@ def _named_cast(typer: Typer, node: Call, callee: Name, arguments: list[Value]) 
         return construct(typer, node, type, arguments)
     if callee.parts[-1].identifier == "const_cast" and not value.is_unknown and typer.conversions.knows(value.type):
         if type.unreferenced is not value.type:
-            facts: dict[str, Any] = {"name": type.text, "given": (value.type,)}
+            facts: dict[str, Any] = {"name": type.text, "actual": (value.type,)}
             return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
         return Value(value.type, LVALUE)
     return UNKNOWN_VALUE
@@ -364,19 +366,21 @@ def _no_member(typer: Typer, node: Member, owner: CppType) -> Value:
     if is_symint(node.name):
         plain = without_symint(node.name)
         if (library.methods(owner, plain) or NOTHING).exists:
-            return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=node.name, object=owner, other=plain)
-    other = None
+            return typer.report(
+                TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=node.name, object=owner, alternative=plain
+            )
+    alternative = None
     if look_up(library, typer.scope, node.name).functions.exists:
-        other = node.name
+        alternative = node.name
     elif library.functions("at", node.name).exists:
-        other = f"at::{node.name}"
+        alternative = f"at::{node.name}"
     return typer.report(
         TypeProblemKind.NO_SUCH_MEMBER,
         place,
         name=node.name,
         object=owner,
-        other=other,
-        known=library.method_names(owner),
+        alternative=alternative,
+        visible_names=library.method_names(owner),
     )
 
 

@@ -30,7 +30,7 @@ def construct_value(typer: Typer, node: Construct) -> Value:
         ):
             facts: dict[str, Any] = {
                 "name": entity.type.text,
-                "given": tuple(item.type for item in braces.items or ()),
+                "actual": tuple(item.type for item in braces.items or ()),
             }
             return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
         return Value(entity.type)
@@ -61,9 +61,9 @@ def construct(typer: Typer, node: Expr, type: CppType, arguments: Sequence[Value
     if len(arguments) == 1:
         if _converts_explicitly(typer, arguments[0], referred):
             return made
-        return typer.report(TypeProblemKind.CONSTRUCTION, node, name=referred.text, given=(arguments[0].type,))
+        return typer.report(TypeProblemKind.CONSTRUCTION, node, name=referred.text, actual=(arguments[0].type,))
     if not _has_constructor(typer, referred, arguments):
-        facts: dict[str, Any] = {"name": referred.text, "given": tuple(argument.type for argument in arguments)}
+        facts: dict[str, Any] = {"name": referred.text, "actual": tuple(argument.type for argument in arguments)}
         return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
     return made
 

@@ -55,9 +55,9 @@ class Consumer(Struct, frozen=True):
 
 def check_result(typer: Inference, node: Expr, value: Value, consumer: Consumer) -> None:
     """Report a value that its consumer does not take."""
-    wanted = _refused(typer, value, consumer)
-    if wanted is not None:
-        typer.report(TypeProblemKind.RESULT, node, given=(value.type,), wanted=wanted)
+    expected = _refused(typer, value, consumer)
+    if expected is not None:
+        typer.report(TypeProblemKind.RESULT, node, actual=(value.type,), expected=expected)
 
 
 def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppType, ...] | None:
@@ -82,7 +82,7 @@ def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppTyp
             # whatever its size is, no more elements are looked at
             elements = (elements[0],) * min(size, consumer.count)
         fits = head in ("tuple", "pair", "array") and len(elements) >= consumer.count
-        fits = fits and all(_is_gradient(typer, Value(each)) for each in elements[: consumer.count])
+        fits = fits and all(_is_gradient(typer, Value(element)) for element in elements[: consumer.count])
         return None if fits else _tuple_of(consumer.count)
     if use is Use.ELEMENT_GRADIENT:
         relations = conversions.relations
@@ -97,7 +97,7 @@ def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppTyp
 
 
 def _is_gradient(typer: Inference, value: Value) -> bool:
-    return any(typer.conversions.rank(value, wanted) != IMPOSSIBLE for wanted in GRADIENT_TYPES)
+    return any(typer.conversions.rank(value, type) != IMPOSSIBLE for type in GRADIENT_TYPES)
 
 
 def _tuple_of(count: int) -> tuple[CppType, ...]:

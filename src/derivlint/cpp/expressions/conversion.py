@@ -82,10 +82,10 @@ class Conversions:
 
     def knows(self, type: CppType) -> bool:
         """Whether conversions of the type is known: the table has it, or it is built of types that the table has."""
-        known = self._known.get(type)
-        if known is None:
-            known = self._known[type] = self._knows(type)
-        return known
+        is_known = self._known.get(type)
+        if is_known is None:
+            is_known = self._known[type] = self._knows(type)
+        return is_known
 
     def _knows(self, type: CppType) -> bool:
         if self.relations.knows(type) or type in (VOID, NULL_POINTER, NULL_OPTION, FUNCTION):
@@ -95,27 +95,27 @@ class Conversions:
         head, arguments = type.head, type.arguments
         if head == "array":
             return type.size is not None and self.knows(arguments[0])
-        wanted = {"tuple": len(arguments), "pair": 2}.get(head, 1)
+        arity = {"tuple": len(arguments), "pair": 2}.get(head, 1)
         # a header may name a template without its arguments
-        return head in TEMPLATES and len(arguments) == wanted and all(map(self.knows, arguments))
+        return head in TEMPLATES and len(arguments) == arity and all(map(self.knows, arguments))
 
-    def rank(self, value: Value, wanted: CppType) -> int:
+    def rank(self, value: Value, target: CppType) -> int:
         """How the value converts to a parameter of type ``wanted``: a rank, ``IMPOSSIBLE`` or ``UNSURE``."""
-        given = value.type
-        if given is wanted:
+        source = value.type
+        if source is target:
             return EXACT
-        if given is UNKNOWN or wanted is UNKNOWN:
+        if source is UNKNOWN or target is UNKNOWN:
             return UNSURE
-        if wanted.referred is not None:
-            return self._bind(value, wanted.referred)
-        if given is BRACES:
-            return self.braced_rank(value.items or (), wanted)
-        key = (given, wanted)
+        if target.referred is not None:
+            return self._bind(value, target.referred)
+        if source is BRACES:
+            return self.braced_rank(value.items or (), target)
+        key = (source, target)
         rank = self._ranks.get(key)
         if rank is None:
-            rank = self._ranks[key] = self._rank(given, wanted)
+            rank = self._ranks[key] = self._rank(source, target)
         if rank == IMPOSSIBLE and value.constant is not None:
-            return self._constant_rank(value, wanted)
+            return self._constant_rank(value, target)
         return rank
 
     def _bind(self, value: Value, referred: CppType) -> int:
@@ -126,78 +126,78 @@ class Conversions:
             return STANDARD if self.relations.is_base(value.type, referred) else IMPOSSIBLE
         return IMPOSSIBLE if self.knows(value.type) and self.knows(referred) else UNSURE
 
-    def _constant_rank(self, value: Value, wanted: CppType) -> int:
+    def _constant_rank(self, value: Value, target: CppType) -> int:
         """What only constants can do: the literal zero is a null pointer."""
         if value.constant == 0 and value.type is INT:
-            if wanted.pointee is not None:
+            if target.pointee is not None:
                 return STANDARD
-            if self.relations.knows(wanted) and self.relations.literal("0", wanted):
+            if self.relations.knows(target) and self.relations.literal("0", target):
                 return USER_DEFINED
         return IMPOSSIBLE
 
-    def _rank(self, given: CppType, wanted: CppType) -> int:
-        if given in ARITHMETIC and wanted in ARITHMETIC:
-            return PROMOTION if (given, wanted) in PROMOTIONS else STANDARD
-        if (given, wanted) in PROMOTIONS:
+    def _rank(self, source: CppType, target: CppType) -> int:
+        if source in ARITHMETIC and target in ARITHMETIC:
+            return PROMOTION if (source, target) in PROMOTIONS else STANDARD
+        if (source, target) in PROMOTIONS:
             return PROMOTION
-        if wanted is BOOL and given.pointee is not None:
+        if target is BOOL and source.pointee is not None:
             return STANDARD
         relations = self.relations
-        if relations.knows(given) and relations.knows(wanted):
-            if not relations.implicit(given, wanted):
+        if relations.knows(source) and relations.knows(target):
+            if not relations.implicit(source, target):
                 return IMPOSSIBLE
-            if relations.is_base(given, wanted) or (wanted in ARITHMETIC and given in (CHAR_POINTER, REDUCTION)):
+            if relations.is_base(source, target) or (target in ARITHMETIC and source in (CHAR_POINTER, REDUCTION)):
                 return STANDARD
             return USER_DEFINED
-        if not self.knows(given) or not self.knows(wanted):
+        if not self.knows(source) or not self.knows(target):
             return UNSURE
-        return USER_DEFINED if self._converts_structurally(given, wanted) else IMPOSSIBLE
+        return USER_DEFINED if self._converts_structurally(source, target) else IMPOSSIBLE
 
-    def _converts(self, given: CppType, wanted: CppType) -> bool:
-        return self.rank(Value(given), wanted) != IMPOSSIBLE
+    def _converts(self, source: CppType, target: CppType) -> bool:
+        return self.rank(Value(source), target) != IMPOSSIBLE
 
-    def _converts_structurally(self, given: CppType, wanted: CppType) -> bool:
+    def _converts_structurally(self, source: CppType, target: CppType) -> bool:
         """Conversions between templates over types whose combination the table lacks."""
-        head, arguments = wanted.head, wanted.arguments
-        given_head, given_arguments = given.head, given.arguments
+        head, arguments = target.head, target.arguments
+        source_head, source_arguments = source.head, source.arguments
         if head == "optional":
-            if given is NULL_OPTION:
+            if source is NULL_OPTION:
                 return True
-            if given_head == "optional":
-                return self._converts(given_arguments[0], arguments[0])
-            return self._converts(given, arguments[0])
+            if source_head == "optional":
+                return self._converts(source_arguments[0], arguments[0])
+            return self._converts(source, arguments[0])
         if head == "OptionalArrayRef":
-            return given is NULL_OPTION or self._converts(given, template_type("ArrayRef", arguments[:1]))
+            return source is NULL_OPTION or self._converts(source, template_type("ArrayRef", arguments[:1]))
         if head in VIEWS:
-            return given is arguments[0] or (given_head in OWNERS and given_arguments[0] is arguments[0])
-        if head == "tuple" and given_head == "tuple":
-            return len(arguments) == len(given_arguments) and all(map(self._converts, given_arguments, arguments))
-        return wanted.pointee is not None and given is NULL_POINTER
+            return source is arguments[0] or (source_head in OWNERS and source_arguments[0] is arguments[0])
+        if head == "tuple" and source_head == "tuple":
+            return len(arguments) == len(source_arguments) and all(map(self._converts, source_arguments, arguments))
+        return target.pointee is not None and source is NULL_POINTER
 
     # ---- braced lists
 
-    def braced_rank(self, items: tuple[Value, ...], wanted: CppType) -> int:
+    def braced_rank(self, items: tuple[Value, ...], target: CppType) -> int:
         """How ``{items}`` initialises a parameter; follows [over.ics.list]."""
-        if wanted.referred is not None:
+        if target.referred is not None:
             return IMPOSSIBLE
-        if any(item.is_unknown for item in items) or not self.knows(wanted):
+        if any(item.is_unknown for item in items) or not self.knows(target):
             return UNSURE
         if not items:
-            return self._empty_rank(wanted)
-        if len(items) == 1 and items[0].type is wanted:
+            return self._empty_rank(target)
+        if len(items) == 1 and items[0].type is target:
             return EXACT
-        if wanted in ARITHMETIC:
-            return self._scalar_rank(items, wanted)
-        head, arguments = wanted.head, wanted.arguments
+        if target in ARITHMETIC:
+            return self._scalar_rank(items, target)
+        head, arguments = target.head, target.arguments
         if head in ("tuple", "pair"):
             fits = len(items) == len(arguments) and all(map(self._initialises, items, arguments))
-            return USER_DEFINED if fits or self._copies(items, wanted) else IMPOSSIBLE
+            return USER_DEFINED if fits or self._copies(items, target) else IMPOSSIBLE
         if head == "array":
-            return self._array_rank(items, wanted)
-        element = element_of(wanted)
+            return self._array_rank(items, target)
+        element = element_of(target)
         if element is not None and all(self._initialises(item, element) for item in items):
             return USER_DEFINED
-        if self._copies(items, wanted):
+        if self._copies(items, target):
             return USER_DEFINED
         if head == "optional" and len(items) == 1 and self._initialises(items[0], arguments[0]):
             return USER_DEFINED
@@ -205,14 +205,14 @@ class Conversions:
             return USER_DEFINED
         return IMPOSSIBLE
 
-    def _empty_rank(self, wanted: CppType) -> int:
-        if wanted in ARITHMETIC or wanted.pointee is not None:
+    def _empty_rank(self, target: CppType) -> int:
+        if target in ARITHMETIC or target.pointee is not None:
             return EXACT
-        if self.relations.knows(wanted):
-            return USER_DEFINED if self.relations.literal("{}", wanted) else IMPOSSIBLE
+        if self.relations.knows(target):
+            return USER_DEFINED if self.relations.literal("{}", target) else IMPOSSIBLE
         return USER_DEFINED
 
-    def _copies(self, items: tuple[Value, ...], wanted: CppType) -> bool:
+    def _copies(self, items: tuple[Value, ...], target: CppType) -> bool:
         """Whether a list of one item makes an object by one of the type's constructors."""
         if len(items) != 1:
             return False
@@ -220,36 +220,36 @@ class Conversions:
         if item.type is BRACES:
             # a list in a list is the list of elements that a constructor takes, and not a list of such lists
             inner = item.items or ()
-            element = element_of(wanted)
+            element = element_of(target)
             if not inner:
-                return self._known_literal("{{}}", wanted)
+                return self._known_literal("{{}}", target)
             if element is not None:
-                return all(each.type is not BRACES and self._initialises(each, element) for each in inner)
-            return self.braced_rank(inner, wanted) != IMPOSSIBLE
-        if item.type is wanted:
+                return all(part.type is not BRACES and self._initialises(part, element) for part in inner)
+            return self.braced_rank(inner, target) != IMPOSSIBLE
+        if item.type is target:
             return True
-        if narrows(item, element_of(wanted) or wanted):
+        if narrows(item, element_of(target) or target):
             return False
         if isinstance(item.constant, str):
-            return self._known_literal('{"x"}', wanted)
-        if self.relations.knows(item.type) and self.relations.knows(wanted):
-            if self.relations.braced(item.type, wanted):
+            return self._known_literal('{"x"}', target)
+        if self.relations.knows(item.type) and self.relations.knows(target):
+            if self.relations.braced(item.type, target):
                 return True
-            return item.constant == 0 and item.type is INT and self.relations.literal("{0}", wanted)
-        return self._converts(item.type, wanted)
+            return item.constant == 0 and item.type is INT and self.relations.literal("{0}", target)
+        return self._converts(item.type, target)
 
-    def _known_literal(self, literal: str, wanted: CppType) -> bool:
-        return not self.relations.knows(wanted) or self.relations.literal(literal, wanted)
+    def _known_literal(self, literal: str, target: CppType) -> bool:
+        return not self.relations.knows(target) or self.relations.literal(literal, target)
 
-    def _scalar_rank(self, items: tuple[Value, ...], wanted: CppType) -> int:
+    def _scalar_rank(self, items: tuple[Value, ...], target: CppType) -> int:
         if len(items) != 1:
             return IMPOSSIBLE
         item = items[0]
         if item.type is BRACES:
-            return IMPOSSIBLE if item.items else self.braced_rank((), wanted)
-        if narrows(item, wanted):
+            return IMPOSSIBLE if item.items else self.braced_rank((), target)
+        if narrows(item, target):
             return IMPOSSIBLE
-        return self.rank(item, wanted)
+        return self.rank(item, target)
 
     def _initialises(self, item: Value, type: CppType) -> bool:
         """Whether an item of a list initialises an element."""
@@ -257,9 +257,9 @@ class Conversions:
             return self.braced_rank(item.items or (), type) != IMPOSSIBLE
         return not narrows(item, type) and self.rank(item, type) != IMPOSSIBLE
 
-    def _array_rank(self, items: tuple[Value, ...], wanted: CppType) -> int:
-        element = wanted.arguments[0]
-        length = wanted.size or 0
+    def _array_rank(self, items: tuple[Value, ...], target: CppType) -> int:
+        element = target.arguments[0]
+        length = target.size or 0
         # the braces of the array inside of std::array may be left out
         if len(items) == 1 and items[0].type is BRACES:
             inner = items[0].items or ()
@@ -267,27 +267,27 @@ class Conversions:
                 return USER_DEFINED
         if len(items) > length:
             return IMPOSSIBLE
-        if len(items) == 1 and items[0].type is wanted:
+        if len(items) == 1 and items[0].type is target:
             return EXACT
         return USER_DEFINED if all(self._initialises(item, element) for item in items) else IMPOSSIBLE
 
 
-def narrows(value: Value, wanted: CppType) -> bool:
+def narrows(value: Value, target: CppType) -> bool:
     """Whether braces refuse the conversion because a constant does not fit; of a variable g++ only warns."""
     constant = value.constant
-    if wanted is SYM_INT:
+    if target is SYM_INT:
         # of its constructors, the one for integers is taken
-        wanted = INT64
-    if constant is None or wanted not in ARITHMETIC:
+        target = INT64
+    if constant is None or target not in ARITHMETIC:
         return False
     if isinstance(constant, str):
         # a pointer becomes true or false only outside of braces
         return True
-    if wanted in FLOATS:
+    if target in FLOATS:
         return False
     if value.type in FLOATS:
         return True
-    bits = INTEGERS[wanted]
-    if wanted in UNSIGNED:
+    bits = INTEGERS[target]
+    if target in UNSIGNED:
         return not 0 <= constant < 2**bits
     return not -(2 ** (bits - 1)) <= constant < 2 ** (bits - 1)

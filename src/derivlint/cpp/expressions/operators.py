@@ -49,7 +49,7 @@ def unary_value(typer: Typer, node: Unary) -> Value:
         return Value(BOOL) if check_condition(typer, node.operand, value, node) else UNKNOWN_VALUE
     if op == "&":
         if value.category == TEMPORARY:
-            return typer.report(TypeProblemKind.NOT_ASSIGNABLE, node, name=op, given=(value.type,))
+            return typer.report(TypeProblemKind.NOT_ASSIGNABLE, node, name=op, actual=(value.type,))
         return Value(pointer_to(value.type)) if value.type is not CHAR_POINTER else UNKNOWN_VALUE
     if op in ("++", "--"):
         return _step(typer, node, value)
@@ -65,7 +65,7 @@ def unary_value(typer: Typer, node: Unary) -> Value:
         return UNKNOWN_VALUE
     result = relations.unary(op, value.type)
     if result is None:
-        return typer.report(TypeProblemKind.OPERANDS, node, name=op, given=(value.type,))
+        return typer.report(TypeProblemKind.OPERANDS, node, name=op, actual=(value.type,))
     return Value(result, value.category if op == "*" else TEMPORARY)
 
 
@@ -79,10 +79,10 @@ def _step(typer: Typer, node: Unary | Postfix, value: Value) -> Value:
     if value.type in ARITHMETIC and value.type is not BOOL:
         if value.category == LVALUE:
             return value
-        return typer.report(TypeProblemKind.NOT_ASSIGNABLE, node, name=node.op, given=(value.type,))
+        return typer.report(TypeProblemKind.NOT_ASSIGNABLE, node, name=node.op, actual=(value.type,))
     if value.type.pointee is not None or not typer.conversions.knows(value.type):
         return UNKNOWN_VALUE
-    return typer.report(TypeProblemKind.OPERANDS, node, name=node.op, given=(value.type,))
+    return typer.report(TypeProblemKind.OPERANDS, node, name=node.op, actual=(value.type,))
 
 
 def binary_value(typer: Typer, node: Binary) -> Value:
@@ -99,7 +99,7 @@ def binary_value(typer: Typer, node: Binary) -> Value:
     place = (node.op_start, node.op_start + len(node.op))
     if op in LOGICAL:
         if relations.knows(a) and relations.knows(b) and not (relations.condition(a) and relations.condition(b)):
-            typer.report(TypeProblemKind.OPERANDS, place, name=op, given=(a, b))
+            typer.report(TypeProblemKind.OPERANDS, place, name=op, actual=(a, b))
             return UNKNOWN_VALUE
         return Value(BOOL)
     if op in ASSIGNMENTS:
@@ -108,10 +108,10 @@ def binary_value(typer: Typer, node: Binary) -> Value:
         return _unlisted(typer, op, left, right, place)
     result = relations.binary(op, a, b)
     if result is None:
-        return typer.report(TypeProblemKind.OPERANDS, place, name=op, given=(a, b))
+        return typer.report(TypeProblemKind.OPERANDS, place, name=op, actual=(a, b))
     if op == "/" and a in WHOLE_NUMBERS and b in WHOLE_NUMBERS:
         literal = left.constant is not None and right.constant is not None
-        typer.report(TypeProblemKind.INTEGER_DIVISION, node, name="literals" if literal else "", given=(a, b))
+        typer.report(TypeProblemKind.INTEGER_DIVISION, node, name="literals" if literal else "", actual=(a, b))
     return Value(result)
 
 
@@ -125,11 +125,11 @@ def _unlisted(typer: Typer, op: str, left: Value, right: Value, place: tuple[int
             return Value(BOOL)
         if "optional" in (left.type.head, right.type.head):
             return Value(BOOL)
-    return typer.report(TypeProblemKind.OPERANDS, place, name=op, given=(left.type, right.type))
+    return typer.report(TypeProblemKind.OPERANDS, place, name=op, actual=(left.type, right.type))
 
 
 def _assignment(typer: Typer, node: Binary, left: Value, right: Value, place: tuple[int, int]) -> Value:
-    facts = {"name": node.op, "given": (left.type, right.type)}
+    facts = {"name": node.op, "actual": (left.type, right.type)}
     plain = left.type in ARITHMETIC or left.type.pointee is not None
     if left.category == CONST_LVALUE or (plain and left.category == TEMPORARY):
         return typer.report(TypeProblemKind.NOT_ASSIGNABLE, place, **facts)
@@ -150,7 +150,7 @@ def index_value(typer: Typer, node: Index, base: Value, index: Value) -> Value:
     relations = typer.conversions.relations
     head, arguments = base.type.head, base.type.arguments
     place = (node.object.end, node.end)
-    facts: dict[str, Any] = {"object": base.type, "given": (index.type,)}
+    facts: dict[str, Any] = {"object": base.type, "actual": (index.type,)}
     if index.items is not None:
         # a braced index fits where a number is wanted
         fits = typer.conversions.rank(index, SIZE) != IMPOSSIBLE
@@ -189,7 +189,7 @@ def check_condition(typer: Typer, node: Expr, value: Value, whole: Expr | None =
         fits = not typer.conversions.knows(value.type) or value.type.head == "optional"
     if not fits:
         name = "!" if whole is not None else "?:"
-        typer.report(TypeProblemKind.CONDITION, whole or node, name=name, given=(value.type,))
+        typer.report(TypeProblemKind.CONDITION, whole or node, name=name, actual=(value.type,))
     return fits
 
 
@@ -199,7 +199,7 @@ def conditional_value(typer: Typer, node: Conditional, then: Value, otherwise: V
         return UNKNOWN_VALUE
     result = common_type(typer, then, otherwise)
     if result is None:
-        return typer.report(TypeProblemKind.BRANCHES, (node.question, node.end), given=(then.type, otherwise.type))
+        return typer.report(TypeProblemKind.BRANCHES, (node.question, node.end), actual=(then.type, otherwise.type))
     if then.type is otherwise.type and then.category == otherwise.category:
         return Value(result, then.category)
     return Value(result)
@@ -211,12 +211,12 @@ def common_type(typer: Typer, then: Value, otherwise: Value) -> CppType | None:
     if a is b:
         return a
     relations = typer.conversions.relations
-    for one, other in ((then, otherwise), (otherwise, then)):
+    for one, operand in ((then, otherwise), (otherwise, then)):
         literal = _literal(one)
-        if literal is not None and relations.knows(other.type):
+        if literal is not None and relations.knows(operand.type):
             if one is then:
-                return relations.literal_ternary(literal, other.type, literal_first=True)
-            return relations.literal_ternary(literal, other.type, literal_first=False)
+                return relations.literal_ternary(literal, operand.type, literal_first=True)
+            return relations.literal_ternary(literal, operand.type, literal_first=False)
     if relations.knows(a) and relations.knows(b):
         return relations.ternary(a, b)
     if not typer.conversions.knows(a) or not typer.conversions.knows(b):

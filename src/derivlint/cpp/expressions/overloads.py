@@ -34,7 +34,7 @@ class Resolution(Struct, frozen=True):
         function: the chosen function.
         considered: the functions that take that many arguments.
         blamed: the argument that no function takes, where there is one such.
-        wanted: the types that the functions take in its place.
+        expected: the types that the functions take in its place.
         tried: how many overloads there are.
     """
 
@@ -43,7 +43,7 @@ class Resolution(Struct, frozen=True):
     function: Function | None = None
     considered: tuple[Function, ...] = ()
     blamed: int | None = None
-    wanted: tuple[CppType, ...] = ()
+    expected: tuple[CppType, ...] = ()
     tried: int = 1
 
 
@@ -59,10 +59,10 @@ def resolve(conversions: Conversions, functions: tuple[Function, ...], arguments
         arguments: the values of the arguments.
     """
     key = (functions, *arguments)
-    found: Resolution | None = conversions.resolutions.get(key)
-    if found is None:
-        found = conversions.resolutions[key] = _resolve(conversions, functions, arguments)
-    return found
+    resolution: Resolution | None = conversions.resolutions.get(key)
+    if resolution is None:
+        resolution = conversions.resolutions[key] = _resolve(conversions, functions, arguments)
+    return resolution
 
 
 def _resolve(conversions: Conversions, functions: tuple[Function, ...], arguments: Sequence[Value]) -> Resolution:
@@ -112,7 +112,7 @@ def _common_result(functions: Sequence[Function]) -> CppType:
 def _best(viable: list[tuple[Function, list[int]]]) -> Function | None:
     """The function that is no worse in any argument than every other, and better in one; None where there is none."""
     for function, ranks in viable:
-        if all(other is function or _is_better(ranks, theirs) for other, theirs in viable):
+        if all(rival is function or _is_better(ranks, theirs) for rival, theirs in viable):
             return function
     # equal in every argument: a plain function beats a template, which here has already lost its parameters
     return None
@@ -121,10 +121,10 @@ def _best(viable: list[tuple[Function, list[int]]]) -> Function | None:
 def _is_better(ranks: list[int], theirs: list[int]) -> bool:
     better = False
     # what is where one has "..." is compared with nothing
-    for mine, other in zip(ranks, theirs, strict=False):
-        if mine > other:
+    for mine, their_rank in zip(ranks, theirs, strict=False):
+        if mine > their_rank:
             return False
-        better = better or mine < other
+        better = better or mine < their_rank
     return better
 
 
@@ -162,9 +162,9 @@ def _refusal(conversions: Conversions, functions: list[Function], arguments: Seq
         blamed = min(common)
     elif fewest == 1 and len({failed[0] for _, failed in nearest}) == 1:
         blamed = nearest[0][1][0]
-    wanted: tuple[CppType, ...] = ()
+    expected: tuple[CppType, ...] = ()
     if blamed is not None:
-        wanted = tuple(
+        expected = tuple(
             dict.fromkeys(function.parameters[blamed].type for function, failed in nearest if blamed in failed)
         )
     considered = tuple(function for function, _ in nearest)
@@ -173,13 +173,13 @@ def _refusal(conversions: Conversions, functions: list[Function], arguments: Seq
         _common_result(functions),
         considered=considered,
         blamed=blamed,
-        wanted=wanted,
+        expected=expected,
         tried=tried,
     )
 
 
-def _takes(conversions: Conversions, argument: Value, wanted: CppType, function: Function) -> bool:
-    return bool(function.template) or conversions.rank(argument, wanted) != IMPOSSIBLE
+def _takes(conversions: Conversions, argument: Value, target: CppType, function: Function) -> bool:
+    return bool(function.template) or conversions.rank(argument, target) != IMPOSSIBLE
 
 
 # ---- templates

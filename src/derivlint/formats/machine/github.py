@@ -28,9 +28,9 @@ def _commands(report: Report) -> Iterator[str]:
         severity: [item for item in report.diagnostics if item.severity is severity] for severity in COMMANDS
     }
     notices = by_severity.pop(Severity.INFO)
-    for found in by_severity.values():
-        yield from (_command(item, report) for item in found)
-    left_out = sum(max(0, len(found) - MAX_ANNOTATIONS) for found in (*by_severity.values(), notices))
+    for diagnostics in by_severity.values():
+        yield from (_command(item, report) for item in diagnostics)
+    left_out = sum(max(0, len(diagnostics) - MAX_ANNOTATIONS) for diagnostics in (*by_severity.values(), notices))
     if left_out:
         # it takes the place of a notice itself
         left_out += len(notices) >= MAX_ANNOTATIONS

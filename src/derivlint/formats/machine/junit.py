@@ -20,10 +20,10 @@ def render_junit(report: Report) -> str:
 
 
 def _suites(report: Report) -> Iterator[str]:
-    found: dict[str, list[Diagnostic]] = {path: [] for path in report.sources}
+    by_path: dict[str, list[Diagnostic]] = {path: [] for path in report.sources}
     for item in report.diagnostics:
-        found.setdefault(item.path, []).append(item)
-    suites = found or {NAME: []}
+        by_path.setdefault(item.path, []).append(item)
+    suites = by_path or {NAME: []}
     yield f"<testsuites name={_attribute(NAME)} {_counts(list(suites.values()))}>"
     for path, items in suites.items():
         yield f"  <testsuite name={_attribute(path)} {_counts([items])} package={_attribute('org.' + NAME)}>"

@@ -27,7 +27,7 @@ def render_rdjsonl(report: Report) -> str:
 def _diagnostic(item: Diagnostic, report: Report) -> Json:
     source = report.file_of(item)
     place = _range(source, shown_span(source, item.span))
-    found: Json = {
+    result: Json = {
         "message": item.message_and_help,
         "location": {
             "path": relative_path(item.path, report.root),
@@ -38,10 +38,10 @@ def _diagnostic(item: Diagnostic, report: Report) -> Json:
     }
     edit = merged_edit(source, item.fix) if item.fix is not None else None
     if edit is not None:
-        found["suggestions"] = [{"range": _range(source, edit.span), "text": edit.text}]
+        result["suggestions"] = [{"range": _range(source, edit.span), "text": edit.text}]
     if item.related:
-        found["related_locations"] = [_related(related, item.path, report) for related in item.related]
-    return found
+        result["related_locations"] = [_related(related, item.path, report) for related in item.related]
+    return result
 
 
 def _related(related: Related, path: str, report: Report) -> Json:

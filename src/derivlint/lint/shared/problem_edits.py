@@ -43,14 +43,14 @@ def replaced(found: FormulaProblem, start: int, end: int, text: str, *, safe: bo
 def as_near_name(found: FormulaProblem) -> Fix | None:
     """Write the name that is nearest to the one that means nothing."""
     problem, text = found.problem, written(found)
-    near = closest(problem.name, problem.known) if text == problem.name and not problem.other else None
+    near = closest(problem.name, problem.visible_names) if text == problem.name and not problem.alternative else None
     return replaced(found, 0, len(problem.name), near, safe=False) if near is not None else None
 
 
 def as_qualified_name(found: FormulaProblem) -> Fix | None:
     """Write the name with the namespace that has it."""
     problem = found.problem
-    other = problem.other or ""
+    other = problem.alternative or ""
     if written(found) != problem.name or not other.replace("::", "_").isidentifier():
         return None
     wrong = re.search(_NAMESPACES, found.written.parsed.text[: found.start])
@@ -72,22 +72,22 @@ _TO_DOUBLE = ".toDouble()"
 def with_numbers_of_scalars(found: FormulaProblem) -> tuple[str, Fix] | None:
     """What writes the numbers of ``Scalar`` operands or arguments, for which C++ has no arithmetic; and the fix."""
     problem = found.problem
-    if written(found) is None or SCALAR not in problem.given:
+    if written(found) is None or SCALAR not in problem.actual:
         return None
     if problem.parameter and problem.parameter != problem.subject and problem.parameter in visible_names(found.written):
         # the argument of the parameter's name is meant, not another number
         return None
-    wanted = problem.wanted[0].text if problem.wanted else "double"
+    wanted = problem.expected[0].text if problem.expected else "double"
     method = _OF_SCALAR.get(wanted, _TO_DOUBLE if wanted == "double" else None)
     nodes = found.written.parsed.nodes
     node: Node | None
     if problem.kind is TypeProblemKind.OPERANDS:
         node = next((each for each in nodes if isinstance(each, Binary) and each.op_start == found.start), None)
-        sides = (node.left, node.right) if isinstance(node, Binary) and len(problem.given) == 2 else ()
-        operands = [side for side, type in zip(sides, problem.given, strict=False) if type is SCALAR]
+        sides = (node.left, node.right) if isinstance(node, Binary) and len(problem.actual) == 2 else ()
+        operands = [side for side, type in zip(sides, problem.actual, strict=False) if type is SCALAR]
     else:
         node = next((each for each in nodes if (each.start, each.end) == (found.start, found.end)), None)
-        is_scalar = problem.given[problem.argument or 0] is SCALAR
+        is_scalar = problem.actual[problem.argument or 0] is SCALAR
         operands = [node] if isinstance(node, Expr) and is_scalar else []
     if node is None or not operands or method is None:
         return None
@@ -106,10 +106,10 @@ def with_numbers_of_scalars(found: FormulaProblem) -> tuple[str, Fix] | None:
 def as_other_form(found: FormulaProblem) -> Fix | None:
     """Call the form of a function that takes symbolic sizes, or the one that takes plain integers."""
     problem, text = found.problem, written(found)
-    at = text.find(problem.name) if text is not None and problem.other else -1
+    at = text.find(problem.name) if text is not None and problem.alternative else -1
     # where the arguments are known, the other form was found to take them
-    safe = bool(problem.given)
-    return replaced(found, at, at + len(problem.name), problem.other or "", safe=safe) if at >= 0 else None
+    safe = bool(problem.actual)
+    return replaced(found, at, at + len(problem.name), problem.alternative or "", safe=safe) if at >= 0 else None
 
 
 def as_double(found: FormulaProblem) -> Fix | None:

@@ -75,7 +75,7 @@ def signatures(functions: Sequence[Function]) -> str | None:
 
 
 def _count(problem: TypeProblem) -> str:
-    given = len(problem.given)
+    given = len(problem.actual)
     least = min(function.required for function in problem.candidates)
     most = max(len(function.parameters) for function in problem.candidates)
     if given < least:
@@ -95,10 +95,10 @@ def _argument(problem: TypeProblem) -> str:
     index = problem.argument or 0
     parameter = f" ({quoted(problem.parameter)})" if problem.parameter else ""
     which = f"argument {index + 1}{parameter} of {quoted(problem.name)}"
-    mutable = len(problem.wanted) == 1 and problem.wanted[0].referred is problem.given[index]
+    mutable = len(problem.expected) == 1 and problem.expected[0].referred is problem.actual[index]
     if mutable:
         return f"{which} is changed by the call and must be a variable"
-    return f"{which} {_is(problem.given[index])}, expected {_all(problem.wanted)}"
+    return f"{which} {_is(problem.actual[index])}, expected {_all(problem.expected)}"
 
 
 def _no_member(problem: TypeProblem, owner: str) -> str:
@@ -120,22 +120,22 @@ def _not_in(problem: TypeProblem) -> str:
 
 
 def _not_called(problem: TypeProblem) -> str:
-    if problem.wanted:
+    if problem.expected:
         return f"{quoted(problem.name)} is a type, not a value"
     return f"{quoted(problem.name)} is a function and is not called"
 
 
 def _operands(problem: TypeProblem) -> str:
-    if len(problem.given) == 1:
-        return f"{quoted(problem.name)} is not defined for {shown(problem.given[0])}"
-    left, right = problem.given
+    if len(problem.actual) == 1:
+        return f"{quoted(problem.name)} is not defined for {shown(problem.actual[0])}"
+    left, right = problem.actual
     if left == right:
         return f"{quoted(problem.name)} is not defined for two values of type {shown(left)}"
     return f"{quoted(problem.name)} is not defined between {shown(left)} and {shown(right)}"
 
 
 def _tuple_index(problem: TypeProblem) -> str:
-    type = problem.given[0]
+    type = problem.actual[0]
     if not problem.name:
         return f'"std::get" takes a tuple, but this {_is(type)}'
     count = type.size or len(type.arguments)
@@ -143,15 +143,15 @@ def _tuple_index(problem: TypeProblem) -> str:
 
 
 def _result(problem: TypeProblem) -> str:
-    given = problem.given[0]
+    given = problem.actual[0]
     value = "gives nothing" if given is VOID else f"{_is(given)}"
     # a forward formula may leave out the tangent, which is not advice
-    wanted = [type.arguments[0] if type.head == "optional" else type for type in problem.wanted]
+    wanted = [type.arguments[0] if type.head == "optional" else type for type in problem.expected]
     return f"the formula {value}, expected {_all(wanted)}"
 
 
 def _construction(problem: TypeProblem) -> str:
-    return f"{quoted(problem.name)} cannot be constructed from {_all(problem.given, 'and') or 'nothing'}"
+    return f"{quoted(problem.name)} cannot be constructed from {_all(problem.actual, 'and') or 'nothing'}"
 
 
 def _assignable(problem: TypeProblem) -> str:
@@ -171,24 +171,26 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     ),
     TypeProblemKind.WRONG_ACCESS: lambda p: f"{quoted(p.name)} cannot be used on {shown(p.object or UNKNOWN)}",
     TypeProblemKind.NOT_CALLED: _not_called,
-    TypeProblemKind.NOT_CALLABLE: lambda p: f"{_this(p)} {_is(p.given[0])} and cannot be called",
+    TypeProblemKind.NOT_CALLABLE: lambda p: f"{_this(p)} {_is(p.actual[0])} and cannot be called",
     TypeProblemKind.ARGUMENT_COUNT: _count,
     TypeProblemKind.ARGUMENT_TYPE: _argument,
-    TypeProblemKind.NO_OVERLOAD: lambda p: f"no overload of {quoted(p.name)} takes ({', '.join(map(str, p.given))})",
+    TypeProblemKind.NO_OVERLOAD: lambda p: f"no overload of {quoted(p.name)} takes ({', '.join(map(str, p.actual))})",
     TypeProblemKind.MISSING_SYMINT: lambda p: f"{quoted(p.name)} does not take symbolic sizes",
     TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: (
         f"{quoted(p.name)} takes symbolic sizes, and these are plain integers"
-        if p.given
-        else f"there is no {quoted(p.name)}: {quoted(p.other or '')} has no form for symbolic sizes"
+        if p.actual
+        else f"there is no {quoted(p.name)}: {quoted(p.alternative or '')} has no form for symbolic sizes"
     ),
     TypeProblemKind.AMBIGUOUS_CALL: lambda p: (
         f"the call of {quoted(p.name)} is ambiguous: {len(p.candidates)} overloads match equally well"
     ),
     TypeProblemKind.AMBIGUOUS_NAME: lambda p: f"{quoted(p.name)} is a function of one namespace and a type of another",
     TypeProblemKind.OPERANDS: _operands,
-    TypeProblemKind.CONDITION: lambda p: f"{shown(p.given[0])} cannot be used as a condition",
-    TypeProblemKind.BRANCHES: lambda p: f"the branches have no common type: {_all(p.given, 'and')}",
-    TypeProblemKind.NOT_INDEXABLE: lambda p: f"{shown(p.object or UNKNOWN)} takes no index of type {shown(p.given[0])}",
+    TypeProblemKind.CONDITION: lambda p: f"{shown(p.actual[0])} cannot be used as a condition",
+    TypeProblemKind.BRANCHES: lambda p: f"the branches have no common type: {_all(p.actual, 'and')}",
+    TypeProblemKind.NOT_INDEXABLE: lambda p: (
+        f"{shown(p.object or UNKNOWN)} takes no index of type {shown(p.actual[0])}"
+    ),
     TypeProblemKind.TUPLE_INDEX: _tuple_index,
     TypeProblemKind.CONSTRUCTION: _construction,
     TypeProblemKind.MISPLACED_BRACES: lambda p: "a braced list cannot be here: its type is not known",
@@ -201,12 +203,12 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
 
 
 def _near(problem: TypeProblem) -> str | None:
-    near = closest(problem.name, problem.known)
+    near = closest(problem.name, problem.visible_names)
     return f"did you mean {quoted(near)}?" if near is not None else None
 
 
 def _function_cure(problem: TypeProblem) -> str | None:
-    other = problem.other
+    other = problem.alternative
     if other is None:
         return _near(problem) or (
             f"declare {quoted(problem.name)} in FunctionsManual.h or in a header named with --headers, or the operator "
@@ -220,10 +222,10 @@ def _function_cure(problem: TypeProblem) -> str | None:
 def _namespace_cure(problem: TypeProblem) -> str | None:
     if problem.subject:
         return f"write {quoted(problem.subject)} without {quoted(problem.owner + '::')} before it"
-    if problem.other == problem.name and not problem.owner:
+    if problem.alternative == problem.name and not problem.owner:
         return f'write {quoted(problem.name)} without "::" before it: operators are called in the generated namespace'
     declare = f"declare {quoted(problem.name)} in a header named with --headers"
-    return f"write {quoted(problem.other)}" if problem.other else _near(problem) or declare
+    return f"write {quoted(problem.alternative)}" if problem.alternative else _near(problem) or declare
 
 
 def _member_cure(problem: TypeProblem) -> str | None:
@@ -232,8 +234,8 @@ def _member_cure(problem: TypeProblem) -> str | None:
     near = _near(problem)
     if near is not None:
         return near
-    if problem.other is not None:
-        return f'it is a function: write "{problem.other}(x)"'
+    if problem.alternative is not None:
+        return f'it is a function: write "{problem.alternative}(x)"'
     if problem.object is not TENSOR:
         return None
     return 'methods are the functions with "variants: method" in native_functions.yaml: add it there'
@@ -244,8 +246,8 @@ def _access_cure(problem: TypeProblem) -> str:
 
 
 def _argument_cure(problem: TypeProblem) -> str | None:
-    given = problem.given[problem.argument or 0]
-    if given.head == "optional" and given.arguments[0] in problem.wanted:
+    given = problem.actual[problem.argument or 0]
+    if given.head == "optional" and given.arguments[0] in problem.expected:
         return 'write ".value()" after it, and make sure that it has one'
     if given is TENSOR and all(each.signature.startswith("double ") for each in problem.candidates):
         return f'this function is for numbers; of tensors it is "at::{problem.name}" or the method "{problem.name}"'
@@ -253,20 +255,20 @@ def _argument_cure(problem: TypeProblem) -> str | None:
 
 
 def _operands_cure(problem: TypeProblem) -> str | None:
-    if problem.name in _OF_ELEMENTS and any("Tensor" in type.text for type in problem.given):
+    if problem.name in _OF_ELEMENTS and any("Tensor" in type.text for type in problem.actual):
         return f'write "{_OF_ELEMENTS[problem.name]}", which works on the elements of tensors'
-    return "convert one of them" if len(problem.given) == 2 else "convert it"
+    return "convert one of them" if len(problem.actual) == 2 else "convert it"
 
 
 def _condition_cure(problem: TypeProblem) -> str | None:
-    if "Tensor" not in problem.given[0].text:
+    if "Tensor" not in problem.actual[0].text:
         return 'compare it with something, as in "x != 0"'
     return 'ask ".defined()" of a tensor that may be undefined, or write "at::where" to choose by its elements'
 
 
 def _result_cure(problem: TypeProblem) -> str | None:
     """What makes a formula give what its key asks for."""
-    given, wanted = problem.given[0], problem.wanted[0] if problem.wanted else UNKNOWN
+    given, wanted = problem.actual[0], problem.expected[0] if problem.expected else UNKNOWN
     if given is VOID:
         return "call a function that returns the value"
     if given.head == "tuple":
@@ -299,7 +301,7 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f'write "->{p.name}", and make sure that there is a value',
     TypeProblemKind.WRONG_ACCESS: _access_cure,
     TypeProblemKind.NOT_A_TYPE: _near,
-    TypeProblemKind.NOT_CALLED: lambda p: f'write "{p.name}()"' + (", which makes a value of it" if p.wanted else ""),
+    TypeProblemKind.NOT_CALLED: lambda p: f'write "{p.name}()"' + (", which makes a value of it" if p.expected else ""),
     TypeProblemKind.NOT_CALLABLE: lambda p: "remove the parentheses after it",
     TypeProblemKind.ARGUMENT_COUNT: lambda p: signatures(p.candidates),
     TypeProblemKind.ARGUMENT_TYPE: _argument_cure,
@@ -307,8 +309,8 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.CONDITION: _condition_cure,
     TypeProblemKind.NO_OVERLOAD: lambda p: signatures(p.candidates),
     TypeProblemKind.AMBIGUOUS_CALL: lambda p: signatures(p.candidates),
-    TypeProblemKind.MISSING_SYMINT: lambda p: f"call {quoted(p.other or '')}",
-    TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: f"call {quoted(p.other or '')}",
+    TypeProblemKind.MISSING_SYMINT: lambda p: f"call {quoted(p.alternative or '')}",
+    TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: f"call {quoted(p.alternative or '')}",
     TypeProblemKind.MISPLACED_BRACES: _braces_cure,
     TypeProblemKind.INTEGER_DIVISION: lambda p: 'write one of them as a "double", such as "2.0"',
     TypeProblemKind.INTEGER_BASE: lambda p: 'write it as a "double", such as "2.0"',
@@ -318,7 +320,7 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.CONSTRUCTION: lambda p: f"give {quoted(p.name)} what one of its constructors takes",
     TypeProblemKind.NOT_ASSIGNABLE: lambda p: "write an expression that makes a new value",
     TypeProblemKind.RESULT: _result_cure,
-    TypeProblemKind.DEPRECATED: lambda p: _advice(p.other or ""),
+    TypeProblemKind.DEPRECATED: lambda p: _advice(p.alternative or ""),
     TypeProblemKind.AMBIGUOUS_NAME: lambda p: f'write "at::{p.name}" for the function',
 }
 

@@ -85,8 +85,12 @@ class Definition(Struct, frozen=True, dict=True):
         """The names of the functions and methods that it calls."""
         callees = (node.callee for _, tree in self.trees for node in walk(tree) if isinstance(node, Call))
         return frozenset(
-            each.name if isinstance(each, Member) else each.parts[-1].identifier if isinstance(each, Name) else ""
-            for each in callees
+            callee.name
+            if isinstance(callee, Member)
+            else callee.parts[-1].identifier
+            if isinstance(callee, Name)
+            else ""
+            for callee in callees
         )
 
     @property
@@ -134,10 +138,10 @@ def _shipped_trees() -> tuple[json.Decoder[AnyExpr], dict[str, Raw]]:
     return json.Decoder(AnyExpr), trees
 
 
-def written_trees(every: Iterable[Definition]) -> str:
+def written_trees(definitions: Iterable[Definition]) -> str:
     """The file of the syntax trees of definitions: ``data/trees.json``."""
-    formulas = sorted({formula for each in every for formula in each.every_formula})
-    lines = (f"{json.encode(each).decode()}:{json.encode(parsed_tree(each)).decode()}" for each in formulas)
+    formulas = sorted({formula for item in definitions for formula in item.every_formula})
+    lines = (f"{json.encode(item).decode()}:{json.encode(parsed_tree(item)).decode()}" for item in formulas)
     return "{" + ",\n".join(lines) + "}\n"
 
 
@@ -214,11 +218,11 @@ class Definitions(Mapping[str, Definition]):
                     self._texts[name] = text[head.start() : end]
 
     def __getitem__(self, name: str) -> Definition:
-        found = self._read.get(name)
-        if found is None:
-            self._read.update((each.name, each) for each in read_definitions(self._texts[name]))
-            found = self._read[name]
-        return found
+        definition = self._read.get(name)
+        if definition is None:
+            self._read.update((part.name, part) for part in read_definitions(self._texts[name]))
+            definition = self._read[name]
+        return definition
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)
@@ -236,27 +240,31 @@ def definitions() -> Mapping[str, Definition]:
 @cache
 def reasons() -> Mapping[str, str]:
     """Why operators and helpers cannot be judged, by base name: those without a definition, or without a use for it."""
-    found: dict[str, str] = {}
+    reasons_by_name: dict[str, str] = {}
     reason = ""
     for line in _NOT_COMPARED.read_text(encoding="ascii").splitlines():
         if line.startswith("#"):
             continue
         head, _, names = line.rpartition(": ")
         reason = head or reason
-        found.update(dict.fromkeys(names.split(), reason))
-    return found
+        reasons_by_name.update(dict.fromkeys(names.split(), reason))
+    return reasons_by_name
 
 
 def helper_named(name: str) -> Definition | None:
     """The definition of a helper, or of a part."""
-    found = definitions().get(name)
-    return found if found is not None and found.kind in (DefinitionKind.HELPER, DefinitionKind.PART) else None
+    definition = definitions().get(name)
+    return (
+        definition
+        if definition is not None and definition.kind in (DefinitionKind.HELPER, DefinitionKind.PART)
+        else None
+    )
 
 
 def composite_named(name: str) -> Definition | None:
     """The definition of an operator without entry, by its name with the overload."""
-    found = definitions().get(name)
-    if found is None or found.kind is not DefinitionKind.COMPOSITE:
+    definition = definitions().get(name)
+    if definition is None or definition.kind is not DefinitionKind.COMPOSITE:
         # another overload has an entry
-        found = definitions().get(f"{name}.default")
-    return found
+        definition = definitions().get(f"{name}.default")
+    return definition

@@ -58,15 +58,15 @@ class _UnsupportedError(Exception):
 
 def derive() -> str:
     """The file of what definitions say: ``data/derived.txt``."""
-    return write_derived((name, found) for name, found in all_derived())
+    return write_derived((name, polynomials) for name, polynomials in all_derived())
 
 
 def all_derived() -> Iterator[tuple[str, Derived]]:
     """What definitions say of what formulas can call, by name; not of definitions that refuse every case."""
     for name, definition in definitions().items():
-        found = _of_name(name) if definition.kind is not DefinitionKind.PART else None
-        if found is not None:
-            yield name, found
+        derived_definition = _of_name(name) if definition.kind is not DefinitionKind.PART else None
+        if derived_definition is not None:
+            yield name, derived_definition
 
 
 #: The definitions that are being looked at, the outermost first.
@@ -101,7 +101,7 @@ def _of_definition(definition: Definition) -> Derived:
         definition.required,
         frozenset(name for name, default in definition.defaults.items() if _constant(default).terms),
         frozenset(names) - body.used,
-        tuple(polynomial_of(names, flat(each)) for each in outputs),
+        tuple(polynomial_of(names, flat(output)) for output in outputs),
     )
 
 
@@ -165,9 +165,9 @@ class _Derivation(Analysis[Value]):
         if len(cases) == 1:
             return cases[0]
         then, otherwise = cases
-        asked = asked_of(node.condition)
-        if asked is not None:
-            question, of = asked
+        question_and_operand = asked_of(node.condition)
+        if question_and_operand is not None:
+            question, of = question_and_operand
             if question == "is_complex_tensor" and isinstance(of, Name) and of.simple is not None:
                 otherwise = without(otherwise, of.simple)
             elif question == "defined":
@@ -212,15 +212,15 @@ class _Derivation(Analysis[Value]):
 
 def _defined(name: str, arguments: list[Sum]) -> Value | None:
     """A call of what is defined; of several overloads, only where they are the same."""
-    found = [each for each in map(_of_name, _overloads().get(name, (name,))) if each is not None]
-    fits = found and all(each.outputs == found[0].outputs for each in found)
-    return applied(found[0], arguments) if fits and len(arguments) <= len(found[0].parameters) else None
+    overloads = [overload for overload in map(_of_name, _overloads().get(name, (name,))) if overload is not None]
+    fits = overloads and all(overload.outputs == overloads[0].outputs for overload in overloads)
+    return applied(overloads[0], arguments) if fits and len(arguments) <= len(overloads[0].parameters) else None
 
 
 @cache
 def _overloads() -> Mapping[str, list[str]]:
     """The names of definitions by base name."""
-    found: dict[str, list[str]] = {}
+    overloads: dict[str, list[str]] = {}
     for name in definitions():
-        found.setdefault(name.partition(".")[0], []).append(name)
-    return found
+        overloads.setdefault(name.partition(".")[0], []).append(name)
+    return overloads

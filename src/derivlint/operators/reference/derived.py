@@ -40,7 +40,7 @@ class Derived(Struct, frozen=True, dict=True):
         kind: what is defined: ``helper``, ``operator``, ``composite``.
         parameters: the names of its parameters.
         required: how many of them have no default.
-        given: those that have a value where they are left out.
+        with_default: those whose default is not None.
         unused: those that have no part in the definition.
         outputs: its values as sums of products; several where it returns a tuple.
     """
@@ -48,7 +48,7 @@ class Derived(Struct, frozen=True, dict=True):
     kind: str
     parameters: tuple[str, ...]
     required: int
-    given: frozenset[str]
+    with_default: frozenset[str]
     unused: frozenset[str]
     outputs: tuple[Polynomial, ...]
 
@@ -78,19 +78,19 @@ class Derived(Struct, frozen=True, dict=True):
         return joint(output.parities.get(parameter, Parity.REAL) for output in self.outputs)
 
 
-def write_derived(found: Iterable[tuple[str, Derived]]) -> str:
+def write_derived(definitions: Iterable[tuple[str, Derived]]) -> str:
     """The file for what was derived, by name."""
     lines = [_COMMENT]
-    for name, each in sorted(found, key=lambda item: item[0]):
-        optional = frozenset(each.parameters[each.required :])
+    for name, definition in sorted(definitions, key=lambda item: item[0]):
+        optional = frozenset(definition.parameters[definition.required :])
         parameters = ", ".join(
             parameter
-            + ("!" if parameter in each.unused else "")
-            + ("=" if parameter in each.given else "?" if parameter in optional else "")
-            for parameter in each.parameters
+            + ("!" if parameter in definition.unused else "")
+            + ("=" if parameter in definition.with_default else "?" if parameter in optional else "")
+            for parameter in definition.parameters
         )
-        lines.append(f"{each.kind} {name}({parameters})")
-        lines += [f"    {_shown(output)}" for output in each.outputs]
+        lines.append(f"{definition.kind} {name}({parameters})")
+        lines += [f"    {_shown(output)}" for output in definition.outputs]
     return "\n".join(lines) + "\n"
 
 
@@ -107,7 +107,7 @@ def _shown(output: Polynomial) -> str:
         for name, parity in output.parities.items()
         if parity is not Parity.REAL
     ]
-    return " + ".join(terms or ["0"]) + " ;" + "".join(f" {each}" for each in parities)
+    return " + ".join(terms or ["0"]) + " ;" + "".join(f" {parity_text}" for parity_text in parities)
 
 
 def _term(text: str) -> Term:
@@ -121,20 +121,20 @@ def _term(text: str) -> Term:
 def _read(head: str, lines: list[str]) -> Derived:
     kind, _, rest = head.partition(" ")
     shown = rest[:-1].partition("(")[2].split(", ") if not rest.endswith("()") else []
-    parameters = tuple(each.rstrip("!=?") for each in shown)
+    parameters = tuple(item.rstrip("!=?") for item in shown)
     outputs = []
     for line in lines:
         sums, _, names = line.partition(" ;")
         terms = () if sums == "0" else tuple(map(_term, sums.split(" + ")))
         parities = {}
-        for each in names.split():
-            word, _, name = each.rstrip(")").rpartition("(")
+        for item in names.split():
+            word, _, name = item.rstrip(")").rpartition("(")
             parities[name] = _MARKS[word] if word else Parity.HOLOMORPHIC
         outputs.append(Polynomial(parameters, terms, parities))
-    required = sum(each[-1] not in "=?" for each in shown)
-    given = frozenset(each.rstrip("!=") for each in shown if each[-1] == "=")
-    unused = frozenset(name for name, each in zip(parameters, shown, strict=True) if "!" in each)
-    return Derived(kind, parameters, required, given, unused, tuple(outputs))
+    required = sum(item[-1] not in "=?" for item in shown)
+    with_default = frozenset(item.rstrip("!=") for item in shown if item[-1] == "=")
+    unused = frozenset(name for name, item in zip(parameters, shown, strict=True) if "!" in item)
+    return Derived(kind, parameters, required, with_default, unused, tuple(outputs))
 
 
 def read_derived(text: str) -> Iterator[tuple[str, Derived]]:
@@ -159,10 +159,10 @@ def _blocks(text: str) -> Iterator[tuple[str, str, list[str]]]:
 @cache
 def _shipped() -> Mapping[str, list[tuple[str, list[str]]]]:
     """The lines of the file by base name, of every overload."""
-    found: dict[str, list[tuple[str, list[str]]]] = {}
+    by_base: dict[str, list[tuple[str, list[str]]]] = {}
     for name, head, lines in _blocks(PATH.read_text(encoding="ascii")):
-        found.setdefault(name.partition(".")[0], []).append((head, lines))
-    return found
+        by_base.setdefault(name.partition(".")[0], []).append((head, lines))
+    return by_base
 
 
 @lru_cache(maxsize=4096)
@@ -174,8 +174,8 @@ def derived(name: str) -> Derived | None:
     """
     first: Derived | None = None
     for head, lines in _shipped().get(name, ()):
-        found = _read(head, lines)
-        if first is not None and found.outputs != first.outputs:
+        overload = _read(head, lines)
+        if first is not None and overload.outputs != first.outputs:
             return None
-        first = first or found
+        first = first or overload
     return first

@@ -42,7 +42,7 @@ def applied(function: Callable[..., Any], arguments: Sequence[Evaluator]) -> Eva
     if len(arguments) == 2:
         first, second = arguments
         return lambda values: function(first(values), second(values))
-    return lambda values: function(*[each(values) for each in arguments])
+    return lambda values: function(*[argument(values) for argument in arguments])
 
 
 def nothing(_: Mapping[str, Any]) -> None:

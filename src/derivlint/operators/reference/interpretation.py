@@ -82,9 +82,9 @@ class Compiled(Struct, frozen=True):
     required: int
     absent: Mapping[str, Any]
 
-    def call(self, given: Mapping[str, Any]) -> Any:
+    def call(self, arguments: Mapping[str, Any]) -> Any:
         """The value for values by the names of parameters; some may be left out."""
-        return self.run({**self.absent, **given})
+        return self.run({**self.absent, **arguments})
 
     @property
     def primitive(self) -> Primitive:
@@ -113,13 +113,13 @@ class Interpreter:
         Raises:
             InterpretationError: it cannot be run.
         """
-        found = self._compiled.get(name)
-        if found is None:
+        compiled = self._compiled.get(name)
+        if compiled is None:
             definition = definitions().get(name)
             if definition is None:
                 return None
-            found = self._compiled[name] = self.compile(definition)
-        return found
+            compiled = self._compiled[name] = self.compile(definition)
+        return compiled
 
     def callee(self, name: str) -> Primitive | Compiled:
         """What a definition calls by a name.
@@ -127,10 +127,10 @@ class Interpreter:
         Raises:
             InterpretationError: there is nothing of that name, or it cannot be run.
         """
-        found = self._callees.get(name)
-        if found is None:
-            found = self._callees[name] = self._callee(name)
-        return found
+        callee = self._callees.get(name)
+        if callee is None:
+            callee = self._callees[name] = self._callee(name)
+        return callee
 
     def _callee(self, name: str) -> Primitive | Compiled:
         primitive = self.domain.primitive(name)
@@ -249,16 +249,16 @@ class _Body(ExpressionCompiler):
             raise InterpretationError(f'"{name}" takes {len(callee.parameters)} arguments')
         run = callee.run
         absent = dict(callee.absent)
-        given = []
+        evaluators = []
         for parameter, node in zip(callee.parameters, arguments, strict=False):
             if parameter in absent:
                 del absent[parameter]
-                given.append((parameter, self.of(node)))
+                evaluators.append((parameter, self.of(node)))
 
         def called(values: Mapping[str, Any]) -> Any:
             own = absent.copy()
-            for parameter, each in given:
-                own[parameter] = each(values)
+            for parameter, evaluator in evaluators:
+                own[parameter] = evaluator(values)
             return run(own)
 
         return called

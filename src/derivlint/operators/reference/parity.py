@@ -45,10 +45,10 @@ _FLIPPED = {Parity.HOLOMORPHIC: Parity.CONJUGATED, Parity.CONJUGATED: Parity.HOL
 
 def joint(parities: Iterable[Parity]) -> Parity:
     """The parity of a sum or product."""
-    found = set(parities)
-    found.discard(Parity.REAL)
-    if not found:
+    distinct = set(parities)
+    distinct.discard(Parity.REAL)
+    if not distinct:
         return Parity.REAL
-    if Parity.UNKNOWN in found:
+    if Parity.UNKNOWN in distinct:
         return Parity.UNKNOWN
-    return found.pop() if len(found) == 1 else Parity.NON_HOLOMORPHIC
+    return distinct.pop() if len(distinct) == 1 else Parity.NON_HOLOMORPHIC

@@ -81,21 +81,21 @@ def variable(name: str) -> Sum:
 
 def made(terms: Iterable[SumTerm], parities: Mapping[str, Parity]) -> Sum:
     """A sum of different products."""
-    found = set(terms)
-    for term in [term for term in found if term.is_sure]:
-        found.discard(term.possible)
-    if len(found) > _MOST_TERMS:
-        found = {SumTerm(_NONE, _NONE, _NONE.union(*(term.all for term in found)), is_sure=False)}
-    return Sum(frozenset(found), parities)
+    distinct = set(terms)
+    for term in [term for term in distinct if term.is_sure]:
+        distinct.discard(term.possible)
+    if len(distinct) > _MOST_TERMS:
+        distinct = {SumTerm(_NONE, _NONE, _NONE.union(*(term.all for term in distinct)), is_sure=False)}
+    return Sum(frozenset(distinct), parities)
 
 
 def joined(values: Iterable[Sum]) -> Mapping[str, Parity]:
     """How several values together depend on complex parameters."""
-    found: dict[str, Parity] = {}
+    parities: dict[str, Parity] = {}
     for value in values:
         for name, parity in value.parities.items():
-            found[name] = joint((found[name], parity)) if name in found else parity
-    return found
+            parities[name] = joint((parities[name], parity)) if name in parities else parity
+    return parities
 
 
 def is_several(value: Value) -> bool:
@@ -136,9 +136,9 @@ def opaque_in(*values: Sum) -> Sum:
 
 def chosen(condition: Sum, then: Sum, otherwise: Sum) -> Sum:
     """Either value, as a condition says."""
-    asked = curved_in(condition)
-    then = then if then is ABSENT else times(asked, then)
-    otherwise = otherwise if otherwise is ABSENT else times(asked, otherwise)
+    selector = curved_in(condition)
+    then = then if then is ABSENT else times(selector, then)
+    otherwise = otherwise if otherwise is ABSENT else times(selector, otherwise)
     if otherwise is ABSENT:
         terms: Iterable[SumTerm] = then.terms
     elif then is ABSENT:
@@ -155,13 +155,13 @@ def possible_branches(node: Conditional, of: Callable[[Expr], Any], refusal: typ
     Raises:
         refusal: both are.
     """
-    found = []
+    branches = []
     for branch in (node.then, node.otherwise):
         with suppress(refusal):
-            found.append(of(branch))
-    if not found:
+            branches.append(of(branch))
+    if not branches:
         raise refusal
-    return found
+    return branches
 
 
 def without(value: Value, parameter: str) -> Value:
@@ -182,7 +182,8 @@ def polynomial_of(parameters: tuple[str, ...], value: Sum) -> Polynomial:
         return [[order[name] for name in part] for part in (term.factors, term.divisors, term.unclear)]
 
     terms = [
-        Term(ordered(each.linear), ordered(each.curved), ordered(each.unclear), each.is_sure) for each in value.terms
+        Term(ordered(summand.linear), ordered(summand.curved), ordered(summand.unclear), summand.is_sure)
+        for summand in value.terms
     ]
     parities = {name: value.parities[name] for name in parameters if name in value.parities}
     return Polynomial(parameters, tuple(sorted(terms, key=place)), parities)
@@ -199,12 +200,12 @@ def item_of(held: Value, index: Node) -> Value:
 @cache
 def primitives() -> Mapping[str, tuple[Polynomial, frozenset[int]]]:
     """The primitives as polynomials, with the positions of arguments whose metadata alone matters."""
-    found = {}
+    polynomials = {}
     for name, polynomial in read_terms(_FILE.read_text(encoding="ascii")):
-        ignored = frozenset(at for at, each in enumerate(polynomial.parameters) if each[0] == "-")
-        parameters = tuple(each.removeprefix("-") for each in polynomial.parameters)
-        found[name] = (Polynomial(parameters, polynomial.terms, polynomial.parities), ignored)
-    return found
+        ignored = frozenset(at for at, parameter in enumerate(polynomial.parameters) if parameter[0] == "-")
+        parameters = tuple(parameter.removeprefix("-") for parameter in polynomial.parameters)
+        polynomials[name] = (Polynomial(parameters, polynomial.terms, polynomial.parities), ignored)
+    return polynomials
 
 
 def known_call(name: str, arguments: list[Sum]) -> Sum | None:
@@ -236,48 +237,48 @@ def substituted(polynomial: Polynomial, ignored: frozenset[int], arguments: list
     """A polynomial of values; arguments that it does not have choose or shape, or only their metadata counts."""
     counted = {name for term in polynomial.terms for name in (*term.factors, *term.divisors)}
     by_name: dict[str, Sum] = {}
-    others = []
+    curved = []
     for position, value in enumerate(arguments):
         name = polynomial.parameters[position] if position < len(polynomial.parameters) else ""
         if name in counted:
             by_name[name] = value
         elif position not in ignored:
-            others.append(value)
+            curved.append(value)
     terms = [term for term in polynomial.terms if not term.factors or term.factors[0] in by_name]
-    given = {name: by_name.get(name, CONSTANT) for name in counted}
+    operands = {name: by_name.get(name, CONSTANT) for name in counted}
     parities = {name: polynomial.parity(name) for name in counted}
-    found = composed(Polynomial(polynomial.parameters, tuple(terms)), given, parities)
-    return times(curved_in(*others), found) if others else found
+    value_of_terms = composed(Polynomial(polynomial.parameters, tuple(terms)), operands, parities)
+    return times(curved_in(*curved), value_of_terms) if curved else value_of_terms
 
 
 def applied(derived: Derived, arguments: list[Sum]) -> Value:
     """A call of what something is derived of, with arguments by position."""
     names = derived.parameters
-    given = dict(zip(names, arguments, strict=False))
+    operands = dict(zip(names, arguments, strict=False))
     for missing in names[len(arguments) :]:
-        given[missing] = CONSTANT if missing in derived.given else ABSENT
-    values = tuple(composed(each, given, each.parities) for each in derived.outputs)
+        operands[missing] = CONSTANT if missing in derived.with_default else ABSENT
+    values = tuple(composed(output, operands, output.parities) for output in derived.outputs)
     return values if len(values) > 1 else values[0]
 
 
-def composed(polynomial: Polynomial, given: Mapping[str, Sum], parities: Mapping[str, Parity]) -> Sum:
+def composed(polynomial: Polynomial, operands: Mapping[str, Sum], parities: Mapping[str, Parity]) -> Sum:
     """A polynomial with values for its parameters."""
     parts = []
     for term in polynomial.terms:
         value = Sum(frozenset({ONE if term.is_sure else ONE.possible}), {})
         for name in term.factors:
-            value = times(value, given[name])
+            value = times(value, operands[name])
         if term.divisors:
-            value = times(value, curved_in(*(given[name] for name in term.divisors)))
+            value = times(value, curved_in(*(operands[name] for name in term.divisors)))
         if term.unclear:
-            value = times(value, opaque_in(*(given[name] for name in term.unclear)))
+            value = times(value, opaque_in(*(operands[name] for name in term.unclear)))
         parts.append(value)
-    found: dict[str, Parity] = {}
+    joint_parities: dict[str, Parity] = {}
     for name, parity in parities.items():
-        for inner, own in given[name].parities.items():
+        for inner, own in operands[name].parities.items():
             outer = parity.of(own)
-            found[inner] = joint((found[inner], outer)) if inner in found else outer
-    return made((term for value in parts for term in value.terms), found)
+            joint_parities[inner] = joint((joint_parities[inner], outer)) if inner in joint_parities else outer
+    return made((term for value in parts for term in value.terms), joint_parities)
 
 
 def asked_of(condition: Expr) -> tuple[str, Expr] | None:
@@ -293,10 +294,10 @@ def asked_of(condition: Expr) -> tuple[str, Expr] | None:
     return None
 
 
-def absent_terms(then: Value, otherwise: Value, asked: frozenset[str]) -> Sum | None:
+def absent_terms(then: Value, otherwise: Value, tested: frozenset[str]) -> Sum | None:
     """The first value, where the second is what remains of it without the parameters that are absent."""
-    if not isinstance(then, Sum) or not isinstance(otherwise, Sum) or not asked:
+    if not isinstance(then, Sum) or not isinstance(otherwise, Sum) or not tested:
         return None
-    if otherwise.terms == {term for term in then.terms if term.all.isdisjoint(asked)}:
+    if otherwise.terms == {term for term in then.terms if term.all.isdisjoint(tested)}:
         return Sum(then.terms, joined((then, otherwise)))
     return None

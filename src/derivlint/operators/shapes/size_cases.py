@@ -32,11 +32,11 @@ def _value(tokens: Iterator[str]) -> Value:
 
 
 def _case(line: str) -> dict[str, Value]:
-    found = {}
+    values = {}
     for part in line.split("; "):
         name, _, text = part.partition(" = ")
-        found[name] = _value(iter(_TOKEN.findall(text)))
-    return found
+        values[name] = _value(iter(_TOKEN.findall(text)))
+    return values
 
 
 @cache
@@ -58,18 +58,18 @@ def _texts() -> Mapping[str, tuple[str, ...]]:
             blocks[-1][1].append(line.strip())
         elif line and line[0] != "#":
             blocks.append((line, []))
-    found: dict[str, tuple[str, ...]] = {}
+    texts: dict[str, tuple[str, ...]] = {}
     for head, cases in blocks:
         for name in head.split(", "):
-            if name in found:
+            if name in texts:
                 raise ValueError(f'"{name}" has cases twice')
-            found[name] = tuple(cases)
-    return found
+            texts[name] = tuple(cases)
+    return texts
 
 
 @lru_cache(maxsize=4096)
 def size_cases(name: str, overload: str) -> tuple[Mapping[str, Value], ...]:
     """What an operator takes, by the names of arguments; none where any sizes that broadcast will do."""
     texts = _texts()
-    found = texts.get(f"{name}.{overload}") if overload else None
-    return tuple(map(_case, found if found is not None else texts.get(name, ())))
+    cases = texts.get(f"{name}.{overload}") if overload else None
+    return tuple(map(_case, cases if cases is not None else texts.get(name, ())))

@@ -29,11 +29,11 @@ from derivlint.operators.shapes.size_values import (
 
 def broadcast(*operands: Value) -> Value:
     """Operands that are broadcast to each other; numbers and absent operands do not count."""
-    found: Value = UNKNOWN
-    for each in operands:
-        if type(each) is Sizes and each != found:
-            found = each if found is UNKNOWN else _broadcast(found, each)
-    return found
+    result: Value = UNKNOWN
+    for operand in operands:
+        if type(operand) is Sizes and operand != result:
+            result = operand if result is UNKNOWN else _broadcast(result, operand)
+    return result
 
 
 def _broadcast(left: Sizes, right: Sizes) -> Sizes:
@@ -53,27 +53,27 @@ def _broadcast(left: Sizes, right: Sizes) -> Sizes:
 
 def sized(sizes: Value) -> Value:
     """A tensor of these sizes."""
-    found = numbers_of(sizes)
-    if any(type(size) is not int for size in found):
+    numbers = numbers_of(sizes)
+    if any(type(size) is not int for size in numbers):
         raise SizesError
-    return Sizes(found)
+    return Sizes(numbers)
 
 
 def expanding(operand: Value, target: Value) -> Value:
     """The second one, to whose sizes the first one can be expanded."""
-    wanted = sizes_of(target)
-    if type(operand) is Sizes and not is_expandable(operand, wanted):
-        raise IllegalSizesError(f"{shown(operand)} cannot be expanded to {shown(wanted)}")
-    return wanted
+    target_sizes = sizes_of(target)
+    if type(operand) is Sizes and not is_expandable(operand, target_sizes):
+        raise IllegalSizesError(f"{shown(operand)} cannot be expanded to {shown(target_sizes)}")
+    return target_sizes
 
 
-def same(first: Value, *others: Value) -> Value:
+def same(first: Value, *more: Value) -> Value:
     """The first one; the others have the same sizes."""
-    wanted = sizes_of(first)
-    for other in others:
-        if type(other) is Sizes and other != wanted:
-            raise IllegalSizesError(f"{shown(other)} is not {shown(wanted)}")
-    return wanted
+    expected = sizes_of(first)
+    for operand in more:
+        if type(operand) is Sizes and operand != expected:
+            raise IllegalSizesError(f"{shown(operand)} is not {shown(expected)}")
+    return expected
 
 
 def of_rank(tensor: Value, *ranks: Value) -> Value:
@@ -87,35 +87,35 @@ def of_rank(tensor: Value, *ranks: Value) -> Value:
 def reshaped(tensor: Value, sizes: Value) -> Value:
     """As many elements in other sizes; one of these may be -1."""
     count = math.prod(sizes_of(tensor))
-    wanted = list(numbers_of(sizes))
-    known = math.prod(size for size in wanted if size != -1)
-    if wanted.count(-1) == 1:
-        if known == 0:
+    new_sizes = list(numbers_of(sizes))
+    product_of_sizes = math.prod(size for size in new_sizes if size != -1)
+    if new_sizes.count(-1) == 1:
+        if product_of_sizes == 0:
             raise SizesError
-        wanted[wanted.index(-1)] = count // known
-    if math.prod(wanted) != count or min(wanted, default=0) < 0:
+        new_sizes[new_sizes.index(-1)] = count // product_of_sizes
+    if math.prod(new_sizes) != count or min(new_sizes, default=0) < 0:
         raise IllegalSizesError(f"{shown(sizes_of(tensor))} cannot be viewed as {shown(numbers_of(sizes))}")
-    return Sizes(wanted)
+    return Sizes(new_sizes)
 
 
 def expanded(tensor: Value, sizes: Value) -> Value:
     """Expanded to other sizes, in which -1 keeps a size."""
-    own, wanted = sizes_of(tensor), list(numbers_of(sizes))
-    offset = len(wanted) - len(own)
-    for at, size in enumerate(wanted):
+    own, new_sizes = sizes_of(tensor), list(numbers_of(sizes))
+    offset = len(new_sizes) - len(own)
+    for at, size in enumerate(new_sizes):
         if size == -1 and at >= offset:
-            wanted[at] = own[at - offset]
-    if not is_expandable(own, wanted):
-        raise IllegalSizesError(f"{shown(own)} cannot be expanded to {shown(wanted)}")
-    return Sizes(wanted)
+            new_sizes[at] = own[at - offset]
+    if not is_expandable(own, new_sizes):
+        raise IllegalSizesError(f"{shown(own)} cannot be expanded to {shown(new_sizes)}")
+    return Sizes(new_sizes)
 
 
 def sum_to(tensor: Value, sizes: Value) -> Value:
     """What was expanded from these sizes, summed up."""
-    own, wanted = sizes_of(tensor), numbers_of(sizes)
-    if not is_expandable(wanted, own):
-        raise IllegalSizesError(f"{shown(own)} cannot be summed up to {shown(wanted)}")
-    return Sizes(wanted)
+    own, target = sizes_of(tensor), numbers_of(sizes)
+    if not is_expandable(target, own):
+        raise IllegalSizesError(f"{shown(own)} cannot be summed up to {shown(target)}")
+    return Sizes(target)
 
 
 # ---- dimensions
@@ -136,9 +136,9 @@ def unreduced(tensor: Value, dims: Value, keepdim: Value = False, rank: Value = 
     sizes = sizes_of(tensor)
     if keepdim or dims is None or dims == () or rank == 0:
         return sizes
-    known = numbers_of(dims)
-    total = len(sizes) + len(known) if rank is None else whole_number(rank)
-    for axis in sorted(axes_of(known, total)):
+    axes = numbers_of(dims)
+    total = len(sizes) + len(axes) if rank is None else whole_number(rank)
+    for axis in sorted(axes_of(axes, total)):
         sizes = unsqueezed(sizes, axis)
     return sizes
 
@@ -211,10 +211,10 @@ def resized(tensor: Value, dim: Value, size: Value) -> Value:
 
 def ending(tensor: Value, sizes: Value) -> Value:
     """With other sizes of the last dimensions."""
-    own, wanted = sizes_of(tensor), numbers_of(sizes)
-    if len(wanted) >= len(own):
-        raise IllegalSizesError(f"{shown(own)} does not have {len(wanted)} dimensions after its channels")
-    return Sizes((*own[: len(own) - len(wanted)], *wanted))
+    own, last_sizes = sizes_of(tensor), numbers_of(sizes)
+    if len(last_sizes) >= len(own):
+        raise IllegalSizesError(f"{shown(own)} does not have {len(last_sizes)} dimensions after its channels")
+    return Sizes((*own[: len(own) - len(last_sizes)], *last_sizes))
 
 
 def sliced(tensor: Value, dim: Value, start: Value, end: Value, step: Value) -> Value:
@@ -324,33 +324,37 @@ def square(tensor: Value) -> Value:
 
 def product(left: Value, right: Value) -> Value:
     """The product of two matrices or batches of one size."""
-    one, other = sizes_of(left), sizes_of(right)
-    if one[-1] != other[-2] or one[:-2] != other[:-2]:
-        raise IllegalSizesError(f"{shown(one)} and {shown(other)} cannot be multiplied")
-    return Sizes((*one[:-1], other[-1]))
+    first, second = sizes_of(left), sizes_of(right)
+    if first[-1] != second[-2] or first[:-2] != second[:-2]:
+        raise IllegalSizesError(f"{shown(first)} and {shown(second)} cannot be multiplied")
+    return Sizes((*first[:-1], second[-1]))
 
 
 def matmul(left: Value, right: Value) -> Value:
     """The product of two matrices, vectors or batches, which are broadcast."""
-    one, other = sizes_of(left), sizes_of(right)
-    if len(one) == 0 or len(other) == 0:
+    left_sizes, right_sizes = sizes_of(left), sizes_of(right)
+    if len(left_sizes) == 0 or len(right_sizes) == 0:
         raise IllegalSizesError("a number has no product of matrices")
-    row, column = len(one) == 1, len(other) == 1
-    first = Sizes((1, *one)) if row else one
-    second = Sizes((*other, 1)) if column else other
+    row, column = len(left_sizes) == 1, len(right_sizes) == 1
+    first = Sizes((1, *left_sizes)) if row else left_sizes
+    second = Sizes((*right_sizes, 1)) if column else right_sizes
     if first[-1] != second[-2]:
-        raise IllegalSizesError(f"{shown(one)} and {shown(other)} cannot be multiplied")
+        raise IllegalSizesError(f"{shown(left_sizes)} and {shown(right_sizes)} cannot be multiplied")
     batch = _broadcast(Sizes(first[:-2]), Sizes(second[:-2]))
     return Sizes((*batch, *(() if row else (first[-2],)), *(() if column else (second[-1],))))
 
 
 def kron(left: Value, right: Value) -> Value:
     """The Kronecker product."""
-    one, other = sizes_of(left), sizes_of(right)
-    rank = max(len(one), len(other))
+    left_sizes, right_sizes = sizes_of(left), sizes_of(right)
+    rank = max(len(left_sizes), len(right_sizes))
     return Sizes(
         a * b
-        for a, b in zip((1,) * (rank - len(one)) + tuple(one), (1,) * (rank - len(other)) + tuple(other), strict=True)
+        for a, b in zip(
+            (1,) * (rank - len(left_sizes)) + tuple(left_sizes),
+            (1,) * (rank - len(right_sizes)) + tuple(right_sizes),
+            strict=True,
+        )
     )
 
 
@@ -359,18 +363,18 @@ def kron(left: Value, right: Value) -> Value:
 
 def joined(tensors: Value, dim: Value = 0) -> Value:
     """Tensors one after the other; empty vectors do not count."""
-    items = [sizes_of(each) for each in tensors]
-    kept = [each for each in items if each != (0,)]
-    if not kept:
+    items = [sizes_of(item) for item in tensors]
+    non_empty = [item for item in items if item != (0,)]
+    if not non_empty:
         return Sizes((0,))
-    first = kept[0]
+    first = non_empty[0]
     if len(first) == 0:
         raise IllegalSizesError("numbers cannot be joined")
     axis = axis_of(dim, len(first))
-    for each in kept:
-        if len(each) != len(first) or with_size(each, axis, 0) != with_size(first, axis, 0):
-            raise IllegalSizesError(f"{shown(first)} and {shown(each)} cannot be joined along dimension {axis}")
-    return with_size(first, axis, sum(each[axis] for each in kept))
+    for item in non_empty:
+        if len(item) != len(first) or with_size(item, axis, 0) != with_size(first, axis, 0):
+            raise IllegalSizesError(f"{shown(first)} and {shown(item)} cannot be joined along dimension {axis}")
+    return with_size(first, axis, sum(item[axis] for item in non_empty))
 
 
 def stacked(tensors: Value, dim: Value = 0) -> Value:
@@ -420,8 +424,8 @@ def each_sized(sizes: Value) -> Value:
 def diagonal_blocks(tensors: Value) -> Value:
     """Matrices on the diagonal of a larger one."""
     rows = columns = 0
-    for each in tensors:
-        sizes = (1,) * (2 - len(sizes_of(each))) + tuple(each)
+    for block in tensors:
+        sizes = (1,) * (2 - len(sizes_of(block))) + tuple(block)
         rows, columns = rows + sizes[0], columns + sizes[1]
     return Sizes((rows, columns))
 
@@ -429,17 +433,17 @@ def diagonal_blocks(tensors: Value) -> Value:
 def picked(tensor: Value, indices: Value) -> Value:
     """Elements by tensors of integers, one for each dimension; absent ones take all."""
     sizes = sizes_of(tensor)
-    given = [index if type(index) is Sizes else None for index in indices]
-    if len(given) > len(sizes):
-        raise IllegalSizesError(f"{len(given)} indices for {len(sizes)} dimensions")
-    at = [position for position, index in enumerate(given) if index is not None]
+    index_sizes = [index if type(index) is Sizes else None for index in indices]
+    if len(index_sizes) > len(sizes):
+        raise IllegalSizesError(f"{len(index_sizes)} indices for {len(sizes)} dimensions")
+    at = [position for position, index in enumerate(index_sizes) if index is not None]
     if not at:
         return sizes
-    found = broadcast(*(index for index in given if index is not None))
+    index_shape = broadcast(*(index for index in index_sizes if index is not None))
     rest = [size for position, size in enumerate(sizes) if position not in at]
     together = at[-1] - at[0] + 1 == len(at)
     first = at[0] if together else 0
-    return Sizes((*rest[:first], *found, *rest[first:]))
+    return Sizes((*rest[:first], *index_shape, *rest[first:]))
 
 
 def indexed(tensor: Value, dim: Value, index: Value, source: Value = None) -> Value:
@@ -448,14 +452,14 @@ def indexed(tensor: Value, dim: Value, index: Value, source: Value = None) -> Va
     if 0 in places:
         return places
     axis = axis_of(dim, len(own))
-    whole, wanted = tuple(own) or (1,), tuple(places) or (1,)
-    if len(whole) != len(wanted):
+    whole, index_sizes = tuple(own) or (1,), tuple(places) or (1,)
+    if len(whole) != len(index_sizes):
         raise IllegalSizesError(f"{shown(places)} does not have the {len(own)} dimensions of {shown(own)}")
-    if any(size > whole[at] for at, size in enumerate(wanted) if at != axis):
+    if any(size > whole[at] for at, size in enumerate(index_sizes) if at != axis):
         raise IllegalSizesError(f"the index {shown(places)} is larger than {shown(own)} beside dimension {axis}")
     if type(source) is Sizes:
-        given = tuple(source) or (1,)
-        if len(given) != len(wanted) or any(size > given[at] for at, size in enumerate(wanted)):
+        source_sizes = tuple(source) or (1,)
+        if len(source_sizes) != len(index_sizes) or any(size > source_sizes[at] for at, size in enumerate(index_sizes)):
             raise IllegalSizesError(f"the index {shown(places)} is larger than the source {shown(source)}")
     return places
 
@@ -536,5 +540,5 @@ def rank(tensor: Value) -> Value:
 
 def broadcast_matrices(left: Value, right: Value) -> Value:
     """The second of two batches of matrices, with the dimensions of both batches."""
-    one, other = sizes_of(matrix(left)), sizes_of(matrix(right))
-    return Sizes((*_broadcast(Sizes(one[:-2]), Sizes(other[:-2])), *other[-2:]))
+    first, second = sizes_of(matrix(left)), sizes_of(matrix(right))
+    return Sizes((*_broadcast(Sizes(first[:-2]), Sizes(second[:-2])), *second[-2:]))

@@ -84,17 +84,17 @@ def bounded(count: int) -> int:
 
 def numbers_of(value: Value, count: int | None = None) -> tuple[int, ...]:
     """Numbers of a list; one stands for as many as are needed."""
-    found = (value,) if type(value) is int else value
-    if type(found) is tuple and len(found) == 1 and type(found[0]) is tuple:
+    numbers = (value,) if type(value) is int else value
+    if type(numbers) is tuple and len(numbers) == 1 and type(numbers[0]) is tuple:
         # written "{{1, 1}}" in C++
-        (found,) = found
-    if type(found) is not tuple:
+        (numbers,) = numbers
+    if type(numbers) is not tuple:
         raise SizesError
-    if count is not None and len(found) == 1:
-        return found * count
-    if count is not None and len(found) != count:
-        raise IllegalSizesError(f"there are {len(found)} numbers for {count} dimensions")
-    return found
+    if count is not None and len(numbers) == 1:
+        return numbers * count
+    if count is not None and len(numbers) != count:
+        raise IllegalSizesError(f"there are {len(numbers)} numbers for {count} dimensions")
+    return numbers
 
 
 def axis_of(dim: Value, rank: int) -> int:
@@ -108,10 +108,10 @@ def axis_of(dim: Value, rank: int) -> int:
 
 def axes_of(dims: Value, rank: int) -> frozenset[int]:
     """Several dimensions, each named once."""
-    found = [axis_of(dim, rank) for dim in numbers_of(dims)]
-    if len(set(found)) < len(found):
+    axes = [axis_of(dim, rank) for dim in numbers_of(dims)]
+    if len(set(axes)) < len(axes):
         raise IllegalSizesError(f"a dimension occurs twice in {list(numbers_of(dims))}")
-    return frozenset(found)
+    return frozenset(axes)
 
 
 def with_size(sizes: Sequence[int], axis: int, size: int) -> Sizes:

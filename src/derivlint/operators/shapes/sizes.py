@@ -107,12 +107,12 @@ def written_sizes() -> Mapping[str, Definition]:
     Raises:
         DefinitionError: a line is not one, or two are of one name.
     """
-    found: dict[str, Definition] = {}
-    for each in read_shapes(_FILE.read_text(encoding="ascii")):
-        if each.name in found:
-            raise DefinitionError(f'the sizes of "{each.name}" are written twice')
-        found[each.name] = each
-    return found
+    by_name: dict[str, Definition] = {}
+    for definition in read_shapes(_FILE.read_text(encoding="ascii")):
+        if definition.name in by_name:
+            raise DefinitionError(f'the sizes of "{definition.name}" are written twice')
+        by_name[definition.name] = definition
+    return by_name
 
 
 @lru_cache(maxsize=4096)
@@ -444,8 +444,8 @@ def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
     suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), None)
     if suffix is not None:
         return name.removesuffix(suffix), _PROPERTIES[suffix]
-    owner, found, position = name.partition(_SIZE)
-    if not found:
+    owner, separator, position = name.partition(_SIZE)
+    if not separator:
         return name, None
     # torchgen takes any word for a position: "sym_size(-self)" is saved as "_sym_argsize_minus_self"
     whole = whole_number(position.removeprefix("minus_"))
@@ -482,8 +482,8 @@ class _SizeDomain(Domain):
 
     def operator(self, name: str) -> Primitive | None:
         """An operator whose sizes are written."""
-        found = _written(name)
-        return None if found is None else found.primitive
+        definition = _written(name)
+        return None if definition is None else definition.primitive
 
     def number(self, text: str) -> Value:
         """The value of a C++ number."""

@@ -30,10 +30,10 @@ def convolved(
     count = len(kernel) - 2
     if len(own) not in (count + 1, count + 2) or count < 1:
         raise IllegalSizesError(f"{shown(own)} is not what a kernel of {shown(kernel)} runs over")
-    channels, wanted = own[-count - 1], kernel[0] if transposed else kernel[1] * groups
-    if channels != wanted:
-        raise IllegalSizesError(f"{shown(own)} has {channels} channels, a kernel of {shown(kernel)} takes {wanted}")
-    steps, pads, gaps = (numbers_of(each, count) for each in (stride, padding, dilation))
+    channels, expected = own[-count - 1], kernel[0] if transposed else kernel[1] * groups
+    if channels != expected:
+        raise IllegalSizesError(f"{shown(own)} has {channels} channels, a kernel of {shown(kernel)} takes {expected}")
+    steps, pads, gaps = (numbers_of(item, count) for item in (stride, padding, dilation))
     more = numbers_of(output_padding, count)
     sizes = []
     for at, (size, width) in enumerate(zip(own[-count:], kernel[2:], strict=True)):

@@ -201,10 +201,10 @@ class Arguments(Struct, frozen=True, dict=True):
                 options = TensorOptionsArguments(*window)
                 pre, post = kwarg_only[:i], kwarg_only[i + 4 :]
                 break
-        found = Arguments(tuple(before), self_arg, tuple(after), tuple(pre), options, tuple(post), tuple(out))
-        found.__dict__["flat_positional"] = tuple(positional)
-        found.__dict__["flat_kwarg_only"] = tuple(kwarg_only)
-        return found
+        arguments = Arguments(tuple(before), self_arg, tuple(after), tuple(pre), options, tuple(post), tuple(out))
+        arguments.__dict__["flat_positional"] = tuple(positional)
+        arguments.__dict__["flat_kwarg_only"] = tuple(kwarg_only)
+        return arguments
 
     @cached_property
     def flat_positional(self) -> tuple[Argument, ...]:

@@ -41,31 +41,31 @@ def explain(text: str, position: int, expected: set[str]) -> SchemaError:
     match = _FOUND.match(text, position)
     if match is None or not text[position:].strip():
         return _at_end(text, len(text.rstrip()), expected)
-    found = match.group()
+    token = match.group()
     start, end = match.span()
     if "OPERATOR" in expected:
-        return SchemaError(f"expected an operator name, found {quoted(found)}", start, end, SHAPE)
+        return SchemaError(f"expected an operator name, found {quoted(token)}", start, end, SHAPE)
     if "LPAR" in expected and "(" not in before:
-        if found == "::":
+        if token == "::":
             space = before + "::"
             return SchemaError(
                 f"{quoted(space)} is a namespace, which a schema does not have", 0, len(space), "leave it out"
             )
-        return SchemaError(f'expected "(" after the operator name, found {quoted(found)}', start, end, SHAPE)
-    if found == "(" and "QMARK" in expected:
+        return SchemaError(f'expected "(" after the operator name, found {quoted(token)}', start, end, SHAPE)
+    if token == "(" and "QMARK" in expected:
         hint = 'write "Tensor(a!)?" or "Tensor(a!)[]"'
         return SchemaError('an alias annotation comes before any "?" or "[]" of the type', start, end, hint)
     if "TYPE" not in expected and "NAME" in expected:
         if before.endswith(("(", "|", "->")):
-            return SchemaError(f"expected an alias set, one lower-case letter, found {quoted(found)}", start, end)
+            return SchemaError(f"expected an alias set, one lower-case letter, found {quoted(token)}", start, end)
         if "->" not in before:
-            if found in (")", ",", "=", "*"):
+            if token in (")", ",", "=", "*"):
                 return _half_argument(before)
             expected = {"NAME"}
-    if "TYPE" in expected and found in (")", ",") and before.endswith((",", "(")):
-        what = "a return" if "->" in before else "an argument"
-        return SchemaError(f'expected {what} after "{before[-1]}", found {quoted(found)}', start, end)
-    if found in ('"', "'"):
+    if "TYPE" in expected and token in (")", ",") and before.endswith((",", "(")):
+        part = "a return" if "->" in before else "an argument"
+        return SchemaError(f'expected {part} after "{before[-1]}", found {quoted(token)}', start, end)
+    if token in ('"', "'"):
         return SchemaError("the string is never closed", start, end)
     # The grammar's states do not tell which bracket is open, so they also offer to close one that is not.
     opened = _unclosed(before)
@@ -74,7 +74,7 @@ def explain(text: str, position: int, expected: set[str]) -> SchemaError:
     elif opened is not None:
         expected = expected - {"RPAR" if before[opened] == "[" else "RSQB"}
     where = " in the alias annotation" if "VBAR" in expected else ""
-    return SchemaError(f"expected {_any_of(expected)}{where}, found {quoted(found)}", start, end)
+    return SchemaError(f"expected {_any_of(expected)}{where}, found {quoted(token)}", start, end)
 
 
 def _half_argument(before: str) -> SchemaError:

@@ -83,8 +83,8 @@ def _parse_canonical(text: str) -> FunctionSchema | None:
             offset += len(part) + 2
     first_out = len(keyword) - out
     arguments = Arguments.group(placed, placed_keyword[:first_out], placed_keyword[first_out:])
-    found = tuple([Return(item.name, item.type, item.annotation, item.marks, offset) for item, offset in returns])
-    schema = FunctionSchema(OperatorName.parse(text[:opening]), arguments, found, text, Span(0, opening))
+    returned = tuple([Return(item.name, item.type, item.annotation, item.marks, offset) for item, offset in returns])
+    schema = FunctionSchema(OperatorName.parse(text[:opening]), arguments, returned, text, Span(0, opening))
     # Canonical text is what the schema prints as; printing thousands of them again would only cost time.
     schema.__dict__["canonical"] = text
     return schema
