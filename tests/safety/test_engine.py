@@ -14,8 +14,6 @@ from derivlint.lint import Confidence, Finding, Result, Rule, RuleMeta, Severity
 from derivlint.lint.rule import Target
 from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 from derivlint.model import DispatchBody, Entry, Model, build_model
-from derivlint.project.check import check_source
-from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -176,10 +174,7 @@ def test_every_rule_that_crashes_on_one_entry_still_finds_all_it_finds_in_the_ot
 
 
 def test_a_crash_is_not_kept_and_the_command_says_so(
-    run: Run,
-    here: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Run, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(tmp_path / "cache"))
     Path("derivatives.yaml").write_text(TEXT)
@@ -201,35 +196,10 @@ def test_a_crash_is_not_kept_and_the_command_says_so(
     assert run("check", "--output-format", "concise") == expected
 
 
-def test_the_editor_reports_a_crash_as_the_command_does(
-    bundled_natives: NativeFunctions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    original = FormulaAnalyses.formulas
-
-    def crash(self: FormulaAnalyses, entry: Entry) -> Any:
-        if entry.operator == "cos":
-            raise RecursionError
-        return original(self, entry)
-
-    monkeypatch.setattr(FormulaAnalyses, "formulas", crash)
-    settings = Settings()
-    checked = check_source(SourceFile("d.yaml", TEXT), bundled_natives, settings, settings.selected(load_rules()))
-    assert checked.crashes == 1
-    assert [d.entry for d in checked.shown if d.rule == "internal-error"] == ["cos"]
-    assert [d.entry for d in checked.shown if d.rule == "missing-conjugate"] == ["sin", "exp", "tanh", "sinh"]
-
-
 ITEMS = (
-    "- a\n",
-    "-\n",
-    "- {}\n",
-    "- []\n",
-    "- ''\n",
-    "- 1\n",
-    "- !x y\n",
-    "- &a b\n- *a\n",
+    "- a\n", "-\n", "- {}\n", "- []\n", "- ''\n", "- 1\n", "- !x y\n", "- &a b\n- *a\n",
     "- a # derivlint: ignore[x] y\n",
-)
+)  # fmt: skip
 
 
 def test_of_an_item_without_keys_only_the_rules_about_yaml_find_anything(
