@@ -51,12 +51,7 @@ def test_a_fix_is_applied_as_a_whole_or_not_at_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ((2, 2, "x"), (2, 2, "y")),
-        ((0, 2, "x"), (2, 2, "y")),
-        ((2, 2, "x"), (2, 4, "y")),
-    ],
+    ("first", "second"), [((2, 2, "x"), (2, 2, "y")), ((0, 2, "x"), (2, 2, "y")), ((2, 2, "x"), (2, 4, "y"))]
 )
 def test_insertions_that_touch_another_edit_wait(first: Edit, second: Edit) -> None:
     """Which of the two texts comes first would be a guess."""

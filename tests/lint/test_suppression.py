@@ -298,9 +298,7 @@ def check_written(model: Model, items: tuple[Diagnostic, ...], text: str, native
     moved = []
     for item in items:
         delta = sum(size for place, size in shifts if place <= item.span.start)
-        moved.append(
-            finding(item.span.shift(delta), item.entry, item.dispatch, item.key, item.rule),
-        )
+        moved.append(finding(item.span.shift(delta), item.entry, item.dispatch, item.key, item.rule))
     assert unsuppressed(after, tuple(moved)) == ()
     assert all(placed.scope is not None for placed in suppressions_of(after).placed)
     assert written(new, natives, tuple(moved), "why") == new

@@ -48,12 +48,7 @@ def test_every_change_is_named_once_with_what_follows(run: Run, here: Path) -> N
     ]
     exp = found["entries"][0]
     assert exp["values"] == [
-        {
-            "dispatch": "Default",
-            "key": "self",
-            "before": "grad * result.conj()",
-            "after": "self.exp().conj() * grad",
-        },
+        {"dispatch": "Default", "key": "self", "before": "grad * result.conj()", "after": "self.exp().conj() * grad"},
         {"dispatch": "Default", "key": "result", "before": "auto_element_wise", "after": None},
     ]
     assert exp["saved"] == {"gained": ["self"], "lost": ["result"]}
