@@ -163,21 +163,14 @@ def test_a_text_that_steers_a_terminal_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("json", "{"),
-        ("json", '{"version": 1, "diagnostics": []}'),
-        ("json", '{"version": NaN}'),
-        ("json-lines", "{}\n"),
-        ("concise", "a line\n"),
-        ("github", "::error::x\nnot a command\n"),
-        ("sarif", '{"version": "2.0.0", "runs": []}'),
-        ("gitlab", '[{"fingerprint": 1}, {"fingerprint": 1}]'),
+        ("json", "{"), ("json", '{"version": 1, "diagnostics": []}'), ("json", '{"version": NaN}'),
+        ("json-lines", "{}\n"), ("concise", "a line\n"), ("github", "::error::x\nnot a command\n"),
+        ("sarif", '{"version": "2.0.0", "runs": []}'), ("gitlab", '[{"fingerprint": 1}, {"fingerprint": 1}]'),
         ("junit", "<testsuites tests='2'><testsuite><testcase/></testsuite></testsuites>"),
-        ("junit", "<testsuites>\x1b</testsuites>"),
-        ("rdjson", '{"diagnostics": [{"message": ""}]}'),
-        ("rdjsonl", "[]\n"),
-        ("lintrunner", "x\n"),
+        ("junit", "<testsuites>\x1b</testsuites>"), ("rdjson", '{"diagnostics": [{"message": ""}]}'),
+        ("rdjsonl", "[]\n"), ("lintrunner", "x\n"),
     ],
-)
+)  # fmt: skip
 def test_output_that_its_reader_refuses_is_found(name: str, text: str) -> None:
     with pytest.raises(Violation):
         check_format(name, text, {})

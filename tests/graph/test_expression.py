@@ -15,7 +15,7 @@ from derivlint.graph.syntax.drawing import boxes_of, dot, svg
 from derivlint.graph.syntax.expression import print_expression, read_expression
 from derivlint.graph.syntax.printer import print_graph
 from derivlint.graph.syntax.reader import read_graph
-from tests.graph.random_graphs import programs
+from tests.graph.situations import programs
 
 
 def test_an_expression_and_its_graph(entries: Entries) -> None:

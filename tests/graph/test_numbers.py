@@ -17,8 +17,7 @@ from derivlint.graph.errors import UndifferentiableError
 from derivlint.graph.evaluate import evaluate
 from derivlint.graph.ir import Graph
 from derivlint.graph.syntax.expression import read_expression
-from tests.graph.random_graphs import programs
-from tests.graph.situations import BINARY, UNARY
+from tests.graph.situations import BINARY, UNARY, programs
 
 functional: Any = torch.autograd.functional
 
@@ -63,11 +62,7 @@ def check(graph: Graph, entries: Entries, order: int) -> None:
         if not pairs:
             return
         wanted = torch.autograd.grad(
-            [item for item, _ in pairs],
-            inputs,
-            [vector for _, vector in pairs],
-            create_graph=True,
-            allow_unused=True,
+            [item for item, _ in pairs], inputs, [vector for _, vector in pairs], create_graph=True, allow_unused=True
         )
         joined = gradient.joined()
         together = evaluate(joined, [*inputs, *vectors])

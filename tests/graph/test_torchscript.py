@@ -115,19 +115,11 @@ def test_a_traced_function_can_be_differentiated(entries: Entries) -> None:
 @pytest.mark.parametrize(
     "type_",
     [
-        "Tensor",
-        "Double",
-        "Double(2, 3)",
-        "Float(*, 3, requires_grad=0)",
-        "Double(2, 3, strides=[3, 1], requires_grad=1, device=cpu)",
-        "int[]?",
-        "(Tensor, int[], (float, bool))",
-        "Tensor?[]",
-        "NoneType",
-        "Device",
-        "str",
+        "Tensor", "Double", "Double(2, 3)", "Float(*, 3, requires_grad=0)",
+        "Double(2, 3, strides=[3, 1], requires_grad=1, device=cpu)", "int[]?", "(Tensor, int[], (float, bool))",
+        "Tensor?[]", "NoneType", "Device", "str",
     ],
-)
+)  # fmt: skip
 def test_types(type_: str) -> None:
     """Types come back as they were written."""
     text = f"graph(%x : {type_}):\n  return (%x)\n"
