@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.verify.conftest import NEEDS_COMPILER, Command
-from tests.verify.wrong import ENTRIES
+from tests.verify.wrong import ENTRIES, MORE_ENTRIES
 
 pytestmark = NEEDS_COMPILER
 
@@ -81,11 +81,19 @@ MESSAGES = {
 
 
 @pytest.fixture(scope="module")
-def findings(command: Command, folder: Path) -> list[dict[str, Any]]:
-    """The diagnostics of the file, in JSON; the run has written scripts, too."""
-    done = command("derivatives.yaml", "--all", *EFFORT, "--output-format", "json", "--scripts", "scripts")
+def run(command: Command, folder: Path) -> tuple[dict[str, Any], str]:
+    """The JSON document for the file, and standard error; the run has written scripts, too."""
+    (folder / "all.yaml").write_text(ENTRIES + MORE_ENTRIES)
+    more = ("--output-format", "json", "--scripts", "scripts", "--coverage", "--no-base")
+    done = command("all.yaml", "--all", *EFFORT, *more)
     assert done.returncode == 1, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)["diagnostics"]
+    return json.loads(done.stdout), done.stderr
+
+
+@pytest.fixture(scope="module")
+def findings(run: tuple[dict[str, Any], str]) -> list[dict[str, Any]]:
+    """The diagnostics of the file."""
+    found: list[dict[str, Any]] = run[0]["diagnostics"]
     return found
 
 
@@ -120,8 +128,28 @@ def test_numbers_are_those_of_the_formula_and_of_differences(findings: list[dict
     assert re.search(r"the smallest \(.*\): self=float64\(-?\d+\.\d+\)$", sine["help"])
 
 
+def test_what_no_input_reached_is_reported(run: tuple[dict[str, Any], str]) -> None:
+    """Arms of conditions and sides of masks; what is compared with nothing is not reached."""
+    document, said = run
+    coverage = {(item["entry"], item["key"]): (item["items"], item["missing"]) for item in document["coverage"]}
+    assert coverage["threshold", "self"] == (5, ['"grad.defined()" is false'])
+    assert coverage["exp", "self"] == coverage["exp", "result"] == (1, [])
+    items, missing = (sum(numbers) for numbers in zip(*((a, len(b)) for a, b in coverage.values()), strict=True))
+    whole = sum(not missing for _, missing in coverage.values())
+    share = f"{items - missing} of {items} ({(items - missing) / items:.1%})"
+    assert f"coverage: {share}, {whole} of {len(coverage)} formulas as a whole\n" in said
+
+
+def test_what_a_later_release_has_is_not_checked(run: tuple[dict[str, Any], str]) -> None:
+    """The entry and the formula are named, and are no error."""
+    assert [(item["entry"], item["key"]) for item in run[0]["unchecked"] if item["why"] == "not-in-torch"] == [
+        ("linalg_polar", None),
+        ("expm1", "self"),
+    ]
+
+
 @pytest.mark.full
-def test_a_run_is_the_same_again(command: Command) -> None:
+def test_a_run_is_the_same(command: Command) -> None:
     """Random numbers depend on the seed only, not on how many processes there are."""
     runs = [
         command("derivatives.yaml", "--ops", "sin,cos,sinh", "--jobs", jobs, "--output-format", "concise")

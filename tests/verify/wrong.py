@@ -54,6 +54,23 @@ ENTRIES = """\
   tensors: at::unbind(grad, dim)
 """
 
+#: More entries of the run that compiles: what needs a newer PyTorch, what no input reaches, what needs all headers.
+MORE_ENTRIES = """
+- name: linalg_polar(Tensor A, *, str side="right") -> (Tensor U, Tensor P)
+  A: grad
+
+- name: expm1(Tensor self) -> Tensor
+  self: at::linalg_matrix_sqrth(grad)
+
+- name: threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
+  self: "grad.defined() ? grad.masked_fill(self <= threshold, 0) : Tensor()"
+
+- name: neg(Tensor self) -> Tensor
+  self: "torch::autograd::can_mutate_inplace_result::success == torch::autograd::can_mutate_inplace_result() ? -grad
+    : -grad"
+  result: auto_linear
+"""
+
 #: Writes the inputs of operators, for float64 and complex128.
 SAMPLES = """
 import sys, torch
@@ -72,6 +89,7 @@ for dtype in ("float64", "complex128"):
     found["stack"] = [[[r(2), r(2)], 0]]
     if dtype == "float64":
         found["relu"] = unary
+        found["threshold"] = [[r(3), 0.0, 0.0], [r(2, 3), 0.0, 0.0]]
         found["atan2"] = [[r(2, 3), r(3)], [r(2), r(2)]]
         found["aminmax"] = [[r(3), 0, False], [r(2, 3), 1, True]]
     write_inputs(Path(sys.argv[1].replace("DTYPE", dtype)), found)
