@@ -61,8 +61,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # modules read it when they are imported, here and in the workers
     if config.getoption("campaign"):
         os.environ["DERIVLINT_CAMPAIGN"] = "1"
+        if config.option.markexpr == "not full":
+            config.option.markexpr = ""
     if config.getoption("update"):
         os.environ["DERIVLINT_UPDATE_GOLDEN"] = "1"
+    # there is a worker for each processor: threads of PyTorch would only wait for each other, and spin
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     # models hold cycles and live long: looking for those that are gone would take a sixth of the time
     gc.set_threshold(200_000, 50, 100)
 

@@ -17,9 +17,15 @@ Check = Callable[[], None]
 #: The namespace of the nodes, which is the module of their classes in Python.
 NAMESPACE = "derivlint_tests"
 
+#: What :mod:`saved_checks` and many snippets of :mod:`behaviour_checks` call, and what has a wrong derivative.
+ALWAYS = (
+    *("cosh", "sin", "exp", "mul", "pow", "sum", "mm"),
+    *("select", "var_mean", "index", "tril", "_foreach_pow", "clone"),
+)
+
 #: Operators of every kind, as ``derivlint emit cpp --ops`` takes them.
 OPERATORS = (
-    *("sin", "exp", "sigmoid", "tanh", "log", "abs", "reciprocal", "clamp", "neg"),
+    *("cosh", "sin", "exp", "sigmoid", "tanh", "log", "abs", "reciprocal", "clamp", "neg"),
     *("add", "sub", "mul", "div", "pow", "atan2", "where", "lerp"),
     *("sum", "mean", "prod", "amax", "logsumexp", "cumprod", "var", "linalg_vector_norm"),
     *("mm", "bmm", "addmm", "addcmul", "linalg_inv_ex"),
@@ -51,10 +57,7 @@ def checks(operators: dict[str, str | None]) -> dict[str, Check]:
     import torch
 
     torch.manual_seed(1)
-    found = {name: check for name, (needed, check) in _gradients(torch).items() if needed in operators}
-    if "mul.Tensor" in operators:
-        found |= _behaviour(torch)
-    return found
+    return {name: check for name, (needed, check) in _gradients(torch).items() if needed in operators}
 
 
 def _gradients(torch: Any) -> dict[str, tuple[str, Check]]:
@@ -176,6 +179,8 @@ def _gradients(torch: Any) -> dict[str, tuple[str, Check]]:
         "view_as_real": ("view_as_real", "ViewAsRealBackward0", torch.view_as_real, (cplx(2, 3),)),
         "mul_": ("mul_.Tensor", "MulBackward0", lambda x, y: x.clone().mul_(y), (real(2, 3), real(2, 3))),
         "sin_": ("sin_", "SinBackward0", lambda x: x.clone().sin_(), (real(2, 3),)),
+        "cosh": ("cosh", "CoshBackward0", torch.cosh, (real(2, 3),)),
+        "cosh_": ("cosh_", "CoshBackward0", lambda x: x.clone().cosh_(), (real(2, 3),)),
     }
 
     def check(node: str, function: Callable[..., Any], inputs: tuple[Any, ...]) -> Check:
@@ -199,124 +204,6 @@ def assert_ours(tensor: Any, node: str) -> None:
     assert function is not None
     assert (type(function).__module__, type(function).__name__) == (NAMESPACE, node), type(function)
     assert function.name() == node
-
-
-def _behaviour(torch: Any) -> dict[str, Check]:
-    """What PyTorch's own kernels do beside derivatives."""
-
-    def real(*shape: int) -> Any:
-        return torch.rand(*shape, dtype=torch.double, requires_grad=True)
-
-    def raises(kind: type[Exception], text: str, function: Callable[[], Any]) -> None:
-        message = None
-        try:
-            function()
-        except kind as error:
-            message = str(error)
-        assert message is not None, f"no error with {text!r}"
-        assert text in message, message
-
-    def backward_twice() -> None:
-        x = real(3)
-        y = (x * x).sum()
-        y.backward()
-        raises(RuntimeError, "Trying to backward through the graph a second time", y.backward)
-        z = (x * x).sum()
-        z.backward(retain_graph=True)
-        z.backward()
-
-    def modified_in_place() -> None:
-        x = real(3)
-        y = x.exp()
-        z = y * y
-        y.add_(1)
-        raises(RuntimeError, "modified by an inplace operation", lambda: z.sum().backward())
-
-    def leaf_in_place() -> None:
-        x = real(3)
-        raises(RuntimeError, "a leaf Variable that requires grad", lambda: x.mul_(2))
-
-    def out_argument() -> None:
-        x = real(3)
-        raises(RuntimeError, "don't support automatic differentiation", lambda: torch.sin(x, out=torch.empty(3)))
-        target = torch.empty(3, dtype=torch.double)
-        torch.sin(x.detach(), out=target)
-        assert torch.equal(target, x.detach().sin())
-
-    def no_grad() -> None:
-        x = real(3)
-        with torch.no_grad():
-            assert x.mul(x).grad_fn is None
-        with torch.inference_mode():
-            assert x.mul(x).is_inference()
-        assert x.detach().mul(2).grad_fn is None
-
-    def in_place_on_view() -> None:
-        x = real(2, 3)
-        base = x.clone()
-        base.select(0, 1).mul_(2)
-        base.sum().backward()
-        assert torch.equal(x.grad, torch.tensor([[1.0] * 3, [2.0] * 3], dtype=torch.double))
-
-    def hooks() -> None:
-        x = real(3)
-        seen = []
-        y = x.sin()
-        y.grad_fn.register_hook(lambda inputs, outputs: seen.append((len(inputs), len(outputs))))
-        y.register_hook(lambda grad: grad * 2)
-        y.sum().backward()
-        assert seen == [(1, 1)]
-        assert torch.allclose(x.grad, 2 * x.detach().cos())
-
-    def only_needed_gradients() -> None:
-        x, y = real(2, 3), torch.rand(3, 2, dtype=torch.double)
-        z = torch.mm(x, y)
-        assert [edge[0] is None for edge in z.grad_fn.next_functions] == [False, True]
-        z.sum().backward()
-        assert y.grad is None
-
-    def saved_tensors_hooks() -> None:
-        x = real(3)
-        packed: list[Any] = []
-
-        def pack(tensor: Any) -> int:
-            packed.append(tensor)
-            return len(packed) - 1
-
-        with torch.autograd.graph.saved_tensors_hooks(pack, lambda place: packed[place]):
-            y = x.exp() * x
-        y.sum().backward()
-        assert len(packed) == 3
-        assert torch.allclose(x.grad, (x.exp() * (1 + x)).detach())
-
-    def undefined_tensor() -> None:
-        x = real(3)
-        _, z = torch.var_mean(x, 0)
-        assert z.requires_grad
-        (grad,) = torch.autograd.grad(z, x)
-        assert torch.allclose(grad, torch.full((3,), 1 / 3, dtype=torch.double))
-
-    def forward_mode_missing() -> None:
-        def run() -> None:
-            with torch.autograd.forward_ad.dual_level():
-                dual = torch.autograd.forward_ad.make_dual(torch.rand(3), torch.rand(3))
-                torch.sin(dual, out=torch.empty(3))
-
-        raises(NotImplementedError, "that does not support it because it is an out= function", run)
-
-    return {
-        "backward_twice": backward_twice,
-        "modified_in_place": modified_in_place,
-        "leaf_in_place": leaf_in_place,
-        "out_argument": out_argument,
-        "no_grad": no_grad,
-        "in_place_on_view": in_place_on_view,
-        "hooks": hooks,
-        "only_needed_gradients": only_needed_gradients,
-        "saved_tensors_hooks": saved_tensors_hooks,
-        "undefined_tensor": undefined_tensor,
-        "forward_mode_missing": forward_mode_missing,
-    }
 
 
 if __name__ == "__main__":

@@ -16,15 +16,17 @@ def main(folder: str | None = None, build_folder: str | None = None) -> None:
     """Print what nodes save."""
     import torch
 
-    namespace = None
+    namespace: str | None = None
+    nodes: set[str | None] = set()
     if folder is not None:
         from derivlint.runtime import load
 
         extension = load(folder, build_folder=build_folder)
         assert extension.without_bindings == ""
-        namespace = extension.namespace
+        namespace, nodes = extension.namespace, set(extension.operators.values())
     torch.manual_seed(1)
-    found: dict[str, Any] = {name: recorded(torch, run, namespace) for name, run in cases(torch).items()}
+    found: dict[str, Any] = {name: recorded(torch, run, namespace, nodes) for name, run in cases(torch).items()}
+    found = {name: shown for name, shown in found.items() if shown is not None}
     found |= {check.__name__: check(torch) for check in (raw_hooks, raw_outlives_node, symbolic, instances)}
     print(json.dumps(found))
 
@@ -75,12 +77,16 @@ def cases(torch: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
-def recorded(torch: Any, run: Callable[[], Any], namespace: str | None) -> dict[str, Any]:
-    """What the node of a call shows, before and after backward."""
+def recorded(
+    torch: Any, run: Callable[[], Any], namespace: str | None, nodes: set[str | None]
+) -> dict[str, Any] | None:
+    """What the node of a call shows, before and after backward; None if the extension has no such nodes."""
     result = run()
     outputs = [item for item in (result if isinstance(result, (tuple, list)) else [result]) if item.requires_grad]
     function = outputs[0].grad_fn
     if namespace is not None:
+        if function.name() not in nodes:
+            return None
         assert type(function).__module__ == namespace, type(function)
     assert type(function).__name__ == function.name(), type(function)
     names = [name for name in dir(function) if name.startswith(("_saved", "_raw_saved"))]

@@ -5,35 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
-from torchgen.api import cpp
-from torchgen.api.autograd import match_differentiability_info
-from torchgen.gen import parse_native_yaml
 from torchgen.packaged.autograd import gen_variable_type
 from torchgen.packaged.autograd.gen_inplace_or_view_type import use_derived
-from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
-from derivlint.compiler.gxx import compile_command, find_toolchain, run
 from derivlint.emit.kernels import SHIPPED_NAMESPACE, SHIPPED_NODES, Kernel, kernels, kernels_source
 from derivlint.emit.selection import is_selected
-from derivlint.formula.vocabulary import words
 from derivlint.model.layout import CANDLE
 from derivlint.model.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-
-#: Operators of every kind: unary, binary, reduction, view, list, several outputs, optional arguments, foreach,
-#: complex, dispatch keys, conditions, without formula, without entry, other dispatch keys, decomposed, never
-#: differentiable, resetting the accumulator.
-KINDS = words(
-    """
-    neg mul sum squeeze t select unbind cat stack index linalg_eigh _linalg_svd convolution native_layer_norm lerp
-    addcmul _foreach_addcmul _foreach_mul _foreach_norm _foreach_zero _prelu_kernel cholesky to_sparse set
-    embedding_dense_backward _cudnn_rnn argmax bernoulli max_pool2d_with_indices abs scatter_reduce put index_put
-    _test_autograd_multiple_dispatch _fused_sgd _coalesced div q_per_channel_scales
-    """
-)
+from tests.emit.compiling import errors
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +26,10 @@ def all_kernels(model: Model) -> dict[tuple[str, str], Kernel]:
 
 
 @pytest.fixture(scope="module")
-def torchgen_kernels(
-    derivatives_path: Path, native_functions_path: Path, tags_path: Path
-) -> dict[tuple[str, str], tuple[str, str]]:
+def torchgen_kernels(torchgen_infos: tuple[Any, list[Any]]) -> dict[tuple[str, str], tuple[str, str]]:
     """Registration and definition of every kernel that torchgen generates."""
-    cached, _ = load_derivatives(str(derivatives_path), str(native_functions_path), str(tags_path))
-    # torchgen adds the infos of foreach functions to what it keeps
-    infos = dict(cached)
-    natives = parse_native_yaml(str(native_functions_path), str(tags_path)).native_functions
     found: dict[tuple[str, str], tuple[str, str]] = {}
-    for match in match_differentiability_info(sorted(natives, key=lambda each: cpp.name(each.func)), infos):
+    for match in torchgen_infos[1]:
         if not use_derived(match):
             continue
         made = gen_variable_type.gen_variable_type_func(match)
@@ -341,32 +319,15 @@ def test_formulas_are_lines_of_the_yaml_and_the_rest_lines_of_the_file(installed
     assert back == (there[0] + 2, f'#line {there[0] + 3} "k.cpp"')
 
 
-def _compile(source: str, folder: Path) -> str:
-    """What g++ says of a source file and of the signatures of its kernels, with PyTorch's headers."""
-    (folder / "kernels.cpp").write_text(source, encoding="utf-8")
-    done = run(compile_command(find_toolchain(), "-O0", "-fsyntax-only", "kernels.cpp"), folder)
-    return "\n".join(line for line in done.stderr.split("\n") if "error" in line) or str(done.status)
-
-
-def _with_signature_checks(source: str, found: tuple[Kernel, ...]) -> str:
-    """The source, with the assertion that every kernel has the signature that the operator is registered with."""
+@pytest.mark.full
+def test_all_kernels_compile(model: Model, tmp_path: Path) -> None:
+    """With the signatures that the operators are registered with; test_extension builds a sample of them."""
+    found = kernels(model)
     checks = "".join(
         f"static_assert(std::is_same_v<decltype({kernel.name}), "
         f"decltype(at::_ops::{kernel.function.name.unambiguous_name}::redispatch)>);\n"
         for kernel in found
         if not kernel.is_generic
     )
-    head, mark, tail = source.partition("TORCH_LIBRARY_IMPL(")
-    return head + checks + mark + tail
-
-
-def test_kernels_of_every_kind_compile(model: Model, tmp_path: Path) -> None:
-    found = kernels(model, KINDS)
-    assert len({kernel.function.name.base for kernel in found}) > 30
-    assert _compile(_with_signature_checks(source_of(found), found), tmp_path) == "0"
-
-
-@pytest.mark.full
-def test_all_kernels_compile(model: Model, tmp_path: Path) -> None:
-    found = kernels(model)
-    assert _compile(_with_signature_checks(source_of(found), found), tmp_path) == "0"
+    head, mark, tail = source_of(found).partition("TORCH_LIBRARY_IMPL(")
+    assert errors({"kernels.cpp": head + checks + mark + tail}, "kernels.cpp", tmp_path) == []

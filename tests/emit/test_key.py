@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import derivlint
 from derivlint.cli.main import cli
+from tests.emit.compiling import run_script
 from tests.running import runner
 
 DEVICE = Path(__file__).with_name("toy_device.cpp")
@@ -219,17 +217,7 @@ def test_a_device_of_its_own_is_trained_through_the_kernels(
     said, status = emit(file, "--key", KEY, "--sources", str(DEVICE), "--out", str(tmp_path / "out"))
     assert status == 0, said
     build = pytestconfig.cache.mkdir("toy_device") if pytestconfig.cache is not None else tmp_path / "build"
-    path = os.pathsep.join([str(Path(derivlint.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, "-c", STEP, str(tmp_path / "out"), str(build)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    (numbers, nodes), (expected, nodes_of_cpu) = json.loads(done.stdout.splitlines()[-1])
+    (numbers, nodes), (expected, nodes_of_cpu) = run_script(STEP, tmp_path / "out", build)
     assert nodes == [
         "derivlint_generated.TanhBackward0",
         "builtins.MulBackward0",

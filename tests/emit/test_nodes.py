@@ -247,6 +247,7 @@ def test_nodes_compile_and_a_wrong_formula_is_reported_in_the_yaml(
     assert "slef" in error
 
 
+@pytest.mark.full
 def test_all_nodes_compile(classes: tuple[NodeClass, ...], tmp_path: Path) -> None:
     sources = {"nodes.h": nodes_header(classes, NAMESPACE), "nodes.cpp": nodes_source(classes, NAMESPACE)}
     assert errors(sources, "nodes.cpp", tmp_path) == []

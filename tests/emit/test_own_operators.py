@@ -13,7 +13,7 @@ from derivlint.cli.main import cli
 from derivlint.schema import installed_torch
 from tests import further_operators as further
 from tests import once_operators as once
-from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, KERNELS, emit, run_checks
+from tests.own_operators import DERIVATIVES, FUNCTIONS, emit, run_checks
 from tests.running import runner
 
 #: What the C++ calls is C++: no helper of the author's Python.
@@ -25,57 +25,40 @@ import torch
 from derivlint.runtime import load
 
 for line in open("ops.yaml"):
-    name, _, rest = line.removeprefix("- func: ops::").strip().partition("(")
-    torch.library.define(f"ops::{name}", f"({rest}")
+    name, _, rest = line.removeprefix("- func: NAMESPACE::").strip().partition("(")
+    torch.library.define(f"NAMESPACE::{name}", f"({rest}")
 load("cpp", build_folder=BUILD)
-sys.modules[__name__] = torch.ops.ops
+sys.modules[__name__] = torch.ops.NAMESPACE
 """
 
 
+#: Lists, options, strings, words, sizes and types as arguments, several outputs, views, formulas for lists; gradients
+#: that are operators without an entry: right once, also undefined ones, while a second derivative raises. Other kinds
+#: are in the example of test_custom_ops_cpp.
+KINDS = {
+    "kept": (further, "25 operators and 23 nodes, 2 left out: ", "89 passed"),
+    "once": (once, "11 operators and 7 nodes: ", once.PASSED),
+}
+
+
 @pytest.mark.torch
 @pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
 @pytest.mark.full
-def test_every_kind_of_operator_is_differentiable(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+@pytest.mark.parametrize("namespace", KINDS)
+def test_operators_are_differentiable(tmp_path: Path, pytestconfig: pytest.Config, namespace: str) -> None:
     """First and second order, tangents, opcheck, torch.func and torch.compile."""
-    assert f'11 operators and 11 nodes: 11 of 11 files written to "{tmp_path / "cpp"}"' in emit(
-        "cpp", tmp_path, "cpp", derivatives=FORMULAS
-    )
-    build = pytestconfig.cache.mkdir("own_operators") if pytestconfig.cache is not None else tmp_path / "build"
-    (tmp_path / "generated.py").write_text(GENERATED.replace("BUILD", repr(str(build))), encoding="utf-8")
-    (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
-    run_checks(tmp_path, CHECKS, "60 passed")
-
-
-@pytest.mark.torch
-@pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
-@pytest.mark.full
-def test_further_kinds_of_operators_are_differentiable(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """Lists, options, strings, words, sizes and types as arguments, several outputs, views, formulas for lists."""
+    operators, written, passed = KINDS[namespace]
     (tmp_path / "formulas.h").write_text(further.HEADER, encoding="utf-8")
-    given = {"functions": further.FUNCTIONS, "derivatives": further.DERIVATIVES}
-    said = emit("cpp", tmp_path, "cpp", "--headers", str(tmp_path / "formulas.h"), **given)
-    assert f'25 operators and 23 nodes, 2 left out: 11 of 11 files written to "{tmp_path / "cpp"}"' in said
-    build = pytestconfig.cache.mkdir("further_operators") if pytestconfig.cache is not None else tmp_path / "build"
+    more = ("--headers", str(tmp_path / "formulas.h")) if operators is further else ()
+    said = emit("cpp", tmp_path, "cpp", *more, functions=operators.FUNCTIONS, derivatives=operators.DERIVATIVES)
+    assert written in said
+    build = pytestconfig.cache.mkdir(f"{namespace}_operators") if pytestconfig.cache is not None else tmp_path / "build"
     lines = (tmp_path / "ops.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "ops.yaml").write_text("".join(line for line in lines if "Dimname" not in line), encoding="utf-8")
-    text = GENERATED.replace("BUILD", repr(str(build))).replace("ops::", "kept::").replace("ops.ops", "ops.kept")
-    (tmp_path / "generated.py").write_text(f"{text}IS_CPP = torch.ops.kept.IS_CPP = True\n", encoding="utf-8")
-    (tmp_path / "kernels.py").write_text(further.KERNELS, encoding="utf-8")
-    run_checks(tmp_path, further.CHECKS, "89 passed")
-
-
-@pytest.mark.torch
-@pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
-@pytest.mark.full
-def test_gradients_that_are_operators_without_entry(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """Right once, also with undefined gradients; a second derivative raises."""
-    said = emit("cpp", tmp_path, "cpp", functions=once.FUNCTIONS, derivatives=once.DERIVATIVES)
-    assert "11 operators and 7 nodes: " in said
-    build = pytestconfig.cache.mkdir("once_operators") if pytestconfig.cache is not None else tmp_path / "build"
-    text = GENERATED.replace("BUILD", repr(str(build))).replace("ops::", "once::").replace("ops.ops", "ops.once")
-    (tmp_path / "generated.py").write_text(text, encoding="utf-8")
-    (tmp_path / "kernels.py").write_text(once.KERNELS, encoding="utf-8")
-    run_checks(tmp_path, once.CHECKS, once.PASSED)
+    text = GENERATED.replace("BUILD", repr(str(build))).replace("NAMESPACE", namespace)
+    (tmp_path / "generated.py").write_text(f"{text}torch.ops.{namespace}.IS_CPP = True\n", encoding="utf-8")
+    (tmp_path / "kernels.py").write_text(operators.KERNELS, encoding="utf-8")
+    run_checks(tmp_path, operators.CHECKS, passed)
 
 
 def test_what_has_no_derivative_is_not_implemented(tmp_path: Path) -> None:

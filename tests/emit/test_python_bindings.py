@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from torchgen.api import cpp
-from torchgen.api.autograd import match_differentiability_info
-from torchgen.gen import parse_native_yaml
 from torchgen.packaged.autograd import gen_autograd_functions
-from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.compiler.gxx import compile_command, find_toolchain, run
 from derivlint.cpp.declared_type import declared_type
@@ -36,15 +33,10 @@ FILE = "derivatives.yaml"
 
 
 @pytest.fixture(scope="module")
-def torchgen_getters(derivatives_path: Path, native_functions_path: Path, tags_path: Path) -> dict[str, list[str]]:
+def torchgen_getters(torchgen_infos: tuple[dict[Any, Any], list[Any]]) -> dict[str, list[str]]:
     """The properties of every class, of those of foreach functions too, in the order that torchgen gives them."""
-    cached, _ = load_derivatives(str(derivatives_path), str(native_functions_path), str(tags_path))
-    # torchgen adds the infos of foreach functions to what it keeps
-    infos = dict(cached)
-    natives = parse_native_yaml(str(native_functions_path), str(tags_path)).native_functions
-    match_differentiability_info(sorted(natives, key=lambda each: cpp.name(each.func)), infos)
     found = {}
-    for info in gen_autograd_functions.get_infos_with_derivatives_list(infos):
+    for info in gen_autograd_functions.get_infos_with_derivatives_list(torchgen_infos[0]):
         text = gen_autograd_functions.process_function(info, gen_autograd_functions.PY_FUNCTION_PROPS_AND_GETTERS)
         found[info.op] = re.findall(r'\{\(char\*\)"(\w+)"', text)
     return found
@@ -219,8 +211,9 @@ def test_only_names_of_python_may_be_undefined(line: str, is_missing: bool) -> N
     assert python.undefined_in(f"other\n{line}\n") == ([line] if is_missing else [])
 
 
+@pytest.mark.full
 def test_all_bindings_compile_as_pytorchs_own(classes: tuple[NodeClass, ...], tmp_path: Path) -> None:
-    """All of them as one shard, without a warning; an empty shard compiles as well."""
+    """All of them as one shard, without a warning; an empty shard, too. Those of a sample are in test_extension."""
     headers = python.python_headers()
     assert not headers.missing
     texts = {
