@@ -19,9 +19,9 @@ from derivlint.project.settings import Settings
 from derivlint.rules import NAMES, load_rules
 from derivlint.schema import NativeFunctions, load_index
 from derivlint.source import SourceFile
-from tests.conformance.formula_mutators import OPERATORS_OF_SLIPS, Mutant, mutate
-from tests.conformance.mutators import body, keys, to_yaml
 from tests.conformance.oracle import definitions
+from tests.mutators.entries import body, keys, to_yaml
+from tests.mutators.formulas import OPERATORS, Mutant, mutate
 
 #: The rules that say what a C++ compiler says.
 CPP_RULES = frozenset(
@@ -85,7 +85,7 @@ def operators() -> NativeFunctions:
 def mutants(seed: int, count: int) -> list[tuple[dict[str, object], str, Mutant]]:
     """Entries with a key and a changed formula for it, the same for the same seed."""
     dice = random.Random(seed)
-    names = sorted(OPERATORS_OF_SLIPS)
+    names = sorted(OPERATORS)
     entries = definitions()
     found: list[tuple[dict[str, object], str, Mutant]] = []
     while len(found) < count:

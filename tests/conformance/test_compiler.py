@@ -16,7 +16,7 @@ from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.conformance.compiler_oracle import judge, mutants, operators
-from tests.conformance.mutators import body, keys, to_yaml
+from tests.mutators.entries import body, keys, to_yaml
 from tests.sampling import CAMPAIGN, sample
 
 pytestmark = pytest.mark.long

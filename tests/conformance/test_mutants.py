@@ -21,8 +21,8 @@ from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from tests.conformance.mutators import MUTATORS, to_yaml
 from tests.conformance.oracle import Oracle, Refusal, definitions
+from tests.mutators.entries import MUTATORS, to_yaml
 from tests.sampling import CAMPAIGN
 
 pytestmark = pytest.mark.long

@@ -15,7 +15,7 @@ from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from tests.conformance.semantic_mutators import OPERATORS, SemanticMutant, mutants
+from tests.mutators.meaning import OPERATORS, SemanticMutant, mutants
 from tests.sampling import CAMPAIGN
 
 pytestmark = pytest.mark.long

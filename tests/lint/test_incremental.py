@@ -26,7 +26,7 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader.reader import PlacedNode
 from derivlint.yaml_reader.split import SplitDocument
-from tests.random_edits import edited
+from tests.mutators.edits import edited
 from tests.sampling import CAMPAIGN, sample
 
 

@@ -20,7 +20,7 @@ from derivlint.lsp.session import OpenFile, Outcome, Session
 from derivlint.lsp.workspace import Projects
 from derivlint.rules import load_rules
 from derivlint.source import Span
-from tests.random_edits import edited
+from tests.mutators.edits import edited
 from tests.sampling import CAMPAIGN, sample
 
 TEXT = """\

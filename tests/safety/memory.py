@@ -17,7 +17,7 @@ from lsprotocol import types
 from derivlint.lsp.session import OpenFile, Outcome, Session
 from derivlint.lsp.workspace import Projects
 from derivlint.schema import installed_torch
-from tests.random_edits import edited
+from tests.mutators.edits import edited
 
 #: So many bytes an edit may stay, in the last three quarters: the memory of a process is not flat to the byte.
 ALLOWED = 2_500

@@ -14,7 +14,7 @@ from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from tests.slips.formula_slips import Change
+from tests.mutators.syntax import Change
 from tests.slips.generate import KINDS, STRUCTURAL, changes_of, parts
 
 COMMENT = "  # derivlint: ignore[missing-conjugate] reviewed"

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from derivlint.model import DerivativeFormula, Model
-from tests.slips.entry_slips import ENTRY_SLIPS
-from tests.slips.formula_slips import FORMULA_SLIPS, Change
-from tests.slips.rewrites import REWRITES, written_formulas
+from tests.mutators.entry_slips import ENTRY_SLIPS
+from tests.mutators.formula_slips import FORMULA_SLIPS
+from tests.mutators.rewrites import REWRITES, written_formulas
+from tests.mutators.syntax import Change
 
 _BETWEEN = re.compile(r"\n(\s*(#.*)?(\n|$))+\Z")
 #: All kinds of slips.

@@ -9,9 +9,9 @@ import pytest
 from derivlint.project.fixing import fix_source
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from tests.mutators.python_slips import drawn
 from tests.sampling import CAMPAIGN, sample
 from tests.slips.habits import Habit, HabitJudge, habits
-from tests.slips.python_slips import drawn
 
 HABITS = tuple(habits())
 

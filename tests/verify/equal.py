@@ -16,8 +16,8 @@ from derivlint.verify.findings import JudgedFinding, judged_findings
 from derivlint.verify.known import known_findings
 from derivlint.verify.runner import ORDINARY, QUICK, Effort, RunOptions, verify
 from tests.conftest import packaged_folder
+from tests.mutators.rewrites import REWRITES, written_formulas
 from tests.slips.generate import Slip
-from tests.slips.rewrites import REWRITES, written_formulas
 
 #: Rewrites that are not equal: some helpers ask whether the matrix requires a gradient, which a copy does not, and
 #: a sparse matrix refuses to be contiguous.

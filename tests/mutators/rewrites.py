@@ -10,7 +10,7 @@ from derivlint.cpp.expressions.value import TENSOR
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Number, Parenthesized, Unary, walk
 from derivlint.model import Model
 from derivlint.schema import NativeFunction
-from tests.slips.formula_slips import Change
+from tests.mutators.syntax import Change
 
 #: Gives the equal forms of one formula.
 Rewrite = Callable[["Written"], Iterator[Change]]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from tests.slips.formula_slips import Change
+from tests.mutators.syntax import Change
 
 #: Gives the changes of the text of one entry, which begins with "- name:" and ends with a line break.
 EntrySlip = Callable[[str], Iterator[Change]]

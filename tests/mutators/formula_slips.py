@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from derivlint.formula import (
     Binary,
@@ -17,13 +17,9 @@ from derivlint.formula import (
     Parenthesized,
     String,
     Unary,
-    walk,
 )
 from derivlint.model import DerivativeFormula
-
-#: A change of a text: the range that is replaced, and by what.
-Change = tuple[int, int, str]
-FormulaSlip = Callable[[DerivativeFormula], Iterator[Change]]
+from tests.mutators.syntax import Change, FormulaSlip, callees, names, nodes, text_of
 
 #: Functions that are taken for each other.
 NEAR = (
@@ -50,34 +46,9 @@ _COMPARISONS = {">": "<", "<": ">", ">=": ">", "<=": "<", "==": "!=", "!=": "=="
 _DIMENSIONS = ("dim", "dim0", "dim1", "dims", "diagonal", "offset", "start", "end", "n", "k", "axis1", "axis2")
 
 
-def _nodes(formula: DerivativeFormula) -> Iterator[Node]:
-    tree = formula.parsed.tree
-    return walk(tree) if tree is not None else iter(())
-
-
-def _text(formula: DerivativeFormula, node: Node) -> str:
-    return formula.parsed.text[node.start : node.end]
-
-
-def _named(formula: DerivativeFormula) -> Iterator[tuple[Name, str]]:
-    for node in _nodes(formula):
-        if isinstance(node, Name) and node.simple is not None:
-            yield node, node.simple
-
-
-def _callees(formula: DerivativeFormula) -> Iterator[tuple[int, int, str]]:
-    """The names of called functions and methods."""
-    for node in _nodes(formula):
-        if isinstance(node, Call) and isinstance(node.callee, Name):
-            part = node.callee.parts[-1]
-            yield part.start, part.end, part.identifier
-        elif isinstance(node, Call) and isinstance(node.callee, Member):
-            yield node.callee.name_start, node.callee.name_end, node.callee.name
-
-
 def _variables(formula: DerivativeFormula) -> Iterator[tuple[Name, str]]:
-    called = {node.callee.start for node in _nodes(formula) if isinstance(node, Call)}
-    return ((node, name) for node, name in _named(formula) if node.start not in called or _is_variable(formula, name))
+    called = {node.callee.start for node in nodes(formula, Node) if isinstance(node, Call)}
+    return ((node, name) for node, name in names(formula) if node.start not in called or _is_variable(formula, name))
 
 
 def _is_variable(formula: DerivativeFormula, name: str) -> bool:
@@ -107,7 +78,7 @@ def misspelt_variable(formula: DerivativeFormula) -> Iterator[Change]:
 
 
 def misspelt_function(formula: DerivativeFormula) -> Iterator[Change]:
-    for start, end, name in _callees(formula):
+    for start, end, name in callees(formula):
         yield from ((start, end, other) for other in _typos(name) if other != name)
 
 
@@ -132,32 +103,32 @@ def other_argument(formula: DerivativeFormula) -> Iterator[Change]:
 
 
 def near_function(formula: DerivativeFormula) -> Iterator[Change]:
-    for start, end, name in _callees(formula):
+    for start, end, name in callees(formula):
         if name in _OTHER_FUNCTION:
             yield start, end, _OTHER_FUNCTION[name]
 
 
 def arithmetic(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Binary) and node.op in _ARITHMETIC:
+    for node in nodes(formula, Binary):
+        if node.op in _ARITHMETIC:
             yield node.op_start, node.op_start + len(node.op), _ARITHMETIC[node.op]
 
 
 def comparison(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Binary) and node.op in _COMPARISONS:
+    for node in nodes(formula, Binary):
+        if node.op in _COMPARISONS:
             yield node.op_start, node.op_start + len(node.op), _COMPARISONS[node.op]
 
 
 def assignment(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Binary) and node.op == "==":
+    for node in nodes(formula, Binary):
+        if node.op == "==":
             yield node.op_start, node.op_start + 2, "="
 
 
 def lost_operator(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Binary) and node.op in _ARITHMETIC:
+    for node in nodes(formula, Binary):
+        if node.op in _ARITHMETIC:
             yield node.op_start, node.op_start + len(node.op), ""
 
 
@@ -165,27 +136,26 @@ def sign(formula: DerivativeFormula) -> Iterator[Change]:
     tree = formula.parsed.tree
     if tree is not None:
         yield tree.start, tree.start, "-"
-    for node in _nodes(formula):
-        if isinstance(node, Unary) and node.op == "-":
+    for node in nodes(formula, Unary):
+        if node.op == "-":
             yield node.start, node.operand.start, ""
 
 
 def number(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Number):
-            yield from ((node.start, node.end, other) for other in ("0", "1", "2", "3", "0.5") if other != node.text)
+    for node in nodes(formula, Number):
+        yield from ((node.start, node.end, other) for other in ("0", "1", "2", "3", "0.5") if other != node.text)
 
 
 def number_type(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Number) and node.text.isdigit():
+    for node in nodes(formula, Number):
+        if node.text.isdigit():
             yield node.start, node.end, f"{node.text}.5"
         elif isinstance(node, Number) and "." in node.text:
             yield node.start, node.end, node.text.partition(".")[0] or "0"
 
 
 def truth_value(formula: DerivativeFormula) -> Iterator[Change]:
-    for node, name in _named(formula):
+    for node, name in names(formula):
         if name in ("true", "false"):
             yield node.start, node.end, "false" if name == "true" else "true"
 
@@ -200,31 +170,31 @@ def negated_flag(formula: DerivativeFormula) -> Iterator[Change]:
 
 
 def string(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, String) and len(node.text) > 3:
+    for node in nodes(formula, String):
+        if len(node.text) > 3:
             yield node.start + 1, node.start + 2, ""
 
 
 def swapped_arguments(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
+    for node in nodes(formula, Node):
         for one, other in zip(node.args, node.args[1:], strict=False) if isinstance(node, Call) else ():
-            first, second = _text(formula, one), _text(formula, other)
+            first, second = text_of(formula, one), text_of(formula, other)
             if first != second:
                 yield one.start, other.end, f"{second}{formula.parsed.text[one.end : other.start]}{first}"
 
 
 def dropped_argument(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Call) and len(node.args) > 1:
+    for node in nodes(formula, Call):
+        if len(node.args) > 1:
             yield node.args[0].start, node.args[1].start, ""
             for before, one in zip(node.args, node.args[1:], strict=False):
                 yield before.end, one.end, ""
 
 
 def repeated_argument(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
+    for node in nodes(formula, Node):
         for one in node.args if isinstance(node, Call) else ():
-            yield one.end, one.end, f", {_text(formula, one)}"
+            yield one.end, one.end, f", {text_of(formula, one)}"
 
 
 def _of_text(pattern: str, replacement: str) -> FormulaSlip:
@@ -240,15 +210,14 @@ def _of_text(pattern: str, replacement: str) -> FormulaSlip:
 
 def moved_bracket(formula: DerivativeFormula) -> Iterator[Change]:
     """``(a + b) * c`` becomes ``(a + b * c)``."""
-    for node in _nodes(formula):
-        if isinstance(node, Binary) and isinstance(node.left, Parenthesized):
+    for node in nodes(formula, Binary):
+        if isinstance(node.left, Parenthesized):
             yield node.left.end - 1, node.end, f"{formula.parsed.text[node.left.end : node.end]})"
 
 
 def lost_brackets(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Parenthesized):
-            yield node.start, node.end, _text(formula, node.inner)
+    for node in nodes(formula, Parenthesized):
+        yield node.start, node.end, text_of(formula, node.inner)
 
 
 def dimension(formula: DerivativeFormula) -> Iterator[Change]:
@@ -261,7 +230,7 @@ def dimension(formula: DerivativeFormula) -> Iterator[Change]:
 
 def _suffixed(suffix: str, other: str) -> FormulaSlip:
     def found(formula: DerivativeFormula) -> Iterator[Change]:
-        for node, name in _named(formula):
+        for node, name in names(formula):
             if name.endswith(suffix):
                 yield node.end - len(suffix), node.end, other
 
@@ -269,8 +238,8 @@ def _suffixed(suffix: str, other: str) -> FormulaSlip:
 
 
 def grads_index(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Index) and _text(formula, node.object) in ("grads", "result"):
+    for node in nodes(formula, Index):
+        if text_of(formula, node.object) in ("grads", "result"):
             (argument,) = node.args
             if isinstance(argument, Number) and argument.text.isdigit():
                 yield argument.start, argument.end, str(int(argument.text) + 1)
@@ -278,24 +247,24 @@ def grads_index(formula: DerivativeFormula) -> Iterator[Change]:
 
 
 def gradient_form(formula: DerivativeFormula) -> Iterator[Change]:
-    for node, name in _named(formula):
+    for node, name in names(formula):
         if name == "grad":
             yield node.start, node.end, "grads[0]"
             yield node.start, node.end, "grads"
             yield node.start, node.end, "grad_output"
-    for index in _nodes(formula):
-        if isinstance(index, Index) and _text(formula, index.object) == "grads":
+    for index in nodes(formula, Index):
+        if text_of(formula, index.object) == "grads":
             yield index.start, index.end, "grad"
 
 
 def mask(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Index) and _text(formula, node.object) == "grad_input_mask":
-            (argument,) = node.args
+    for index in nodes(formula, Index):
+        if text_of(formula, index.object) == "grad_input_mask":
+            (argument,) = index.args
             if isinstance(argument, Number) and argument.text.isdigit():
                 yield argument.start, argument.end, str(int(argument.text) ^ 1)
                 yield argument.start, argument.end, str(int(argument.text) + 1)
-    for node, name in _named(formula):
+    for node, name in names(formula):
         if name == "grad_input_mask":
             yield node.start, node.end, "{true, true, true}"
             yield node.start, node.end, "output_mask"
@@ -303,8 +272,8 @@ def mask(formula: DerivativeFormula) -> Iterator[Change]:
 
 def lost_method(formula: DerivativeFormula) -> Iterator[Change]:
     """``self.conj()`` becomes ``self``."""
-    for node in _nodes(formula):
-        if isinstance(node, Call) and isinstance(node.callee, Member) and not node.args:
+    for node in nodes(formula, Call):
+        if isinstance(node.callee, Member) and not node.args:
             yield node.callee.object.end, node.end, ""
 
 
@@ -316,28 +285,27 @@ def superfluous_method(formula: DerivativeFormula) -> Iterator[Change]:
 
 
 def factor(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Binary) and node.op in ("*", "/"):
+    for node in nodes(formula, Binary):
+        if node.op in ("*", "/"):
             yield node.left.end, node.right.end, ""
-            yield node.right.end, node.right.end, f" {node.op} {_text(formula, node.right)}"
+            yield node.right.end, node.right.end, f" {node.op} {text_of(formula, node.right)}"
             if node.op == "*":
                 yield node.left.start, node.right.start, ""
 
 
 def branch(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Conditional):
-            then, otherwise = _text(formula, node.then), _text(formula, node.otherwise)
-            between = formula.parsed.text[node.then.end : node.otherwise.start]
-            if then != otherwise:
-                yield node.then.start, node.otherwise.end, f"{otherwise}{between}{then}"
-            yield node.start, node.end, then
-            yield node.start, node.end, otherwise
-            yield node.condition.start, node.condition.end, f"!({_text(formula, node.condition)})"
+    for node in nodes(formula, Conditional):
+        then, otherwise = text_of(formula, node.then), text_of(formula, node.otherwise)
+        between = formula.parsed.text[node.then.end : node.otherwise.start]
+        if then != otherwise:
+            yield node.then.start, node.otherwise.end, f"{otherwise}{between}{then}"
+        yield node.start, node.end, then
+        yield node.start, node.end, otherwise
+        yield node.condition.start, node.condition.end, f"!({text_of(formula, node.condition)})"
 
 
 def symint(formula: DerivativeFormula) -> Iterator[Change]:
-    for start, end, name in _callees(formula):
+    for start, end, name in callees(formula):
         if name.endswith("_symint"):
             yield start, end, name.removesuffix("_symint")
         elif name.startswith("sym_"):
@@ -346,8 +314,8 @@ def symint(formula: DerivativeFormula) -> Iterator[Change]:
 
 def lost_call(formula: DerivativeFormula) -> Iterator[Change]:
     """``self.dim()`` becomes ``self.dim``."""
-    for node in _nodes(formula):
-        if isinstance(node, Call) and not node.args:
+    for node in nodes(formula, Call):
+        if not node.args:
             yield node.callee.end, node.end, ""
 
 

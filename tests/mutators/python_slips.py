@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from derivlint.cpp.load import library_of
-from derivlint.formula import Binary, BraceList, Call, Conditional, Member, Name, Node, Number, String, Unary, walk
+from derivlint.formula import Binary, BraceList, Call, Conditional, Member, Name, Node, Number, String, Unary
 from derivlint.model import DerivativeFormula, Model
 from derivlint.schema import NativeFunctions
-
-Change = tuple[int, int, str]
-PythonSlip = Callable[[DerivativeFormula], Iterator[Change]]
+from tests.mutators.syntax import Change, FormulaSlip, methods, nodes, text_of
 
 #: Methods of C++ and what Python has for them.
 _ATTRIBUTES = {
@@ -28,57 +26,42 @@ _ATTRIBUTES = {
 _NAMES = {"true": "True", "false": "False", "nullopt": "None"}
 
 
-def _nodes(formula: DerivativeFormula) -> Iterator[Node]:
-    tree = formula.parsed.tree
-    return walk(tree) if tree is not None else iter(())
-
-
-def _text(formula: DerivativeFormula, node: Node) -> str:
-    return formula.parsed.text[node.start : node.end]
-
-
-def _methods(formula: DerivativeFormula, count: int) -> Iterator[tuple[Call, Member]]:
-    for node in _nodes(formula):
-        if isinstance(node, Call) and isinstance(node.callee, Member) and len(node.args) == count:
-            yield node, node.callee
-
-
 def power(formula: DerivativeFormula) -> Iterator[Change]:
-    for call, callee in _methods(formula, 1):
+    for call, callee in methods(formula, 1):
         if callee.name == "pow" and not isinstance(call.args[0], Binary | Conditional):
-            yield call.start, call.end, f"({_text(formula, callee.object)}**{_text(formula, call.args[0])})"
+            yield call.start, call.end, f"({text_of(formula, callee.object)}**{text_of(formula, call.args[0])})"
 
 
 def square(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Binary) and node.op == "*" and _text(formula, node.left) == _text(formula, node.right):
+    for node in nodes(formula, Binary):
+        if node.op == "*" and text_of(formula, node.left) == text_of(formula, node.right):
             yield node.left.end, node.end, " ** 2"
 
 
 def attribute(formula: DerivativeFormula) -> Iterator[Change]:
-    for call, callee in _methods(formula, 0):
+    for call, callee in methods(formula, 0):
         if callee.name in _ATTRIBUTES and not callee.arrow:
             yield callee.name_start, call.end, _ATTRIBUTES[callee.name]
 
 
 def item_of_shape(formula: DerivativeFormula) -> Iterator[Change]:
-    for call, callee in _methods(formula, 1):
+    for call, callee in methods(formula, 1):
         if callee.name in ("sym_size", "size"):
-            argument = _text(formula, call.args[0])
+            argument = text_of(formula, call.args[0])
             yield callee.name_start, call.end, f"shape[{argument}]"
             yield callee.name_start, call.end, f"size()[{argument}]"
 
 
 def word(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Name) and node.parts[-1].identifier in _NAMES:
+    for node in nodes(formula, Name):
+        if node.parts[-1].identifier in _NAMES:
             yield node.start, node.end, _NAMES[node.parts[-1].identifier]
-        if isinstance(node, Call) and _text(formula, node) == "Tensor()":
+        if isinstance(node, Call) and text_of(formula, node) == "Tensor()":
             yield node.start, node.end, "None"
 
 
 def is_none(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
+    for node in nodes(formula, Node):
         inner = node.operand if isinstance(node, Unary) and node.op == "!" else node
         if (
             isinstance(inner, Call)
@@ -86,12 +69,12 @@ def is_none(formula: DerivativeFormula) -> Iterator[Change]:
             and inner.callee.name in ("defined", "has_value")
         ):
             words = "is None" if inner is not node else "is not None"
-            yield node.start, node.end, f"{_text(formula, inner.callee.object)} {words}"
+            yield node.start, node.end, f"{text_of(formula, inner.callee.object)} {words}"
 
 
 def module(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Call) and isinstance(node.callee, Name) and len(node.callee.parts) == 2:
+    for node in nodes(formula, Call):
+        if isinstance(node.callee, Name) and len(node.callee.parts) == 2:
             first = node.callee.parts[0]
             if first.identifier == "at":
                 yield node.start, node.callee.parts[1].start, "torch."
@@ -99,33 +82,31 @@ def module(formula: DerivativeFormula) -> Iterator[Change]:
 
 
 def conditional(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Conditional):
-            condition, then, otherwise = (_text(formula, each) for each in (node.condition, node.then, node.otherwise))
-            yield node.start, node.end, f"{then} if {condition} else {otherwise}"
+    for node in nodes(formula, Conditional):
+        condition, then, otherwise = (text_of(formula, each) for each in (node.condition, node.then, node.otherwise))
+        yield node.start, node.end, f"{then} if {condition} else {otherwise}"
 
 
 def brackets(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Call):
-            for argument in node.args:
-                if isinstance(argument, BraceList) and argument.items:
-                    inside = formula.parsed.text[argument.start + 1 : argument.end - 1]
-                    yield argument.start, argument.end, f"[{inside}]"
-                    yield argument.start, argument.end, f"({inside}{',' if len(argument.items) == 1 else ''})"
+    for node in nodes(formula, Call):
+        for argument in node.args:
+            if isinstance(argument, BraceList) and argument.items:
+                inside = formula.parsed.text[argument.start + 1 : argument.end - 1]
+                yield argument.start, argument.end, f"[{inside}]"
+                yield argument.start, argument.end, f"({inside}{',' if len(argument.items) == 1 else ''})"
 
 
 def single_quotes(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        text = _text(formula, node)
+    for node in nodes(formula, Node):
+        text = text_of(formula, node)
         if isinstance(node, String) and "'" not in text and text.startswith('"'):
             yield node.start, node.end, f"'{text[1:-1]}'"
 
 
 def matrix_product(formula: DerivativeFormula) -> Iterator[Change]:
-    for call, callee in _methods(formula, 1):
+    for call, callee in methods(formula, 1):
         if callee.name in ("matmul", "mm") and not isinstance(call.args[0], Binary | Conditional | Unary):
-            yield callee.object.end, call.end, f" @ {_text(formula, call.args[0])}"
+            yield callee.object.end, call.end, f" @ {text_of(formula, call.args[0])}"
 
 
 def comment(formula: DerivativeFormula) -> Iterator[Change]:
@@ -135,17 +116,17 @@ def comment(formula: DerivativeFormula) -> Iterator[Change]:
 
 
 def underscore(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Number) and len(node.text) > 3 and node.text.isdecimal():
+    for node in nodes(formula, Number):
+        if len(node.text) > 3 and node.text.isdecimal():
             yield node.start, node.end, f"{node.text[:-3]}_{node.text[-3:]}"
 
 
-def keyword_arguments(natives: NativeFunctions) -> PythonSlip:
+def keyword_arguments(natives: NativeFunctions) -> FormulaSlip:
     """The last argument of a call with the name of its parameter."""
     library = library_of(natives)
 
     def keyword(formula: DerivativeFormula) -> Iterator[Change]:
-        for node in _nodes(formula):
+        for node in nodes(formula, Node):
             if not isinstance(node, Call) or not node.args:
                 continue
             callee = node.callee
@@ -170,22 +151,22 @@ def keyword_arguments(natives: NativeFunctions) -> PythonSlip:
 
 
 def index_none(formula: DerivativeFormula) -> Iterator[Change]:
-    for call, callee in _methods(formula, 1):
-        if callee.name == "unsqueeze" and _text(formula, call.args[0]) in ("0", "-1", "1"):
-            index = {"0": "None", "-1": "..., None", "1": ":, None"}[_text(formula, call.args[0])]
+    for call, callee in methods(formula, 1):
+        if callee.name == "unsqueeze" and text_of(formula, call.args[0]) in ("0", "-1", "1"):
+            index = {"0": "None", "-1": "..., None", "1": ":, None"}[text_of(formula, call.args[0])]
             yield callee.object.end, call.end, f"[{index}]"
 
 
 def selection(formula: DerivativeFormula) -> Iterator[Change]:
-    for call, callee in _methods(formula, 2):
-        if callee.name == "select" and _text(formula, call.args[0]) in ("0", "-1", "1"):
-            before = {"0": "", "-1": "..., ", "1": ":, "}[_text(formula, call.args[0])]
-            yield callee.object.end, call.end, f"[{before}{_text(formula, call.args[1])}]"
+    for call, callee in methods(formula, 2):
+        if callee.name == "select" and text_of(formula, call.args[0]) in ("0", "-1", "1"):
+            before = {"0": "", "-1": "..., ", "1": ":, "}[text_of(formula, call.args[0])]
+            yield callee.object.end, call.end, f"[{before}{text_of(formula, call.args[1])}]"
 
 
 def dtype(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Name) and node.parts[-1].identifier.startswith("k") and len(node.parts) == 2:
+    for node in nodes(formula, Name):
+        if node.parts[-1].identifier.startswith("k") and len(node.parts) == 2:
             names = {"kFloat": "float32", "kDouble": "float64", "kLong": "int64", "kBool": "bool", "kInt": "int32"}
             name = names.get(node.parts[-1].identifier)
             if name is not None:
@@ -193,18 +174,18 @@ def dtype(formula: DerivativeFormula) -> Iterator[Change]:
 
 
 def constant(formula: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(formula):
-        if isinstance(node, Name) and node.simple == "M_PI":
+    for node in nodes(formula, Name):
+        if node.simple == "M_PI":
             yield from ((node.start, node.end, f"{owner}.pi") for owner in ("math", "np", "torch"))
 
 
 def length(formula: DerivativeFormula) -> Iterator[Change]:
-    for call, callee in _methods(formula, 0):
+    for call, callee in methods(formula, 0):
         if callee.name == "size":
-            yield call.start, call.end, f"len({_text(formula, callee.object)})"
+            yield call.start, call.end, f"len({text_of(formula, callee.object)})"
 
 
-def python_slips(natives: NativeFunctions) -> dict[str, PythonSlip]:
+def python_slips(natives: NativeFunctions) -> dict[str, FormulaSlip]:
     """The kinds of slips, each with what makes it."""
     return {
         "power": power,
