@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.model import Entry, Model
+from derivlint.model import DispatchBody, Entry, Model
 from derivlint.model.read import DEFAULT
 from derivlint.schema import NativeFunction
 
@@ -13,6 +13,11 @@ NESTED = "NestedTensor"
 def autograd_key(backend: str) -> str:
     """The key of a backend's autograd kernels: ``AutogradCUDA`` for ``CUDA``; nested tensors share one."""
     return AUTOGRAD + (NESTED if backend.startswith(NESTED) else backend)
+
+
+def valid_bodies(model: Model, entry: Entry) -> list[DispatchBody]:
+    """The bodies of an entry whose keys derivatives can have; of no others are values computed."""
+    return [body for body in entry.bodies if body.key == DEFAULT or body.key in model.natives.autograd_keys]
 
 
 def bodies_without_default(model: Model, entry: Entry) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from itertools import product
 from msgspec import Struct
 
 from derivlint.analysis.dependence.linearity import is_for_tests
+from derivlint.analysis.dispatch import valid_bodies
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.half_precision.evaluate import compile_in_half
 from derivlint.analysis.half_precision.values import Half, Loss, LossCause, half, is_lost
@@ -66,7 +67,9 @@ def _losses(model: Model, entry: Entry) -> tuple[Lost, ...]:
         return ()
     found = judgement_of(model, entry)
     wrong = {item.formula for item in (*found.wrong, *found.contradictions)}
-    return tuple(item for body in entry.bodies for item in _of_body(model, body) if item.formula not in wrong)
+    return tuple(
+        item for body in valid_bodies(model, entry) for item in _of_body(model, body) if item.formula not in wrong
+    )
 
 
 def _of_body(model: Model, body: DispatchBody) -> Iterator[Lost]:

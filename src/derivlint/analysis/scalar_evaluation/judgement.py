@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from derivlint.analysis.dependence.conjugation import mistakes
 from derivlint.analysis.dependence.linearity import is_for_tests
+from derivlint.analysis.dispatch import valid_bodies
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.scalar_evaluation.adjoint import contradictions
 from derivlint.analysis.scalar_evaluation.compare import (
@@ -47,7 +48,7 @@ def judgement_of(model: Model, entry: Entry) -> Judgement:
 def _judgement(model: Model, entry: Entry) -> Judgement:
     found = Judgement()
     if entry.function is not None and not is_for_tests(entry):
-        for body in entry.bodies:
+        for body in valid_bodies(model, entry):
             _judge(model, body, found)
     return found
 

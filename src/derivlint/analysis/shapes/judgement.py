@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.dependence.linearity import is_for_tests
+from derivlint.analysis.dispatch import valid_bodies
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.shapes.cases import legal_cases
 from derivlint.analysis.shapes.compare import ShapeProblem, WrongShape, has_known_sizes, wrong_shapes
@@ -31,7 +32,7 @@ def _judged(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
     analyses = analyses_of(model)
     return tuple(
         wrong
-        for body in entry.bodies
+        for body in valid_bodies(model, entry)
         if (differentiability := model.canonical_differentiability(body)) is not None
         for wrong in wrong_shapes(differentiability, analyses.formulas_of(body), analyses.operators)
     )

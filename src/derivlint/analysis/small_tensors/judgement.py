@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from derivlint.analysis.dependence.linearity import is_for_tests
+from derivlint.analysis.dispatch import valid_bodies
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.shapes.judgement import shape_judgement_of
@@ -26,7 +27,7 @@ def _judged(model: Model, entry: Entry) -> tuple[WrongValues, ...]:
     # what is not linear has no right value
     known |= {each.formula for each in analyses.interpretations(entry) if each.culprits}
     found: list[WrongValues] = []
-    for body in entry.bodies:
+    for body in valid_bodies(model, entry):
         differentiability = model.canonical_differentiability(body)
         if differentiability is not None:
             found += wrong_values(differentiability, analyses.formulas_of(body), known)
