@@ -361,7 +361,9 @@ def test_a_helper_of_another_release_is_another_function(release: str, arguments
 
 
 def test_no_values_are_computed_of_keys_that_derivatives_cannot_have(bundled_natives: NativeFunctions) -> None:
-    keys = "".join(f"    {key}:\n      self: grad * self.sin()\n" for key in ("Default", "AutogradCUDA", "AutogradCUDA7"))
+    keys = "".join(
+        f"    {key}:\n      self: grad * self.sin()\n" for key in ("Default", "AutogradCUDA", "AutogradCUDA7")
+    )
     text = f"- name: sin(Tensor self) -> Tensor\n  dispatch:\n{keys}"
     model = build_model(SourceFile("derivatives.yaml", text), bundled_natives)
     wrong = judgement_of(model, model.entries[0]).wrong

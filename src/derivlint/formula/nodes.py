@@ -6,8 +6,8 @@ order. Nodes are compared by identity, and are not changed once they are built.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -471,10 +471,18 @@ def unparenthesized(node: Expr) -> Expr:
 MAX_DEPTH = 120
 
 
-def depth(node: Node) -> int:
+class Tree(Protocol):
+    """A node of any tree."""
+
+    @property
+    def children(self) -> Sequence[Tree]:
+        """The child nodes."""
+
+
+def depth(node: Tree) -> int:
     """How many levels a tree has: 1 for a node without children."""
     deepest = 0
-    stack = [(node, 1)]
+    stack: list[tuple[Tree, int]] = [(node, 1)]
     while stack:
         node, level = stack.pop()
         deepest = max(deepest, level)

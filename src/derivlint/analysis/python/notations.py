@@ -82,7 +82,7 @@ def _at(
 
 def _operator(part: Part, _: Context) -> Notation | None:
     table: str = part.kind
-    operands = part.given
+    operands = part.children
     if part.kind == "is":
         word = operands[1].text if operands[1].kind == "name" else ""
         table = f"is/{word if word in ('None', 'True', 'False') else ''}"
@@ -105,7 +105,7 @@ def _operator(part: Part, _: Context) -> Notation | None:
 
 
 def _chain(part: Part, context: Context) -> Notation:
-    parts = part.given
+    parts = part.children
     signs = [context.text[one.end : other.start].strip() for one, other in pairwise(parts)]
     pairs = [f"{{{index}:i}} {sign} {{{index + 1}:i}}" for index, sign in enumerate(signs)]
     message = f'C++ compares the result of the first comparison: "{signs[0]}" does not chain'
@@ -122,13 +122,13 @@ def _joined(comparisons: Sequence[str], sign: str, context: Context) -> tuple[st
 
 
 def _contained(part: Part, context: Context) -> Notation:
-    value, values = part.given
+    value, values = part.children
     message = f'C++ has no "{part.text}"'
     if values.kind not in ("tuple", "list", "parentheses", "braces") or not values.parts:
         return replace(_at(part, message, (), ()), hint="compare it with each element")
     sign, joint = ("==", "||") if part.text == "in" else ("!=", "&&")
-    texts = [f"{{0:i}} {sign} {{{index}:i}}" for index in range(1, len(values.given) + 1)]
-    return _at(part, message, _joined(texts, joint, context), (value, *values.given))
+    texts = [f"{{0:i}} {sign} {{{index}:i}}" for index in range(1, len(values.children) + 1)]
+    return _at(part, message, _joined(texts, joint, context), (value, *values.children))
 
 
 def _name(part: Part, context: Context) -> Notation | None:
@@ -155,7 +155,7 @@ def _is_condition_of(part: Part, parents: Sequence[Part]) -> bool:
         if parent.text in ("not", "!", "and", "or", "&&", "||"):
             return True
         if parent.kind in ("if", "conditional"):
-            return parent.given[parent.kind == "if"] is part
+            return parent.children[parent.kind == "if"] is part
         if parent.kind != "parentheses":
             return False
         part = parent
@@ -167,12 +167,12 @@ def _module(part: Part, context: Context) -> tuple[Part, tuple[str, ...], str] |
     names = part.dotted.split(".")
     if len(names) < 2 or names[0] in context.variables:
         return None
-    owner = part.given[0]
+    owner = part.children[0]
     for length in range(len(names) - 1, 0, -1):
         prefixes = _templates("module", ".".join(names[:length]))
         if prefixes:
             return owner, prefixes, "_".join(names[length:])
-        owner = owner.given[0] if owner.parts else owner
+        owner = owner.children[0] if owner.parts else owner
     return None
 
 
@@ -184,7 +184,7 @@ def _member(part: Part, context: Context) -> Notation | None:
         owner, prefixes, name = module
         root = owner
         while root.parts:
-            root = root.given[0]
+            root = root.children[0]
         values = _templates("member", name)
         arguments = context.text[part.token.end : part.end] if part.token is not None else ""
         templates = values or tuple(f"{prefix}{name}{arguments}" for prefix in prefixes)
@@ -193,11 +193,11 @@ def _member(part: Part, context: Context) -> Notation | None:
     if is_called:
         return None
     templates = _templates("attribute", part.text)
-    return _at(part, f'C++ has no attribute "{part.text}"', templates, part.given) if templates else None
+    return _at(part, f'C++ has no attribute "{part.text}"', templates, part.children) if templates else None
 
 
 def _call(part: Part, context: Context) -> Notation | None:
-    callee, *arguments = part.given
+    callee, *arguments = part.children
     if any(argument.kind in ("keyword", "unpacking") for argument in arguments):
         return None
     count = len(arguments)
@@ -207,7 +207,7 @@ def _call(part: Part, context: Context) -> Notation | None:
             message = f'C++ has no method "{callee.text}"'
             if callee.text in _IN_BOTH:
                 message = f'C++ has no "{callee.text}" with {count or "no"} argument{"s" if count != 1 else ""} here'
-            return _at(callee, message, templates, (*callee.given, *arguments))
+            return _at(callee, message, templates, (*callee.children, *arguments))
     elif callee.kind == "name" and callee.text not in context.variables:
         if callee.text == "isinstance" and count == 2:
             return _isinstance(callee, *arguments)
@@ -230,9 +230,9 @@ def _call(part: Part, context: Context) -> Notation | None:
     ):
         # view(2, 3), permute(0, 2, 1)
         listed = ", ".join(f"{{{index}}}" for index in range(1, count + 1))
-        owner = context.text[callee.given[0].end : callee.end]
+        owner = context.text[callee.children[0].end : callee.end]
         message = f'"{callee.text}" takes one list of numbers in C++'
-        sizes = _at(callee, message, (f"{{0:p}}{owner}({{{{{listed}}}}})",), (*callee.given, *arguments))
+        sizes = _at(callee, message, (f"{{0:p}}{owner}({{{{{listed}}}}})",), (*callee.children, *arguments))
         return sizes if _module(callee, context) is None else None
     return None
 
@@ -262,11 +262,11 @@ def _bracketed(part: Part, context: Context) -> Notation | None:
         message = "a formula is one value in C++"
     templates = (f"{{{{{listed}}}}}", f"std::vector<Tensor>({{{{{listed}}}}})")[: 1 + bool(listed)]
     if parent is None or parent.kind in ("if", "conditional"):
-        if part.parts and all(each.kind == "name" and each.text == "None" for each in part.given):
+        if part.parts and all(each.kind == "name" and each.text == "None" for each in part.children):
             types = ", ".join("Tensor" for _ in part.parts)
             return _at(part, message, (f"std::tuple<{types}>()",), (), misread=True)
         templates = (f"std::make_tuple({listed})", f"std::vector<Tensor>({{{{{listed}}}}})")
-    return _at(part, message, templates, part.given, misread=part.kind == "tuple")
+    return _at(part, message, templates, part.children, misread=part.kind == "tuple")
 
 
 def _string(part: Part, context: Context) -> Notation | None:
@@ -300,10 +300,10 @@ def _number(part: Part, _: Context) -> Notation | None:
 
 
 def _lambda(part: Part, context: Context) -> Notation:
-    *parameters, _body = part.given
+    *parameters, _body = part.children
     declared = ", ".join(f"const Tensor& {parameter.text}" for parameter in parameters)
     template = f"[&]({declared}) {{{{ return {{{len(parameters)}}}; }}}}"
-    notation = _at(part, "C++ writes lambdas in another way", (template,), part.given)
+    notation = _at(part, "C++ writes lambdas in another way", (template,), part.children)
     return replace(notation, is_guess=not any(parent.kind == "call" for parent in context.parents))
 
 
@@ -319,13 +319,13 @@ _IN_BOTH = ("size", "item", "type", "stride", "is_floating_point")
 
 
 def _is_negative(part: Part) -> bool:
-    return part.kind == "unary" and part.text == "-" and part.given[0].kind == "number"
+    return part.kind == "unary" and part.text == "-" and part.children[0].kind == "number"
 
 
 def _index(part: Part, context: Context) -> Notation | None:
-    base, *items = part.given
+    base, *items = part.children
     plain = len(items) == 1 and items[0].kind not in ("slice", "ellipsis")
-    called = base.given[0] if base.kind == "call" and len(base.parts) == 1 else base
+    called = base.children[0] if base.kind == "call" and len(base.parts) == 1 else base
     if plain and called.kind == "member" and (called is not base or called.text == "shape"):
         templates = _templates("item", called.text)
         if templates and (called.text in ("shape", "size", "stride") or _is_negative(items[0])):
@@ -337,7 +337,7 @@ def _index(part: Part, context: Context) -> Notation | None:
             start, end = called.token.start if called.token else called.start, part.end
             if called.text == "shape":
                 end = called.end
-            return Notation(message, start, end, (*called.given, items[0]), templates, misread=True)
+            return Notation(message, start, end, (*called.children, items[0]), templates, misread=True)
     if plain and _is_negative(items[0]) and base.kind == "name" and base.text == "grads":
         return None
     if plain and (_is_condition(items[0]) or items[0].text == "mask"):
@@ -352,7 +352,7 @@ def _index(part: Part, context: Context) -> Notation | None:
 
 def _is_condition(part: Part) -> bool:
     while part.kind == "parentheses":
-        part = part.given[0]
+        part = part.children[0]
     signs = ("<", ">", "<=", ">=", "==", "!=", "~")
     return part.kind in ("binary", "unary", "chain", "is") and part.text in signs
 
@@ -396,7 +396,7 @@ def _subscript(item: Part, dim: int, parts: list[Part], symbolic: bool) -> tuple
     if bounds[:2] == [None, None] and bounds[2] is None:
         return "", False
     step = bounds[2]
-    if step is not None and _is_negative(step) and bounds[:2] == [None, None] and step.given[0].text == "1":
+    if step is not None and _is_negative(step) and bounds[:2] == [None, None] and step.children[0].text == "1":
         return f".flip({dim})", False
     texts: list[str] = []
     for bound in bounds:

@@ -265,9 +265,13 @@ class _PythonTranslator:
             return [self._bound[part.text]]
         if part.kind == "walrus":
             return self._walrus(part, parents)
-        if part.kind == "call" and any(item.kind in ("keyword", "unpacking") for item in part.given):
+        if part.kind == "call" and any(item.kind in ("keyword", "unpacking") for item in part.children):
             return self._keywords(part, parents)
-        if part.kind == "call" and part.given[0].kind == "parentheses" and part.given[0].given[0].kind == "lambda":
+        if (
+            part.kind == "call"
+            and part.children[0].kind == "parentheses"
+            and part.children[0].children[0].kind == "lambda"
+        ):
             return self._called_lambda(part, parents)
         notation = notation_of(part, Context(self._text, self._variables, self._flags, self._n_values, parents))
         inside = (*parents, part)
@@ -303,12 +307,12 @@ class _PythonTranslator:
         """Whether ``x ^ 2`` is meant as a power: no one takes the bits of a tensor and a number."""
         if self.typing is None:
             return False
-        base, exponent = (self.typing.type_of(self._text[item.start : item.end]) for item in part.given)
+        base, exponent = (self.typing.type_of(self._text[item.start : item.end]) for item in part.children)
         return base is TENSOR and exponent.text in _NUMBERS
 
     def _as_it_is(self, part: Part, inside: tuple[Part, ...]) -> list[_Option]:
         """The ways to write a part that C++ has as well."""
-        parts = part.given
+        parts = part.children
         options: list[_Option] = []
         for chosen in self._chosen(parts, inside):
             texts = [option.text for option in chosen]
@@ -371,7 +375,7 @@ class _PythonTranslator:
     def _walrus(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
         """``(y := x) * y``: the value in each place."""
         assert part.token is not None
-        value = self._of(part.given[1], (*parents, part))[0]
+        value = self._of(part.children[1], (*parents, part))[0]
         text = f"{_Written(value.text, None):p}"
         whole = parents[0] if parents else part
         notation = Notation("a formula has no variables of its own", part.token.start, part.token.end)
@@ -382,9 +386,9 @@ class _PythonTranslator:
 
     def _called_lambda(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
         """``(lambda x: x * y)(z)``: the body with its arguments."""
-        callee, *arguments = part.given
-        function = callee.given[0]
-        *parameters, body = function.given
+        callee, *arguments = part.children
+        function = callee.children[0]
+        *parameters, body = function.children
         if len(parameters) != len(arguments) or function.token is None:
             return self._as_it_is(part, (*parents, part))
         inside = (*parents, part)
@@ -399,7 +403,7 @@ class _PythonTranslator:
         return [_Option(text, ((slip, text), *option.written)) for text, option in zip(texts, options, strict=True)]
 
     def _keywords(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
-        callee, *arguments = part.given
+        callee, *arguments = part.children
         inside = (*parents, part)
         keywords = [item for item in arguments if item.kind == "keyword"]
         if not self._are_keywords(arguments):
@@ -411,7 +415,7 @@ class _PythonTranslator:
                 hint = "pass it by its position" if item.kind == "keyword" else "pass them one by one, by position"
                 notation = Notation(f"C++ has no {what}", item.token.start, item.token.end, hint=hint)
                 slips[item] = _Slip(notation, item.start, item.end)
-        values = [item.given[0] if item.kind in ("keyword", "unpacking") else item for item in arguments]
+        values = [item.children[0] if item.kind in ("keyword", "unpacking") else item for item in arguments]
         options: list[_Option] = []
         fallback: list[_Option] = []
         for chosen in self._chosen((callee, *values), inside):
@@ -450,7 +454,7 @@ class _PythonTranslator:
         if all(named[named.index(True) :]):
             return True
         return any(
-            item.kind == "keyword" and (item.text == item.given[0].text or item.text not in self._variables)
+            item.kind == "keyword" and (item.text == item.children[0].text or item.text not in self._variables)
             for item in arguments
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -59,28 +58,9 @@ class Part(Struct, eq=False):
     text: str = ""
 
     @property
-    def given(self) -> tuple[Part, ...]:
+    def children(self) -> tuple[Part, ...]:
         """Its parts without the bounds that a slice leaves out."""
         return tuple(part for part in self.parts if part is not None)
-
-    def walk(self) -> Iterator[Part]:
-        """The part and everything in it, parents first."""
-        stack = [self]
-        while stack:
-            part = stack.pop()
-            yield part
-            stack.extend(reversed(part.given))
-
-    @property
-    def depth(self) -> int:
-        """The number of its levels; of a chain of calls two for each."""
-        deepest = 0
-        stack = [(self, 1)]
-        while stack:
-            part, level = stack.pop()
-            deepest = max(deepest, level)
-            stack.extend((child, level + 1) for child in part.given)
-        return deepest
 
     @property
     def dotted(self) -> str:
@@ -88,7 +68,7 @@ class Part(Struct, eq=False):
         names: list[str] = []
         part = self
         while part.kind == "member":
-            owner = part.given[0]
+            owner = part.children[0]
             names.append(part.text)
             part = owner
         return ".".join((part.text, *reversed(names))) if part.kind == "name" else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from derivlint.formula.nodes import depth
 from derivlint.formula.python.parts import Kind, Part, PythonComment
 from derivlint.formula.python.words import (
     ELLIPSIS,
@@ -56,7 +57,7 @@ def read_python(text: str) -> tuple[Part | None, list[PythonComment]]:
     except _NotUnderstoodError:
         return None, comments
     # chains of calls are read in a loop, and are translated level by level
-    return (whole if whole.depth <= MAX_DEPTH else None), comments
+    return (whole if depth(whole) <= MAX_DEPTH else None), comments
 
 
 class _PythonReader:
@@ -321,9 +322,9 @@ class _PythonReader:
 
     def _template(self, end: int) -> int:
         """The end of template arguments that follow, else the given one."""
-        depth = 0
-        while self._kind == "TEMPLATE_OPEN" or depth:
+        level = 0
+        while self._kind == "TEMPLATE_OPEN" or level:
             token = self._next()
-            depth += (token.type == "TEMPLATE_OPEN") - (token.type == "TEMPLATE_CLOSE")
+            level += (token.type == "TEMPLATE_OPEN") - (token.type == "TEMPLATE_CLOSE")
             end = token.end
         return end
