@@ -46,7 +46,7 @@ from derivlint.analysis.calls.argument_order import Passed
 from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.argument_order import order_finding, parameter, passed, wrongly_passed
+from derivlint.lint.shared.argument_order import each_for, order_finding, parameter, passed, wrongly_passed
 from derivlint.lint.shared.typed_edits import as_named
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
@@ -118,11 +118,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for problem in wrongly_passed(entry, model):
         kind, names = problem.kind, problem.names
         if kind in (Passed.OTHER_ARGUMENT, Passed.RESULT_FOR_ARGUMENT):
-            message = f"{passed(problem)} for {parameter(problem)}"
+            message = each_for(problem, passed(problem))
             yield order_finding(problem, message, "pass the argument of the parameter's name", as_named(problem))
         elif kind is Passed.REPEATED_VALUE:
             message = f"{quoted(names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
             yield order_finding(problem, message, "pass what the parameter is for")
         elif kind is Passed.NOT_DISCRETE:
-            message = f"{quoted(names[0])} for {parameter(problem)}, and {quoted(names[1])} holds integers or a mask"
+            message = f"{each_for(problem, quoted(names[0]))}, and {quoted(names[1])} holds integers or a mask"
             yield order_finding(problem, message, "pass the output that holds the indices")

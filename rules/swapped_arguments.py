@@ -47,7 +47,7 @@ from derivlint.analysis.calls.swaps import swaps_of
 from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import OUTPUT_OF_INTEGERS, UNCOMPILED_HERE
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.argument_order import order_finding, parameter, passed, wrongly_passed
+from derivlint.lint.shared.argument_order import each_for, order_finding, passed, wrongly_passed
 from derivlint.lint.shared.typed_edits import swapped, with_other_suffix
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
@@ -212,18 +212,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for problem in (*by_name, *by_value):
         kind, names = problem.kind, problem.names
         if kind is Passed.PRIMAL_AND_TANGENT:
-            message = f"{passed(problem)} for {parameter(problem)}"
+            message = each_for(problem, passed(problem))
             help = 'a name with "_p" is a primal, one with "_t" a tangent'
             yield order_finding(problem, message, help, with_other_suffix(problem))
-        elif kind is Passed.GRADIENT_ELSEWHERE:
-            other = f"{quoted(names[0])} for {parameter(problem, 1)}"
-            message = f"the gradient {passed(problem)} for {parameter(problem)}, and {other}"
-            yield order_finding(problem, message, "swap the two", swapped(problem))
-        elif kind is Passed.SWAPPED:
-            other = f"{quoted(names[1])} for {parameter(problem, 1)}"
-            message = f"{quoted(names[0])} for {parameter(problem)}, and {other}"
+        elif kind in (Passed.GRADIENT_ELSEWHERE, Passed.SWAPPED):
+            value = quoted(names[0]) if kind is Passed.SWAPPED else f"the gradient {passed(problem)}"
             help = "swap the two, or negate the condition" if problem.call.name == "where" else "swap the two"
-            yield order_finding(problem, message, help, swapped(problem))
+            yield order_finding(problem, each_for(problem, value, quoted(names[-1])), help, swapped(problem))
         elif kind is Passed.OUTPUT_DISORDER:
             message = f"{quoted(names[0])} before {quoted(names[1])}"
             yield order_finding(problem, message, "helpers take the outputs in their order", swapped(problem))

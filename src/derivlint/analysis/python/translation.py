@@ -267,11 +267,8 @@ class _PythonTranslator:
             return self._walrus(part, parents)
         if part.kind == "call" and any(item.kind in ("keyword", "unpacking") for item in part.children):
             return self._keywords(part, parents)
-        if (
-            part.kind == "call"
-            and part.children[0].kind == "parentheses"
-            and part.children[0].children[0].kind == "lambda"
-        ):
+        called = part.children[0].children if part.kind == "call" and part.children[0].kind == "parentheses" else ()
+        if called and called[0].kind == "lambda":
             return self._called_lambda(part, parents)
         notation = notation_of(part, Context(self._text, self._variables, self._flags, self._n_values, parents))
         inside = (*parents, part)

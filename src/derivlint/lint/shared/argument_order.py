@@ -30,6 +30,11 @@ def passed(problem: PassedWrongly) -> str:
     return quoted(problem.formula.source_of(problem.arguments[0].node))
 
 
+def each_for(problem: PassedWrongly, *values: str) -> str:
+    """Values with the parameters that they are passed for, in the order of the arguments in question."""
+    return ", and ".join(f"{value} for {parameter(problem, index)}" for index, value in enumerate(values))
+
+
 def order_finding(problem: PassedWrongly, message: str, help: str, fix: Fix | None = None) -> Finding:
     """A finding about an argument: it follows from the call as a whole.
 
