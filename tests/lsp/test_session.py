@@ -14,8 +14,8 @@ from lsprotocol import types
 
 from derivlint.lsp.checker import CheckedDocument, check
 from derivlint.lsp.code_actions import actions, fixed
-from derivlint.lsp.features import generated, hover, inlay, navigation, outline, tokens
-from derivlint.lsp.features.completions import completion
+from derivlint.lsp.features import generated, hover, inlay, navigation, outline, rename, tokens
+from derivlint.lsp.features.completions import completion, signature
 from derivlint.lsp.session import OpenFile, Outcome, Session
 from derivlint.lsp.workspace import Projects
 from derivlint.rules import load_rules
@@ -45,6 +45,9 @@ REQUESTS: dict[str, Request] = {
     "hints": lambda checked, offset: inlay.inlay_hints(checked.analysis, Span(0, len(checked.source.text))),
     "tokens": lambda checked, offset: tokens.semantic_tokens(checked.analysis),
     "actions": lambda checked, offset: [*actions(checked, Span(offset, offset))],
+    "signature": lambda checked, offset: signature.signature_help(checked.analysis, checked.source.text, offset),
+    "folds": lambda checked, offset: outline.folds(checked.analysis),
+    "rename": lambda checked, offset: rename.rename(checked.analysis, offset, "renamed"),
     "fix all": lambda checked, offset: fixed(checked),
 }
 
