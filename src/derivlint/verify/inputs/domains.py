@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from derivlint.operators import Book
 
-Fact = TypeVar("Fact")
+_Value = TypeVar("_Value")
 #: Computes arguments that follow from others, and move along when those are changed.
 Auxiliary = Callable[[dict[str, Any]], dict[str, Any]]
 #: Brings a tensor to a manifold or to its tangent space, given all arguments.
@@ -104,5 +104,5 @@ def manifold_of(operator: str, argument: str) -> Move | None:
     return _by_fact(_SAMPLE_VALUES, f"{operator}({argument})") or tangent_space_of(operator, argument)
 
 
-def _by_fact(table: Mapping[str, Fact], name: str) -> Fact | None:
+def _by_fact(table: Mapping[str, _Value], name: str) -> _Value | None:
     return next((function for topic, function in table.items() if name in Book.by_hand(topic)), None)
