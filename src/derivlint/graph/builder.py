@@ -94,12 +94,12 @@ class Builder:
     def constant(self, value: Constant) -> GraphValue:
         """A constant, the same value for equal ones."""
         key = constant_key(value)
-        found = self._constants.get(key)
-        if found is None:
+        value_of_constant = self._constants.get(key)
+        if value_of_constant is None:
             node = constant_node(value)
             self.block.nodes.append(node)
-            found = self._constants[key] = node.output
-        return found
+            value_of_constant = self._constants[key] = node.output
+        return value_of_constant
 
     def value(self, item: Item, element: GraphType = INT) -> GraphValue:
         """The value of an item; ``element`` is the type of the elements of an empty list."""
@@ -129,9 +129,9 @@ class Builder:
         Raises:
             GraphError: no overload takes such operands.
         """
-        given = [self._operand(item) for item in operands]
+        groups = [self._operand(item) for item in operands]
         named = {key: self.value(item) for key, item in (keywords or {}).items()}
-        values = [value for group in given for value in group]
+        values = [value for group in groups for value in group]
         types = [value.type for value in values]
         bound = self.operators.bind(name, types, {key: value.type for key, value in named.items()})
         if bound is None:
@@ -252,9 +252,9 @@ class Builder:
     def _numbers(self, op: str, left: Item, right: Item) -> Item:
         if op in ("&&", "||"):
             # one side is known: it decides, or does not matter
-            for known, other in ((left, right), (right, left)):
-                if isinstance(known, bool):
-                    return other if known == (op == "&&") else known
+            for constant, operand in ((left, right), (right, left)):
+                if isinstance(constant, bool):
+                    return operand if constant == (op == "&&") else constant
             operands = [self.value(left), self.value(right)]
             return self.node("aten::__and__" if op == "&&" else "aten::__or__", operands, [BOOL]).output
         values = [self.value(left), self.value(right)]

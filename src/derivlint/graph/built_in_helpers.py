@@ -27,39 +27,39 @@ def _dimensions(dims: Item) -> list[int] | None:
     """
     if dims is None or dims == []:
         return None
-    found = dims if isinstance(dims, list) else [dims]
-    known = [dim for dim in found if isinstance(dim, int)]
-    if len(known) != len(found):
+    dimensions = dims if isinstance(dims, list) else [dims]
+    constant = [dim for dim in dimensions if isinstance(dim, int)]
+    if len(constant) != len(dimensions):
         raise GraphError("the dimensions are not constant")
-    return known
+    return constant
 
 
 def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None, rank: Item = None) -> Item:
     """Put the dimensions back that a reduction left out, each with size one."""
-    known = _dimensions(dims)
-    if keepdim is True or known is None:
+    reduced_dims = _dimensions(dims)
+    if keepdim is True or reduced_dims is None:
         return reduced
     if isinstance(keepdim, GraphValue):
         raise GraphError("keepdim is not constant")
     if isinstance(rank, int):
-        known = [dim % rank if rank else dim for dim in known]
+        reduced_dims = [dim % rank if rank else dim for dim in reduced_dims]
     if rank == 0:
         return reduced
-    if min(known) < 0 <= max(known):
+    if min(reduced_dims) < 0 <= max(reduced_dims):
         raise GraphError("dimensions are counted from both ends")
     # from the outside in, so that each counts what the others have put back already
-    for dim in sorted(known, key=abs):
+    for dim in sorted(reduced_dims, key=abs):
         reduced = builder.call("unsqueeze", [reduced, dim])
     return reduced
 
 
 def count(builder: Builder, sizes: Item, dims: Item, numel: Item) -> Item:
     """How many elements a reduction takes together."""
-    known = _dimensions(dims)
-    if known is None:
+    reduced_dims = _dimensions(dims)
+    if reduced_dims is None:
         return numel
     total: Item = 1
-    for number, dim in enumerate(known):
+    for number, dim in enumerate(reduced_dims):
         size = builder.size(sizes, dim)
         total = size if number == 0 else builder.binary("*", total, size)
     return total
@@ -67,16 +67,16 @@ def count(builder: Builder, sizes: Item, dims: Item, numel: Item) -> Item:
 
 def mean_over(builder: Builder, tensor: Item, dims: Item) -> Item:
     """The mean, with the dimensions kept; over all of them where none are named."""
-    known = _dimensions(dims)
-    return builder.call("mean", [tensor] if known is None else [tensor, list(known), True])
+    reduced_dims = _dimensions(dims)
+    return builder.call("mean", [tensor] if reduced_dims is None else [tensor, list(reduced_dims), True])
 
 
 def sum_over(builder: Builder, tensor: Item, dims: Item, keepdim: Item = None) -> Item:
     """The sum; over all dimensions where none are named."""
-    known = _dimensions(dims)
-    if known is None and keepdim is not True:
+    reduced_dims = _dimensions(dims)
+    if reduced_dims is None and keepdim is not True:
         return builder.call("sum", [tensor])
-    return builder.call("sum", [tensor, [] if known is None else list(known), keepdim is True])
+    return builder.call("sum", [tensor, [] if reduced_dims is None else list(reduced_dims), keepdim is True])
 
 
 def halves(builder: Builder, tensor: Item, dim: Item) -> Item:
@@ -87,12 +87,14 @@ def halves(builder: Builder, tensor: Item, dim: Item) -> Item:
 
 def products_of_others(builder: Builder, tensor: Item, dim: Item) -> Item:
     """The products of all elements along a dimension but each: of those before it, times those after it."""
-    others = builder.binary("-", builder.size(builder.sizes(builder.value(tensor)), dim), 1)
+    size = builder.binary("-", builder.size(builder.sizes(builder.value(tensor)), dim), 1)
     ones = builder.call("ones_like", [builder.call("narrow", [tensor, dim, 0, 1])])
-    before = builder.call("narrow", [tensor, dim, 0, others])
-    after = builder.call("flip", [builder.call("narrow", [tensor, dim, 1, others]), [dim]])
-    left, right = (builder.call("cumprod", [builder.call("cat", [[ones, part], dim]), dim]) for part in (before, after))
-    return builder.call("mul", [left, builder.call("flip", [right, [dim]])])
+    before = builder.call("narrow", [tensor, dim, 0, size])
+    after = builder.call("flip", [builder.call("narrow", [tensor, dim, 1, size]), [dim]])
+    product_before, product_after = (
+        builder.call("cumprod", [builder.call("cat", [[ones, part], dim]), dim]) for part in (before, after)
+    )
+    return builder.call("mul", [product_before, builder.call("flip", [product_after, [dim]])])
 
 
 def other_dims(builder: Builder, tensor: Item, dim: Item) -> Item:
@@ -100,7 +102,7 @@ def other_dims(builder: Builder, tensor: Item, dim: Item) -> Item:
     rank = _rank(builder, tensor)
     if not isinstance(dim, int):
         raise GraphError("the dimensions are not constant")
-    return [each for each in range(rank) if each != dim % rank]
+    return [position for position in range(rank) if position != dim % rank]
 
 
 def _rank(builder: Builder, tensor: Item) -> int:
@@ -119,8 +121,8 @@ def last_dims(builder: Builder, sizes: Item) -> Item:
 
 def freedom(builder: Builder, number: Item, correction: Item) -> Item:
     """The degrees of freedom; where the number is not constant, there are supposed to be some."""
-    left = builder.binary("-", number, correction)
-    return max(0, left) if isinstance(left, (int, float)) else left
+    degrees = builder.binary("-", number, correction)
+    return max(0, degrees) if isinstance(degrees, (int, float)) else degrees
 
 
 def by_channel(builder: Builder, values: Item, tensor: Item) -> Item:
@@ -130,12 +132,14 @@ def by_channel(builder: Builder, values: Item, tensor: Item) -> Item:
     return builder.call("reshape", [values, [1, -1, *[1] * (_rank(builder, tensor) - 2)]])
 
 
-def is_vector(builder: Builder, matrix: Item, other: Item) -> Item:
+def is_vector(builder: Builder, matrix: Item, right_side: Item) -> Item:
     """Whether the right side of a system is a vector, or a batch of them."""
-    rank = _rank(builder, other)
+    rank = _rank(builder, right_side)
     if rank == 1 or _rank(builder, matrix) - 1 != rank:
         return rank == 1
-    rows, size = (builder.sizes(each) if isinstance(each, GraphValue) else None for each in (matrix, other))
+    rows, size = (
+        builder.sizes(operand) if isinstance(operand, GraphValue) else None for operand in (matrix, right_side)
+    )
     if not isinstance(rows, list) or not isinstance(size, list):
         raise GraphError("the sizes are not known")
     return rows[:-1] == size
@@ -212,19 +216,19 @@ def is_complex_tensor(builder: Builder, item: Item) -> Item:
 
 
 def _offsets(builder: Builder, sizes: Sequence[Item]) -> list[Item]:
-    found: list[Item] = []
+    offsets: list[Item] = []
     offset: Item = 0
     for size in sizes:
-        found.append(offset)
+        offsets.append(offset)
         offset = builder.binary("+", offset, size)
-    return found
+    return offsets
 
 
 def cat_tensors_backward(builder: Builder, grad: Item, sizes: Item, _types: Item, dim: Item) -> Item:
     """The parts of a gradient that belong to the tensors that were joined."""
     if not isinstance(sizes, list):
         raise GraphError("the sizes of the tensors that were joined are not known")
-    lengths = [builder.size(each, dim) for each in sizes]
+    lengths = [builder.size(size, dim) for size in sizes]
     return [
         builder.call("narrow", [grad, dim, offset, length])
         for offset, length in zip(_offsets(builder, lengths), lengths, strict=True)
@@ -251,10 +255,10 @@ def sum_to(builder: Builder, tensor: Item, sizes: Item) -> Item:
 
 def permute_backwards(builder: Builder, grad: Item, dims: Item) -> Item:
     """The inverse permutation."""
-    known = _dimensions(dims)
-    if known is None:
+    permutation = _dimensions(dims)
+    if permutation is None:
         return grad
-    order = [dim % len(known) for dim in known]
+    order = [dim % len(permutation) for dim in permutation]
     return builder.call("permute", [grad, [order.index(place) for place in range(len(order))]])
 
 

@@ -44,14 +44,14 @@ def compare(graph: Graph, entries: Entries, wrt: Collection[str], order: int) ->
             gradient = differentiate(graph, entries, wrt)
             vectors = [sample(outputs[place].shape) for place in gradient.df_input_vjps if place < len(outputs)]
             results = [outputs[place] for place in gradient.df_input_vjps if place < len(outputs)]
-            wanted = torch.autograd.grad(
+            expected = torch.autograd.grad(
                 results, [inputs[place] for place in places], vectors, create_graph=True, allow_unused=True
             )
             graph, inputs = gradient.joined(), [*inputs, *vectors]
             outputs = evaluate(graph, inputs)
             by_place = dict(zip(gradient.df_output_vjps, outputs, strict=True))
-            for place, right in zip(places, wanted, strict=True):
-                largest = max(largest, _difference(torch, by_place.get(place), right))
+            for place, expected_gradient in zip(places, expected, strict=True):
+                largest = max(largest, _difference(torch, by_place.get(place), expected_gradient))
     except (RuntimeError, IndexError, TypeError) as error:
         raise GraphError(f"PyTorch cannot run it: {str(error).splitlines()[0]}") from error
     if not largest <= TOLERANCE:

@@ -133,10 +133,10 @@ class _GraphRun:
         return item
 
 
-def _sum(left: Any, right: Any) -> Any:
+def _sum(first: Any, second: Any) -> Any:
     """The sum of two gradients, either may be undefined; lists are added item by item."""
-    if left is None or right is None:
-        return right if left is None else left
-    if isinstance(left, list):
-        return [_sum(*pair) for pair in zip(left, right, strict=True)]
-    return left + right
+    if first is None or second is None:
+        return second if first is None else first
+    if isinstance(first, list):
+        return [_sum(*pair) for pair in zip(first, second, strict=True)]
+    return first + second

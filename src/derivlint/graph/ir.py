@@ -193,19 +193,19 @@ def constant_of(value: GraphValue) -> Constant:
 
 
 def clone_into(
-    block: GraphBlock, source: GraphBlock, known: Mapping[GraphValue, GraphValue]
+    block: GraphBlock, source: GraphBlock, replacements: Mapping[GraphValue, GraphValue]
 ) -> dict[GraphValue, GraphValue]:
     """Append copies of all nodes of a block to another one.
 
     Args:
         block: the block that they are appended to.
         source: the block they are taken from; its outputs are left to the caller.
-        known: what stands for the parameters of the source and for values from outside; others stay what they are.
+        replacements: the values for the parameters of the source and for values from outside; others stay as they are.
 
     Returns:
-        the value that stands for each value of the source, those of ``known`` among them.
+        the value that stands for each value of the source, those of ``replacements`` included.
     """
-    values = dict(known)
+    values = dict(replacements)
     for node in source.nodes:
         block.nodes.append(_clone(node, values))
     return values
@@ -251,12 +251,12 @@ def replace_uses(block: GraphBlock, values: Mapping[GraphValue, GraphValue]) -> 
     block.outputs = [values.get(value, value) for value in block.outputs]
 
 
-def unique_names(graph: Graph, wanted: Iterable[GraphValue] = ()) -> dict[GraphValue, str]:
+def unique_names(graph: Graph, reserved: Iterable[GraphValue] = ()) -> dict[GraphValue, str]:
     """A name for each value of the graph, its own where it is free; numbers for those without one."""
     names: dict[GraphValue, str] = {}
     taken: set[str] = set()
     counter = 0
-    values = [*wanted, *graph.inputs]
+    values = [*reserved, *graph.inputs]
     for node in graph.walk():
         values.extend(node.outputs)
         for block in node.blocks:

@@ -71,8 +71,8 @@ class Lowering:
         """
         if formula.tree is None:
             text = formula.text if len(formula.text) <= 80 else f"{formula.text[:60]}..."
-            said = f": {formula.problems[0].message}" if formula.problems else ""
-            raise GraphError(f'"{text}" cannot be read{said}')
+            detail = f": {formula.problems[0].message}" if formula.problems else ""
+            raise GraphError(f'"{text}" cannot be read{detail}')
         return self.expression(formula.tree, names)
 
     def expression(self, node: Expr, names: Mapping[str, Item]) -> Item:
@@ -236,9 +236,9 @@ class Lowering:
 def _parameters(function: Callable[..., Item]) -> tuple[int, int]:
     """How many arguments a helper takes after the builder: at least, and at most."""
     parameters = list(signature(function).parameters.values())[1:]
-    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
-        return sum(each.kind is not each.VAR_POSITIONAL for each in parameters), sys.maxsize
-    return sum(each.default is each.empty for each in parameters), len(parameters)
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return sum(parameter.kind is not parameter.VAR_POSITIONAL for parameter in parameters), sys.maxsize
+    return sum(parameter.default is parameter.empty for parameter in parameters), len(parameters)
 
 
 def _described(node: Expr) -> str:

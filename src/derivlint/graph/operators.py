@@ -93,8 +93,8 @@ class GraphOperators:
     def overloads(self, name: str) -> tuple[NativeFunction, ...]:
         """The overloads of a name; one for a full name."""
         if "." in name:
-            found = self.natives.operator(name)
-            return () if found is None else (found,)
+            overload = self.natives.operator(name)
+            return () if overload is None else (overload,)
         return tuple(function for function in self.natives.named(name) if not function.schema.is_out)
 
     def bind(
@@ -103,12 +103,12 @@ class GraphOperators:
         """The overload that takes such operands, None where none does."""
         key = (name, tuple(operands), tuple((keywords or {}).items()))
         if key not in self._known:
-            found: list[tuple[tuple[int, int], Bound]] = []
+            candidates: list[tuple[tuple[int, int], Bound]] = []
             for function in self.overloads(name):
                 bound = self._fit(function, operands, keywords or {})
                 if bound is not None:
-                    found.append(bound)
-            self._known[key] = min(found, key=lambda each: each[0])[1] if found else None
+                    candidates.append(bound)
+            self._known[key] = min(candidates, key=lambda candidate: candidate[0])[1] if candidates else None
         return self._known[key]
 
     def _fit(
@@ -127,17 +127,17 @@ class GraphOperators:
         for index, argument in enumerate(arguments):
             place: int | str | None
             if index < len(operands):
-                given, place = operands[index], index
+                operand, place = operands[index], index
                 if argument.name in keywords:
                     return None
             elif argument.name in keywords:
-                given, place = keywords[argument.name], argument.name
+                operand, place = keywords[argument.name], argument.name
             elif argument.default is None:
                 return None
             else:
                 places.append((argument, None))
                 continue
-            cost = _cost(argument.type, given)
+            cost = _cost(argument.type, operand)
             if cost is None:
                 return None
             total += cost
@@ -146,26 +146,26 @@ class GraphOperators:
         return (total, keywords_by_position), Bound(function, tuple(places[:last]))
 
 
-def _cost(wanted: Type, given: GraphType) -> int | None:
+def _cost(parameter: Type, operand: GraphType) -> int | None:
     """What it costs to pass a value of one type for another, None where it cannot be."""
-    if isinstance(wanted, OptionalType):
-        return 0 if given == NONE or given.name == "optional" else _cost(wanted.elem, given)
-    if isinstance(wanted, ListType):
-        if given.is_list:
-            return _cost(wanted.elem, given.elements[0]) if given.elements else 0
+    if isinstance(parameter, OptionalType):
+        return 0 if operand == NONE or operand.name == "optional" else _cost(parameter.elem, operand)
+    if isinstance(parameter, ListType):
+        if operand.is_list:
+            return _cost(parameter.elem, operand.elements[0]) if operand.elements else 0
         # "int[1] dim" takes a lone number
-        cost = None if wanted.size is None or wanted.is_tensor_like else _cost(wanted.elem, given)
+        cost = None if parameter.size is None or parameter.is_tensor_like else _cost(parameter.elem, operand)
         return None if cost is None else cost + 1
-    name = str(wanted)
+    name = str(parameter)
     if name == "Tensor":
-        return 0 if given.is_tensor else None
-    return ACCEPTED.get(name, {}).get(given.name)
+        return 0 if operand.is_tensor else None
+    return ACCEPTED.get(name, {}).get(operand.name)
 
 
 def returned_types(function: NativeFunction, operands: Sequence[GraphType]) -> list[GraphType]:
     """The types of what an overload returns: complex where an operand is or the operator makes it so."""
     schema = function.schema
-    makes_complex = any(_has_complex(given) for given in operands) and schema.name.base not in MAKES_REAL
+    makes_complex = any(_has_complex(operand) for operand in operands) and schema.name.base not in MAKES_REAL
     return [_graph_type(item.type, makes_complex or schema.name.base in MAKES_COMPLEX) for item in schema.returns]
 
 

@@ -57,7 +57,7 @@ def eliminate_dead_code(block: GraphBlock) -> None:
 
 
 def _sweep(block: GraphBlock, live: set[GraphValue]) -> None:
-    kept: list[GraphNode] = []
+    live_nodes: list[GraphNode] = []
     for node in reversed(block.nodes):
         used = [value in live for value in node.outputs]
         if not any(used) and (node.outputs or not node.blocks) and is_removable(node):
@@ -70,9 +70,9 @@ def _sweep(block: GraphBlock, live: set[GraphValue]) -> None:
             live.update(inner.outputs)
             _sweep(inner, live)
         live.update(node.inputs)
-        kept.append(node)
-    kept.reverse()
-    block.nodes = kept
+        live_nodes.append(node)
+    live_nodes.reverse()
+    block.nodes = live_nodes
 
 
 def is_removable(node: GraphNode) -> bool:
@@ -94,22 +94,22 @@ class _Subexpressions:
         """One block; those outside of it have their tables on the stack."""
         table: dict[object, GraphNode] = {}
         self._tables.append(table)
-        kept = []
+        unique = []
         for node in block.nodes:
             node.inputs = [self._same.get(value, value) for value in node.inputs]
             if node.blocks or not is_pure(node):
                 for inner in node.blocks:
                     self.run(inner)
-                kept.append(node)
+                unique.append(node)
                 continue
             key = _key(node)
-            found = next((each[key] for each in self._tables if key in each), None)
-            if found is None:
+            earlier = next((table[key] for table in self._tables if key in table), None)
+            if earlier is None:
                 table[key] = node
-                kept.append(node)
+                unique.append(node)
             else:
-                self._same.update(zip(node.outputs, found.outputs, strict=True))
-        block.nodes = kept
+                self._same.update(zip(node.outputs, earlier.outputs, strict=True))
+        block.nodes = unique
         block.outputs = [self._same.get(value, value) for value in block.outputs]
         self._tables.pop()
 
@@ -135,7 +135,7 @@ def move_constants(block: GraphBlock) -> None:
 
 
 def _collect(block: GraphBlock, pool: dict[ConstantKey, GraphNode], same: dict[GraphValue, GraphValue]) -> None:
-    kept = []
+    nodes = []
     for node in block.nodes:
         if node.kind == CONSTANT:
             key = (str(node.output.type), constant_key(node.attributes.get("value"))[1])
@@ -143,8 +143,8 @@ def _collect(block: GraphBlock, pool: dict[ConstantKey, GraphNode], same: dict[G
             continue
         for inner in node.blocks:
             _collect(inner, pool, same)
-        kept.append(node)
-    block.nodes = kept
+        nodes.append(node)
+    block.nodes = nodes
 
 
 def inline_linear_blocks(block: GraphBlock) -> None:
@@ -155,20 +155,20 @@ def inline_linear_blocks(block: GraphBlock) -> None:
 
 
 def _inlined(block: GraphBlock, same: dict[GraphValue, GraphValue]) -> list[GraphNode]:
-    found: list[GraphNode] = []
+    nodes: list[GraphNode] = []
     for node in block.nodes:
         node.inputs = [_final(value, same) for value in node.inputs]
         if node.kind != GRAD_OF:
             for inner in node.blocks:
                 inner.nodes = _inlined(inner, same)
                 inner.outputs = [_final(value, same) for value in inner.outputs]
-            found.append(node)
+            nodes.append(node)
             continue
         (body,) = node.blocks
-        found.extend(_inlined(body, same))
+        nodes.extend(_inlined(body, same))
         for outer, inside in zip(node.outputs, body.outputs, strict=True):
             same[outer] = _final(inside, same)
-    return found
+    return nodes
 
 
 def _final(value: GraphValue, same: dict[GraphValue, GraphValue]) -> GraphValue:
@@ -185,15 +185,15 @@ def simplify(block: GraphBlock) -> None:
 
 
 def _simplified(block: GraphBlock, same: dict[GraphValue, GraphValue]) -> None:
-    kept = []
+    nodes = []
     for node in block.nodes:
         node.inputs = [_final(value, same) for value in node.inputs]
         if _is_gone(node, same):
             continue
         for inner in node.blocks:
             _simplified(inner, same)
-        kept.append(node)
-    block.nodes = kept
+        nodes.append(node)
+    block.nodes = nodes
     block.outputs = [_final(value, same) for value in block.outputs]
 
 
@@ -208,8 +208,8 @@ def _is_gone(node: GraphNode, same: dict[GraphValue, GraphValue]) -> bool:
         return True
     elif node.kind in (TUPLE_UNPACK, LIST_UNPACK):
         made = node.inputs[0].node
-        wanted = TUPLE if node.kind == TUPLE_UNPACK else LIST
-        if made is not None and made.kind == wanted and len(made.inputs) == len(node.outputs):
+        constructor = TUPLE if node.kind == TUPLE_UNPACK else LIST
+        if made is not None and made.kind == constructor and len(made.inputs) == len(node.outputs):
             same.update(zip(node.outputs, made.inputs, strict=True))
             return True
     return False
@@ -225,7 +225,7 @@ def drop_sum_to_size(graph: Graph) -> None:
     same: dict[GraphValue, GraphValue] = {}
 
     def run(block: GraphBlock) -> None:
-        kept = []
+        nodes = []
         for node in block.nodes:
             node.inputs = [_final(value, same) for value in node.inputs]
             if node.kind == "aten::_grad_sum_to_size":
@@ -233,8 +233,8 @@ def drop_sum_to_size(graph: Graph) -> None:
                 continue
             for inner in node.blocks:
                 run(inner)
-            kept.append(node)
-        block.nodes = kept
+            nodes.append(node)
+        block.nodes = nodes
         block.outputs = [_final(value, same) for value in block.outputs]
 
     run(graph)

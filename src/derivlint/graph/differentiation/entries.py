@@ -65,9 +65,9 @@ class Entries:
         node.function = bound.function
         items: dict[str, Item] = {}
         values = []
-        given = len(bound.places)
+        passed = len(bound.places)
         for index, argument in enumerate(bound.function.schema.arguments.flat_non_out):
-            if index < given:
+            if index < passed:
                 values.append((argument, node.inputs[index]))
                 items[argument.name] = item_of(node.inputs[index])
             else:
@@ -125,14 +125,14 @@ class Entries:
 
     def why_not(self, function: NativeFunction) -> str:
         """Why an operator without formulas cannot be differentiated."""
-        found = derivatives_of(self.model).of(function)
-        if found.way is Way.DECOMPOSES:
+        derivatives = derivatives_of(self.model).of(function)
+        if derivatives.way is Way.DECOMPOSES:
             return "it is composite, and what it is made of is not known here"
-        if found.way is Way.MANUAL:
+        if derivatives.way is Way.MANUAL:
             return "its derivative is written by hand in PyTorch"
-        if found.way is Way.UNKNOWN:
+        if derivatives.way is Way.UNKNOWN:
             return "the file has no entry for it"
-        if found.backward.answer is not Answer.YES and found.backward.reasons:
+        if derivatives.backward.answer is not Answer.YES and derivatives.backward.reasons:
             return "it has no derivative"
         return "it has no entry"
 

@@ -30,7 +30,7 @@ from derivlint.model import ForwardDerivative
 from derivlint.operators.reference.terms import LINEAR_IN_LIST, polynomials
 
 #: Operators over lists that are linear in them; their forward formulas take primals and tangents at once.
-LINEAR_IN_LISTS = frozenset(name for name, known in polynomials().items() if known == LINEAR_IN_LIST)
+LINEAR_IN_LISTS = frozenset(name for name, polynomial in polynomials().items() if polynomial == LINEAR_IN_LIST)
 TANGENT = "_t"
 PRIMAL = "_p"
 
@@ -86,11 +86,11 @@ class _Forward:
 
     def _tangent(self, value: GraphValue) -> GraphValue:
         """The tangent of a value, zeros where it has none."""
-        found = self._tangents.get(value)
-        if found is None:
-            found = self._builder.tensor("zeros_like", value)
-            self._tangents[value] = found
-        return found
+        tangent = self._tangents.get(value)
+        if tangent is None:
+            tangent = self._builder.tensor("zeros_like", value)
+            self._tangents[value] = tangent
+        return tangent
 
     def _node(self, node: GraphNode) -> None:
         arguments = self._prepared.arguments.get(node)

@@ -42,21 +42,21 @@ class Gradient(Struct):
         real = [place for place in self.df_input_vjps if place < self.f_real_outputs]
         if names is None:
             names = _gradient_names(graph, len(real))
-        known: dict[GraphValue, GraphValue] = {}
+        replacements: dict[GraphValue, GraphValue] = {}
         fresh = iter(names)
         for place, formal in zip(self.df_input_vjps, self.df.inputs, strict=False):
             if place < self.f_real_outputs:
-                known[formal] = graph.add_input(formal.type, next(fresh))
+                replacements[formal] = graph.add_input(formal.type, next(fresh))
             else:
                 zero = GraphNode(ZERO)
                 graph.nodes.append(zero)
-                known[formal] = zero.add_output(TENSOR)
+                replacements[formal] = zero.add_output(TENSOR)
         captured = [
             *(inputs[place] for place in self.df_input_captured_inputs),
             *(outputs[place] for place in self.df_input_captured_outputs),
         ]
-        known.update(zip(self.df.inputs[len(self.df_input_vjps) :], captured, strict=True))
-        made = clone_into(graph, self.df, known)
+        replacements.update(zip(self.df.inputs[len(self.df_input_vjps) :], captured, strict=True))
+        made = clone_into(graph, self.df, replacements)
         graph.outputs = [made[value] for value in self.df.outputs]
         optimize(graph)
         return graph

@@ -66,14 +66,14 @@ def lift(
     eliminate_dead_code(graph)
     _complete(graph, reverse, totals, result)
     optimize(reverse)
-    known = {value: result.df.add_input(value.type, value.name) for value in reverse.inputs}
+    replacements = {value: result.df.add_input(value.type, value.name) for value in reverse.inputs}
     for place in result.df_input_captured_inputs:
         value = graph.inputs[place]
-        known[value] = result.df.add_input(value.type, value.name)
+        replacements[value] = result.df.add_input(value.type, value.name)
     for place in result.df_input_captured_outputs:
         value = graph.outputs[place]
-        known[value] = result.df.add_input(value.type, value.name)
-    made = clone_into(result.df, reverse, known)
+        replacements[value] = result.df.add_input(value.type, value.name)
+    made = clone_into(result.df, reverse, replacements)
     result.df.outputs = [made.get(value, value) for value in reverse.outputs]
     return result
 
@@ -87,9 +87,9 @@ def _use_metadata_of(graph: Graph, reverse: GraphBlock) -> None:
     same: dict[GraphValue, GraphValue] = {}
     for node in reverse.walk():
         if node.kind in METADATA:
-            found = table.get((node.kind, tuple(map(id, node.inputs))))
-            if found is not None:
-                same[node.output] = found
+            output = table.get((node.kind, tuple(map(id, node.inputs))))
+            if output is not None:
+                same[node.output] = output
     replace_uses(reverse, same)
 
 
@@ -130,7 +130,7 @@ def _move_metadata(graph: Graph, reverse: GraphBlock) -> None:
     same: dict[GraphValue, GraphValue] = {}
 
     def run(block: GraphBlock) -> None:
-        kept = []
+        nodes = []
         for node in block.nodes:
             if node.kind in METADATA and node.inputs[0] in defined and node.inputs[0] not in needed:
                 # what follows the tensor is the number of a dimension
@@ -141,8 +141,8 @@ def _move_metadata(graph: Graph, reverse: GraphBlock) -> None:
                 continue
             for inner in node.blocks:
                 run(inner)
-            kept.append(node)
-        block.nodes = kept
+            nodes.append(node)
+        block.nodes = nodes
 
     run(reverse)
     replace_uses(reverse, same)
@@ -168,10 +168,10 @@ def _moved(graph: Graph, node: GraphNode) -> GraphValue:
 
 
 def _defined(graph: Graph) -> set[GraphValue]:
-    found = set(graph.inputs)
+    values = set(graph.inputs)
     for node in graph.nodes:
-        found.update(node.outputs)
-    return found
+        values.update(node.outputs)
+    return values
 
 
 def _captures(graph: Graph, reverse: GraphBlock) -> list[GraphValue]:
@@ -197,11 +197,11 @@ def _complete(graph: Graph, reverse: GraphBlock, totals: dict[GraphValue, GraphN
             total.inputs.insert(0, reverse.add_input(value.type))
             result.df_input_vjps.append(place)
     same: dict[GraphValue, GraphValue] = {}
-    kept = []
+    nodes = []
     for node in reverse.nodes:
         if node.kind == TOTAL:
             same[node.output] = same.get(node.inputs[0], node.inputs[0])
         else:
-            kept.append(node)
-    reverse.nodes = kept
+            nodes.append(node)
+    reverse.nodes = nodes
     replace_uses(reverse, same)

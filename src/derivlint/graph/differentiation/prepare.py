@@ -60,8 +60,8 @@ class Prepared:
         for value in graph.inputs:
             if wrt is not None and value.name in wrt and not value.type.is_differentiable:
                 raise GraphError(f'"{value.name}" is a {value.type}, which has no gradient')
-            asked = value.type.requires_grad is not False if wrt is None else value.name in wrt
-            if asked and value.type.is_differentiable:
+            is_requested = value.type.requires_grad is not False if wrt is None else value.name in wrt
+            if is_requested and value.type.is_differentiable:
                 self.requires_grad.add(values[value])
         if wrt is None and any(value.type.requires_grad for value in graph.inputs):
             # where some say so, the others do not
@@ -145,12 +145,12 @@ class Prepared:
         if not self.entries.carries_gradients(function):
             return
         ignored = self.entries.ignored(function)
-        asked = [
+        requested = [
             argument.name
             for argument, value in arguments.values
             if value in self.requires_grad and argument.name not in ignored
         ]
-        if not asked:
+        if not requested:
             return
         dtype = arguments.items.get("dtype")
         if isinstance(dtype, int) and dtype in INTEGRAL_NUMBERS:

@@ -85,8 +85,8 @@ def _reason(node: GraphNode, entries: Entries) -> str | None:
     if node.blocks:
         return "control flow has no derivative here"
     if not any(holds_tensors(value.type) for value in node.inputs):
-        known = name in _SCRIPT or entries.operators.exists(name)
-        return None if known else f'there is no operator "{name}"'
+        exists = name in _SCRIPT or entries.operators.exists(name)
+        return None if exists else f'there is no operator "{name}"'
     return _of_tensors(node, name, entries)
 
 

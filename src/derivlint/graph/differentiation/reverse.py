@@ -100,13 +100,13 @@ class _Reverse:
 
     def _grad(self, value: GraphValue) -> GraphValue:
         """The gradient of a value when all its uses have been seen, zero where there are none."""
-        found = self._grads.get(value)
+        grad = self._grads.get(value)
         self._builder.origin = None
-        if found is None:
-            found = self._builder.node(ZERO, [], [value.type]).output
+        if grad is None:
+            grad = self._builder.node(ZERO, [], [value.type]).output
         total = self._totals.get(value)
         if total is None:
-            total = self._totals[value] = self._builder.node(TOTAL, [found], [value.type])
+            total = self._totals[value] = self._builder.node(TOTAL, [grad], [value.type])
         return total.output
 
     def _node(self, node: GraphNode) -> None:
@@ -137,11 +137,11 @@ class _Reverse:
     def _expand(self, node: GraphNode) -> None:
         """A sum over broadcast dimensions spreads its gradient over them."""
         value = node.inputs[0]
-        given = self._grad(node.output)
-        with self._linear(node, [given]) as linear:
+        incoming = self._grad(node.output)
+        with self._linear(node, [incoming]) as linear:
             builder = self._builder
             builder.origin = NodeOrigin("_grad_sum_to_size", "self")
-            grad = builder.call("expand", [given, builder.sizes(value)])
+            grad = builder.call("expand", [incoming, builder.sizes(value)])
             linear.outputs.append((value, builder.value(grad)))
 
     def _unpacked(self, node: GraphNode) -> None:
@@ -164,20 +164,20 @@ class _Reverse:
         info = self._entries.info(function)
         if info is None:
             raise GraphError(self._entries.why_not(function))
-        wanted: dict[str, GraphValue] = {}
+        targets: dict[str, GraphValue] = {}
         for argument, value in arguments.values:
             if value in self._prepared.requires_grad:
-                wanted[argument.name] = value
+                targets[argument.name] = value
         ignored = self._entries.ignored(function)
-        missing = [name for name in wanted if name not in ignored]
+        missing = [name for name in targets if name not in ignored]
         grads = [self._grad(value) for value in node.outputs]
         with self._linear(node, [grad for grad in grads if not _is_zero(grad)]) as linear:
             names: dict[str, Item] = dict(arguments.items)
             names.update(output_names(function, node.outputs))
             self._gradient_names(names, node, arguments, grads)
             for derivative in info.derivatives:
-                if not wanted.keys().isdisjoint(derivative.var_names):
-                    linear.outputs += self._formula(arguments, derivative, names, wanted)
+                if not targets.keys().isdisjoint(derivative.var_names):
+                    linear.outputs += self._formula(arguments, derivative, names, targets)
                     missing = [name for name in missing if name not in derivative.var_names]
             if missing:
                 raise GraphError(f'its entry has no formula for "{missing[0]}"')
@@ -189,56 +189,56 @@ class _Reverse:
         function = arguments.function
         info = self._entries.info(function)
         assert info is not None
-        asks = any(_asks_whether_defined(each) for each in info.derivatives)
+        asks = any(_asks_whether_defined(derivative) for derivative in info.derivatives)
         self._builder.origin = None
-        given: list[Item] = []
+        incoming: list[Item] = []
         flags = self._entries.differentiable_outputs(function, len(grads))
         for value, grad, flag in zip(node.outputs, grads, flags, strict=True):
             if not flag:
                 continue
             if not _is_zero(grad):
-                given.append(grad)
+                incoming.append(grad)
             elif asks or not value.type.is_tensor:
-                given.append(None)
+                incoming.append(None)
             else:
-                given.append(self._builder.call("zeros_like", [value]))
+                incoming.append(self._builder.call("zeros_like", [value]))
         # the gradient of a list is the list of its gradients
-        names["grads"] = given[0] if len(given) == 1 and node.outputs[0].type.is_list else given
-        names["grad"] = given[0] if given else None
+        names["grads"] = incoming[0] if len(incoming) == 1 and node.outputs[0].type.is_list else incoming
+        names["grad"] = incoming[0] if incoming else None
         differentiable = [item for item, flag in zip(function.schema.returns, flags, strict=False) if flag]
-        for item, grad_item in zip(differentiable, given, strict=False):
+        for item, grad_item in zip(differentiable, incoming, strict=False):
             if item.name is not None:
                 names[f"grad_{item.name}"] = grad_item
 
     def _formula(
-        self, arguments: NodeArguments, derivative: Derivative, names: dict[str, Item], wanted: dict[str, GraphValue]
+        self, arguments: NodeArguments, derivative: Derivative, names: dict[str, Item], targets: dict[str, GraphValue]
     ) -> list[tuple[GraphValue, GraphValue]]:
         function = arguments.function
         self._builder.origin = self._entries.origin(function, derivative)
         formula = derivative.written
         if formula is None:
             raise GraphError("its formula is not written in the file")
-        mask: list[Item] = [name in wanted for name in derivative.var_names]
+        mask: list[Item] = [name in targets for name in derivative.var_names]
         result = self._lowering.evaluate(formula.parsed, {**names, "grad_input_mask": mask})
-        is_list = len(derivative.var_names) == 1 and derivative.var_names[0] in wanted
-        of_list = is_list and wanted[derivative.var_names[0]].type.is_list
+        is_list = len(derivative.var_names) == 1 and derivative.var_names[0] in targets
+        of_list = is_list and targets[derivative.var_names[0]].type.is_list
         results = result if isinstance(result, list) and not of_list else [result]
         if len(results) < len(derivative.var_names):
             count = len(derivative.var_names)
             raise GraphError(f"expected {count} gradients of its formula, found {len(results)}")
-        found = []
+        pairs = []
         for name, item in zip(derivative.var_names, results, strict=False):
-            if name in wanted and item is not None:
+            if name in targets and item is not None:
                 grad = self._builder.value(item)
-                found.append((wanted[name], self._reduced(arguments, wanted[name], grad)))
-        return found
+                pairs.append((targets[name], self._reduced(arguments, targets[name], grad)))
+        return pairs
 
     def _reduced(self, arguments: NodeArguments, value: GraphValue, grad: GraphValue) -> GraphValue:
         """The gradient with the shape of its input, to which the operator may have broadcast it."""
-        tensors = [other for _, other in arguments.values if other.type.is_tensor]
+        tensors = [operand for _, operand in arguments.values if operand.type.is_tensor]
         if not value.type.is_tensor or len(tensors) < 2 or arguments.function.name.base in NEVER_BROADCASTS:
             return grad
-        shapes = {other.type.static_shape for other in tensors}
+        shapes = {operand.type.static_shape for operand in tensors}
         if len(shapes) == 1 and None not in shapes:
             return grad
         builder = self._builder

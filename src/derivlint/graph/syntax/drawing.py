@@ -23,7 +23,7 @@ class Box(Struct):
         kind: ``input``, ``node`` or ``output``.
         row: how many boxes are above it at least.
         sources: the boxes that point to it.
-        left: its left edge, once it is placed.
+        x: its left edge, once it is placed.
     """
 
     label: str
@@ -31,7 +31,7 @@ class Box(Struct):
     kind: str
     row: int
     sources: list[int]
-    left: float = 0.0
+    x: float = 0.0
 
     @property
     def width(self) -> float:
@@ -103,10 +103,10 @@ def svg(graph: Graph) -> str:
     widths = {row: sum(box.width + COLUMN_GAP for box in held) for row, held in rows.items()}
     width = max(widths.values(), default=0) + COLUMN_GAP
     for row, held in rows.items():
-        left = (width - widths[row] + COLUMN_GAP) / 2
+        x = (width - widths[row] + COLUMN_GAP) / 2
         for box in held:
-            box.left = left
-            left += box.width + COLUMN_GAP
+            box.x = x
+            x += box.width + COLUMN_GAP
     height = (max(rows, default=0) + 1) * ROW + PADDING
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" '
@@ -119,8 +119,8 @@ def svg(graph: Graph) -> str:
 
 
 def _edge(source: Box, target: Box) -> str:
-    x1, y1 = source.left + source.width / 2, source.row * ROW + PADDING + HEIGHT
-    x2, y2 = target.left + target.width / 2, target.row * ROW + PADDING
+    x1, y1 = source.x + source.width / 2, source.row * ROW + PADDING + HEIGHT
+    x2, y2 = target.x + target.width / 2, target.row * ROW + PADDING
     middle = (y1 + y2) / 2
     path = f"M{x1:.1f},{y1} C{x1:.1f},{middle} {x2:.1f},{middle} {x2:.1f},{y2}"
     return f'<path d="{path}" fill="none" stroke="#888"/>'
@@ -131,9 +131,9 @@ _COLORS = {"input": "#e3f0ff", "node": "#ffffff", "output": "#e7f7e3"}
 
 def _drawn(box: Box) -> list[str]:
     top = box.row * ROW + PADDING
-    middle = box.left + box.width / 2
+    middle = box.x + box.width / 2
     parts = [
-        f'<rect x="{box.left:.1f}" y="{top}" width="{box.width:.1f}" height="{HEIGHT}" rx="5" '
+        f'<rect x="{box.x:.1f}" y="{top}" width="{box.width:.1f}" height="{HEIGHT}" rx="5" '
         f'fill="{_COLORS[box.kind]}" stroke="#444"/>',
         f'<text x="{middle:.1f}" y="{top + (15 if box.note else 21)}" font-size="12">{escape(box.label)}</text>',
     ]

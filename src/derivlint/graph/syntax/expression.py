@@ -235,12 +235,12 @@ class _ExpressionPrinter:
         for value in graph.inputs:
             self._texts[value] = _identifier(value.name) or self._name("x")
             self._nodes[value] = []
-        found: list[tuple[str, list[GraphNode]]] = []
+        statements: list[tuple[str, list[GraphNode]]] = []
         for node in graph.nodes:
-            found += self._node(node)
+            statements += self._node(node)
         nodes = [node for value in graph.outputs for node in self._nodes[value]]
-        found.append((", ".join(self._texts[value] for value in graph.outputs), nodes))
-        return found
+        statements.append((", ".join(self._texts[value] for value in graph.outputs), nodes))
+        return statements
 
     def _name(self, stem: str) -> str:
         while True:
@@ -261,7 +261,7 @@ class _ExpressionPrinter:
         if node.kind == LIST and is_constant(node.output):
             self._texts[node.output], self._nodes[node.output] = text, []
             return []
-        nodes = [each for value in node.inputs for each in self._nodes[value]] + [node]
+        nodes = [source for value in node.inputs for source in self._nodes[value]] + [node]
         several = len(node.outputs) != 1
         level = max((self._levels.get(value, 0) for value in node.inputs), default=0) + 1
         shared = several or self._uses.get(node.output, 0) != 1 or level >= MAX_PRINTED

@@ -148,14 +148,14 @@ class _GraphReader:
             value.name = ""
 
     def _uses(self, tree: Tree[Token]) -> list[GraphValue]:
-        found = []
+        values = []
         for token in tree.children:
             name = str(token)[1:]
             value = self._values.get(name)
             if value is None:
                 raise GraphError(f'"%{name}" is used but not defined')
-            found.append(value)
-        return found
+            values.append(value)
+        return values
 
     def _declared(self, tree: Tree[Token]) -> tuple[str, GraphType]:
         types = children(tree)
