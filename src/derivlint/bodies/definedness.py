@@ -17,15 +17,15 @@ def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]
     Whatever asks a question of a tensor may be a guard: ``x.defined()``, ``f(x)`` in a condition. A parameter that is
     assigned is another value later.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for statement in body.statements:
         if not isinstance(statement, (Declaration, ExpressionStatement, ReturnStatement)):
             # what follows is reached in some cases only
             break
-        found.update(_read(statement))
-    if not found & tensors:
+        names.update(_read(statement))
+    if not names & tensors:
         return frozenset()
-    return frozenset(found & tensors - set(_guarded(body)))
+    return frozenset(names & tensors - set(_guarded(body)))
 
 
 def _read(node: Node) -> Iterator[str]:

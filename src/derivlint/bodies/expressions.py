@@ -142,17 +142,17 @@ class Expressions(Values):
         """A binary operator, or an assignment."""
         if node.op in ASSIGNS:
             return self._assign(node.left, node.op, self.of(node.right), node.right)
-        left, right = self.sum(node.left), self.sum(node.right)
+        first, second = self.sum(node.left), self.sum(node.right)
         if node.op in ("+", "-"):
-            return added(left, right)
-        self._spend((left, right))
+            return added(first, second)
+        self._spend((first, second))
         if node.op == "*":
-            return times(left, right)
+            return times(first, second)
         if node.op == "/":
-            return self._quotient(left, right)
+            return self._quotient(first, second)
         if node.op == ",":
-            return right
-        return self._curved(left, right)
+            return second
+        return self._curved(first, second)
 
     def conditional(self, node: Conditional) -> Any:
         """One of two values."""
@@ -341,21 +341,21 @@ class Expressions(Values):
             return arguments[0]
         if base == "value_or":
             return self._either(CONSTANT, arguments[0], arguments[-1])
-        known = known_call(base, arguments)
-        if known is None:
-            found = derived(base)
-            if found is not None and len(arguments) <= len(found.parameters):
-                return self._unsure(applied(found, arguments), arguments)
+        result = known_call(base, arguments)
+        if result is None:
+            derivation = derived(base)
+            if derivation is not None and len(arguments) <= len(derivation.parameters):
+                return self._unsure(applied(derivation, arguments), arguments)
             if all(not value.all for value in arguments):
                 # a function of constants is one
                 return CONSTANT
             return opaque_in(*arguments)
-        return self._unsure(known, arguments)
+        return self._unsure(result, arguments)
 
     def _unsure(self, value: Any, arguments: list[Sum]) -> Any:
         """The value of a function: where it is not linear in a seed, that is only sure for products of it."""
         if is_several(value):
-            return tuple(self._unsure(each, arguments) for each in value)
+            return tuple(self._unsure(item, arguments) for item in value)
         already = _NONE.union(*(term.curved for argument in arguments for term in argument.terms))
         several = {seed for seed in self._seeds if sum(seed in argument.all for argument in arguments) > 1}
         doubtful = self._seeds - already - several
@@ -389,9 +389,9 @@ class Expressions(Values):
             elif isinstance(node.statements, Block):
                 own |= {
                     name.simple or ""
-                    for each in walk(node.statements)
-                    if isinstance(each, Declared)
-                    for name in each.names
+                    for node_inside in walk(node.statements)
+                    if isinstance(node_inside, Declared)
+                    for name in node_inside.names
                 }
                 outcome = self.run(node.statements)
                 value = CONSTANT if outcome.returned is None else outcome.returned

@@ -163,11 +163,13 @@ class _FollowingRun(Expressions):
         if (then.returned is None and not otherwise.goes_on) or (otherwise.returned is None and not then.goes_on):
             value = otherwise.returned if then.returned is None else then.returned
             return StatementEnd(value, goes_on, condition, statement.condition, then.returned is None)
-        asked = self._curved(condition, then.condition, otherwise.condition)
+        condition_of_return = self._curved(condition, then.condition, otherwise.condition)
         if then.returned is None or otherwise.returned is None:
-            return StatementEnd(otherwise.returned if then.returned is None else then.returned, goes_on, asked)
+            return StatementEnd(
+                otherwise.returned if then.returned is None else then.returned, goes_on, condition_of_return
+            )
         value = self._choice(statement.condition, condition, then.returned, otherwise.returned)
-        return StatementEnd(value, goes_on, asked)
+        return StatementEnd(value, goes_on, condition_of_return)
 
     def _joined(self, node: Expr | None, condition: Sum, then: BodyState, otherwise: BodyState) -> BodyState:
         values: dict[str, Any] = {}
@@ -240,8 +242,8 @@ def _same(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
 
 def _written(loop: Loop) -> frozenset[str]:
     """The variables that a loop may change."""
-    found = set()
+    names = set()
     for node in walk(loop.body):
         if isinstance(node, Name) and node.simple is not None:
-            found.add(node.simple)
-    return frozenset(found)
+            names.add(node.simple)
+    return frozenset(names)

@@ -86,12 +86,12 @@ class _BodyReader:
 
     def definition(self, name: str, count: int) -> FunctionDefinition | None:
         """The only function of that name and number of parameters."""
-        found = [self._definitions[at] for at in self._by_name[name] if len(self._definitions[at].params) == count]
-        return found[0] if len(found) == 1 else None
+        candidates = [self._definitions[at] for at in self._by_name[name] if len(self._definitions[at].params) == count]
+        return candidates[0] if len(candidates) == 1 else None
 
     def value(self, name: str, arguments: list[Sum], nested: int) -> Value | None:
         """What a function of this file gives; None where that is not known, or depends on types."""
-        found: Derived | None = None
+        derived: Derived | None = None
         for position in self._by_name[name]:
             definition = self._definitions[position]
             most = len(definition.params)
@@ -99,10 +99,10 @@ class _BodyReader:
                 helper = self._helper(position, nested + NESTED)
                 if helper is None or helper.derived is None:
                     return None
-                if found is not None and found.outputs != helper.derived.outputs:
+                if derived is not None and derived.outputs != helper.derived.outputs:
                     return None
-                found = helper.derived
-        return None if found is None else applied(found, arguments)
+                derived = helper.derived
+        return None if derived is None else applied(derived, arguments)
 
     def _type(self, param: LambdaParam) -> str:
         return self._text[param.type_start : param.type_end]
@@ -145,7 +145,7 @@ def _derived(definition: FunctionDefinition, followed: Followed) -> Derived:
     outputs: Iterable[Any] = value if is_several(value) else (value,)
     read = {node.simple for node in walk(definition.body) if isinstance(node, Name)}
     unused = frozenset(name for name in names if name not in read or not followed.is_exact)
-    polynomials = tuple(polynomial_of(names, flat(each)) for each in outputs)
+    polynomials = tuple(polynomial_of(names, flat(output)) for output in outputs)
     return Derived(_HELPER, names, len(names) - definition.defaults, _NONE, unused, polynomials)
 
 

@@ -124,8 +124,8 @@ def body_sizes(
     expressions = _Expressions(functions, budget or Budget(_STEPS, _FORMULA))
     names = tuple(param.name for param in definition.params)
 
-    def run(given: Mapping[str, Value]) -> Value:
-        if any(name not in given for name in names):
+    def run(arguments: Mapping[str, Value]) -> Value:
+        if any(name not in arguments for name in names):
             # defaults are not read
             return UNKNOWN
         if budget is None:
@@ -133,7 +133,7 @@ def body_sizes(
         try:
             expressions.budget.enter(_CALL)
             try:
-                return _SizesRun(expressions, dict(given)).result(definition.body)
+                return _SizesRun(expressions, dict(arguments)).result(definition.body)
             finally:
                 expressions.budget.nested -= _CALL
         except (_UnknownError, _NeverError, BudgetError, *FAILURES):
@@ -218,11 +218,11 @@ class _Expressions(ExpressionCompiler):
         condition, then, otherwise = self.of(node.condition), self.of(node.then), self.of(node.otherwise)
 
         def value(values: Mapping[str, Value]) -> Value:
-            asked = _truth(condition, values)
-            if asked is None:
-                found, other = then(values), otherwise(values)
-                return found if _is_same(found, other) else UNKNOWN
-            return then(values) if asked else otherwise(values)
+            truth = _truth(condition, values)
+            if truth is None:
+                first, second = then(values), otherwise(values)
+                return first if _is_same(first, second) else UNKNOWN
+            return then(values) if truth else otherwise(values)
 
         return value
 
@@ -247,13 +247,13 @@ class _Expressions(ExpressionCompiler):
             return self.otherwise(node)
         if callee.simple is not None:
             local = callee.simple
-            found = self._function(callee, arguments)
+            function = self._function(callee, arguments)
 
             def of_name(values: Mapping[str, Value]) -> Value:
                 if local in values:
                     # a lambda
                     raise _UnknownError
-                return found(values)
+                return function(values)
 
             return of_name
         return self._function(callee, arguments)
@@ -262,7 +262,7 @@ class _Expressions(ExpressionCompiler):
         owner, name = self.of(callee.object), without_symint(callee.name)
         read = _METHODS.get(name)
         if read is not None:
-            return lambda values: read(owner(values), *[each(values) for each in arguments])
+            return lambda values: read(owner(values), *[argument(values) for argument in arguments])
         if name.endswith("_"):
             return owner
         return _applied(name, [owner, *arguments])
@@ -271,14 +271,14 @@ class _Expressions(ExpressionCompiler):
         name = without_symint(callee.parts[-1].identifier)
         read = _FUNCTIONS.get(name)
         if read is not None:
-            return lambda values: read(*[each(values) for each in arguments])
+            return lambda values: read(*[argument(values) for argument in arguments])
         if len(callee.parts) > 1 and callee.parts[0].identifier in _NAMESPACES:
             return _applied(name, arguments)
         own = self._functions(callee.parts[-1].identifier, len(arguments))
         sized = None if own is None else body_sizes(own, self._functions, self.budget)
         if sized is not None:
             names, run = sized.parameters, sized.run
-            return lambda values: run({name: each(values) for name, each in zip(names, arguments, strict=True)})
+            return lambda values: run({name: argument(values) for name, argument in zip(names, arguments, strict=True)})
         return _applied(name, arguments)
 
 
@@ -287,16 +287,16 @@ def _applied(name: str, arguments: list[Evaluator]) -> Evaluator:
     if sized is None:
         return lambda _: UNKNOWN
     names, run = sized.parameters, sized.run
-    return lambda values: run({name: each(values) for name, each in zip(names, arguments, strict=False)})
+    return lambda values: run({name: argument(values) for name, argument in zip(names, arguments, strict=False)})
 
 
 def _truth(condition: Evaluator, values: Mapping[str, Value]) -> bool | None:
     """Whether a condition holds; None where that is not known."""
     try:
-        asked = condition(values)
+        answer = condition(values)
     except FAILURES:
         return None
-    return None if asked is UNKNOWN or type(asked) is Sizes else bool(asked)
+    return None if answer is UNKNOWN or type(answer) is Sizes else bool(answer)
 
 
 def _known(value: Value) -> Value:
@@ -304,8 +304,8 @@ def _known(value: Value) -> Value:
     return value if is_bounded(value) else UNKNOWN
 
 
-def _is_same(one: Value, other: Value) -> bool:
-    return one is other or (type(one) is type(other) and bool(one == other))
+def _is_same(first: Value, second: Value) -> bool:
+    return first is second or (type(first) is type(second) and bool(first == second))
 
 
 class _SizesRun:
@@ -320,10 +320,10 @@ class _SizesRun:
 
     def result(self, body: Block) -> Value:
         """What the body returns."""
-        found = self._run(body)
-        if found is _GOES_ON or any(not _is_same(found, each) for each in self._possible):
+        returned = self._run(body)
+        if returned is _GOES_ON or any(not _is_same(returned, value) for value in self._possible):
             return UNKNOWN
-        return found
+        return returned
 
     def _of(self, node: Expr) -> Value:
         try:
@@ -340,10 +340,10 @@ class _SizesRun:
 
     def _outcome(self, statement: Statement) -> Any:
         if isinstance(statement, Block):
-            for each in statement.statements:
-                found = self._run(each)
-                if found is not _GOES_ON:
-                    return found
+            for inner in statement.statements:
+                returned = self._run(inner)
+                if returned is not _GOES_ON:
+                    return returned
         elif isinstance(statement, Declaration):
             for declared in statement.declared:
                 self._declare(declared)
@@ -426,11 +426,11 @@ class _SizesRun:
         elif isinstance(target, Call) and callee_of(target) == "tie" and node.op == "=":
             value = self._of(node.right)
             several = type(value) is tuple and len(value) == len(target.args)
-            for at, each in enumerate(target.args):
-                if isinstance(each, Name) and each.simple is not None:
-                    self._values[each.simple] = value[at] if several else UNKNOWN
+            for at, part in enumerate(target.args):
+                if isinstance(part, Name) and part.simple is not None:
+                    self._values[part.simple] = value[at] if several else UNKNOWN
                 else:
-                    self._forget(*_names_in(each))
+                    self._forget(*_names_in(part))
         else:
             self._forget(*_names_in(target))
 
@@ -440,9 +440,9 @@ class _SizesRun:
                 self._values[name.simple] = UNKNOWN
 
     def _if(self, statement: If) -> Any:
-        asked = _truth(partial(self._expressions.value, statement.condition), self._values)
-        if asked is not None:
-            taken = statement.then if asked else statement.otherwise
+        truth = _truth(partial(self._expressions.value, statement.condition), self._values)
+        if truth is not None:
+            taken = statement.then if truth else statement.otherwise
             return _GOES_ON if taken is None else self._run(taken)
         before = dict(self._values)
         then = self._branch(statement.then)
@@ -483,29 +483,29 @@ class _SizesRun:
                 raise _UnknownError
             for item in over:
                 self._values[loop.variable.names[0].simple or ""] = item
-                found = self._run(loop.body)
-                if found is not _GOES_ON:
-                    return found
+                returned = self._run(loop.body)
+                if returned is not _GOES_ON:
+                    return returned
             return _GOES_ON
         if loop.begin is not None:
             self._run(loop.begin)
         for _ in range(_ROUNDS):
-            asked = (
+            truth = (
                 None
                 if loop.condition is None
                 else _truth(partial(self._expressions.value, loop.condition), self._values)
             )
-            if asked is None:
+            if truth is None:
                 break
-            if not asked:
+            if not truth:
                 return _GOES_ON
-            found = self._run(loop.body)
-            if found is not _GOES_ON:
-                return found
+            returned = self._run(loop.body)
+            if returned is not _GOES_ON:
+                return returned
             if loop.step is not None:
                 self._do(loop.step)
         raise _UnknownError
 
 
 def _names_in(node: Expr) -> list[Name]:
-    return [each for each in walk(node) if isinstance(each, Name)]
+    return [inner for inner in walk(node) if isinstance(inner, Name)]

@@ -151,8 +151,8 @@ class Values(Analysis[Any]):
             return CONSTANT
         if is_several(value):
             return flat(tuple(map(self.flattened, value)))
-        found: Sum = value
-        return found
+        as_sum: Sum = value
+        return as_sum
 
     def _spend(self, values: Iterable[Sum]) -> None:
         """Pay for a product of values: of each term with each, which are sets of parameters."""
@@ -161,15 +161,15 @@ class Values(Analysis[Any]):
 
     def _curved(self, *values: Sum, parity: Parity | None = None) -> Sum:
         """A function that is linear in none of its arguments; of gradients that is not sure."""
-        found = curved_in(*values, parity=parity)
+        curved = curved_in(*values, parity=parity)
         terms = [
             SumTerm(term.linear, term.curved - self._seeds, term.unclear | (term.curved & self._seeds), term.is_sure)
-            for term in found.terms
+            for term in curved.terms
         ]
-        return made(terms, found.parities)
+        return made(terms, curved.parities)
 
-    def _quotient(self, left: Sum, right: Sum) -> Sum:
-        return times(left, self._curved(right, parity=Parity.HOLOMORPHIC))
+    def _quotient(self, dividend: Sum, divisor: Sum) -> Sum:
+        return times(dividend, self._curved(divisor, parity=Parity.HOLOMORPHIC))
 
     def _either(self, condition: Sum, first: Any, second: Any) -> Any:
         if first is second:
@@ -181,10 +181,10 @@ class Values(Analysis[Any]):
         if is_several(second) and first is ABSENT:
             return second
         a, b = self.flattened(first), self.flattened(second)
-        asked = self._curved(condition)
-        if asked == CONSTANT:
+        curved_condition = self._curved(condition)
+        if curved_condition == CONSTANT:
             return chosen(CONSTANT, a, b)
-        return asked_as(asked, chosen(CONSTANT, a, b))
+        return asked_as(curved_condition, chosen(CONSTANT, a, b))
 
     def _choice(self, node: Expr | None, condition: Sum, then: Any, otherwise: Any) -> Any:
         """One of two values, as a condition says."""
@@ -214,9 +214,9 @@ class Values(Analysis[Any]):
     def _assign(self, target: Expr, operator: str, right: Any, value_node: Expr) -> Any:
         target = unparenthesized(target)
         if isinstance(target, Call) and operator == "=" and callee_of(target) in SEVERAL:
-            for position, each in enumerate(target.args):
+            for position, part in enumerate(target.args):
                 several = is_several(right) and position < len(right)
-                self._assign(each, "=", right[position] if several else self.flattened(right), value_node)
+                self._assign(part, "=", right[position] if several else self.flattened(right), value_node)
             return right
         if operator == "=":
             value = right
@@ -254,10 +254,10 @@ class Values(Analysis[Any]):
     def _written_through(self, name: str, value: Any) -> None:
         """A variable is changed in place: what shares its memory may be, too."""
         roots = self.state.roots.get(name, frozenset()) | {name}
-        for other, others in self.state.roots.items():
-            if other != name and (others | {other}) & roots and other in self.state.values:
-                self.state.values[other] = self._either(
-                    CONSTANT, self.flattened(self.state.values[other]), self.flattened(value)
+        for variable, shared in self.state.roots.items():
+            if variable != name and (shared | {variable}) & roots and variable in self.state.values:
+                self.state.values[variable] = self._either(
+                    CONSTANT, self.flattened(self.state.values[variable]), self.flattened(value)
                 )
 
     def _roots(self, node: Expr, *, is_written: bool = False) -> frozenset[str]:
@@ -301,13 +301,13 @@ def callee_of(node: Call) -> str:
     return callee.parts[-1].identifier if isinstance(callee, Name) else ""
 
 
-def asked_as(asked: Sum, value: Any) -> Any:
+def asked_as(condition: Sum, value: Any) -> Any:
     """A value that is there where a condition says so."""
     if is_several(value):
-        return tuple(asked_as(asked, each) for each in value)
-    if not isinstance(value, Sum) or value is ABSENT or asked == CONSTANT:
+        return tuple(asked_as(condition, item) for item in value)
+    if not isinstance(value, Sum) or value is ABSENT or condition == CONSTANT:
         return value
-    return times(asked, value)
+    return times(condition, value)
 
 
 def _answers(node: Expr, *, holds: bool) -> Iterator[tuple[str, Expr, bool]]:
@@ -320,9 +320,9 @@ def _answers(node: Expr, *, holds: bool) -> Iterator[tuple[str, Expr, bool]]:
             yield from _answers(node.left, holds=holds)
             yield from _answers(node.right, holds=holds)
     else:
-        asked = asked_of(node)
-        if asked is not None:
-            yield (*asked, holds)
+        answer = asked_of(node)
+        if answer is not None:
+            yield (*answer, holds)
 
 
 def _of_reals(value: Any, answers: list[tuple[str, Expr, bool]]) -> Any:
@@ -348,5 +348,5 @@ def _as_real(value: Any) -> Any:
 
 def _without(value: Any, parameter: str) -> Any:
     if is_several(value):
-        return tuple(_without(each, parameter) for each in value)
+        return tuple(_without(item, parameter) for item in value)
     return without(value, parameter) if isinstance(value, Sum) else value
