@@ -33,10 +33,10 @@ def check(operator: Any, args: Sequence[Any], keywords: dict[str, Any] | None = 
         ValueError: the operator is not one of a generated module.
     """
     entry = entry_of(operator)
-    given = keywords or {}
+    keyword_arguments = keywords or {}
     names = [item.name for item in operator._schema.arguments if not item.kwarg_only]
     written = {item.name for item in operator._schema.arguments if item.is_write}
-    values = {**dict(zip(names, args, strict=False)), **given}
+    values = {**dict(zip(names, args, strict=False)), **keyword_arguments}
     paths = [
         (name, index)
         for name, value in values.items()
@@ -78,7 +78,7 @@ def check(operator: Any, args: Sequence[Any], keywords: dict[str, Any] | None = 
         )
     clones = [value.clone() if key in written else value for key, value in zip(names, args, strict=False)]
     _run(
-        lambda: torch.library.opcheck(operator, tuple(clones), given),
+        lambda: torch.library.opcheck(operator, tuple(clones), keyword_arguments),
         lambda _: f"{entry.file}:{entry.line}: opcheck refuses {name}",
     )
 
@@ -99,10 +99,10 @@ def _run(check: Callable[[], Any], describe: Callable[[str], str]) -> None:
 
 def _formula(entry: Entry, name: str, text: str, inputs: Sequence[str], outputs: Sequence[int]) -> str:
     """The formula that ``gradcheck`` says something of."""
-    found = _PLACE.search(text)
-    if found is None:
+    place = _PLACE.search(text)
+    if place is None:
         return f"{entry.file}:{entry.line}: gradcheck refuses {name}"
-    output, argument = outputs[int(found[1])], inputs[int(found[2])]
+    output, argument = outputs[int(place[1])], inputs[int(place[2])]
     if "forward mode" in text:
         line = entry.tangents.get(output, entry.line)
         return f'{entry.file}:{line}: the tangent of output {output} of {name} is wrong in "{argument}"'

@@ -27,9 +27,9 @@ from derivlint.operators.reference.interpretation import Domain, InterpretationE
 def _unreduced(reduced: Tensor, dims: Any, keepdim: bool = False, rank: int | None = None) -> Tensor:
     if keepdim or dims is None or dims == () or dims == [] or rank == 0:
         return reduced
-    known = [dims] if isinstance(dims, int) else dims
-    total = reduced.dim() + len(known) if rank is None else rank
-    for dim in sorted(dim % total for dim in known):
+    reduced_dims = [dims] if isinstance(dims, int) else dims
+    total = reduced.dim() + len(reduced_dims) if rank is None else rank
+    for dim in sorted(dim % total for dim in reduced_dims):
         reduced = reduced.unsqueeze(dim)
     return reduced
 
@@ -37,8 +37,8 @@ def _unreduced(reduced: Tensor, dims: Any, keepdim: bool = False, rank: int | No
 def _count(sizes: Sequence[int], dims: Any, numel: int) -> int:
     if dims is None or dims == () or dims == []:
         return numel
-    known = [dims] if isinstance(dims, int) else dims
-    return math.prod(sizes[dim] for dim in known) if sizes else 1
+    reduced_dims = [dims] if isinstance(dims, int) else dims
+    return math.prod(sizes[dim] for dim in reduced_dims) if sizes else 1
 
 
 def _sum_over(tensor: Tensor, dims: Any, keepdim: bool = False) -> Tensor:
@@ -50,7 +50,7 @@ def _mean_over(tensor: Tensor, dims: Any) -> Tensor:
 
 
 def _other_dims(tensor: Tensor, dim: int) -> list[int]:
-    return [each for each in range(tensor.dim()) if each != tensors.wrapped(dim, tensor.dim())]
+    return [position for position in range(tensor.dim()) if position != tensors.wrapped(dim, tensor.dim())]
 
 
 def _freedom(count: int, correction: tensors.Number) -> float:
@@ -61,8 +61,8 @@ def _by_channel(values: Tensor | None, tensor: Tensor) -> Tensor | None:
     return None if values is None else values.reshape([1, -1, *[1] * (tensor.dim() - 2)])
 
 
-def _is_vector(matrix: Tensor, other: Tensor) -> bool:
-    return other.dim() == 1 or (matrix.dim() - 1 == other.dim() and other.shape == matrix.shape[:-1])
+def _is_vector(matrix: Tensor, right_side: Tensor) -> bool:
+    return right_side.dim() == 1 or (matrix.dim() - 1 == right_side.dim() and right_side.shape == matrix.shape[:-1])
 
 
 def _size(held: Any, dim: int = 0) -> int:
@@ -95,10 +95,10 @@ def _to(tensor: Tensor, options: torch.dtype | dict[str, Any]) -> Tensor:
     return converted
 
 
-def _divided(left: Any, right: Any) -> Any:
-    if type(left) is int and type(right) is int:
-        return int(left / right)
-    return left / right
+def _divided(dividend: Any, divisor: Any) -> Any:
+    if type(dividend) is int and type(divisor) is int:
+        return int(dividend / divisor)
+    return dividend / divisor
 
 
 #: The primitives, and what needs an order of arguments of its own.
@@ -125,7 +125,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "is_number": lambda value: not isinstance(value, Tensor),
     "is_complex_tensor": lambda value: isinstance(value, Tensor) and value.is_complex(),
     "defined": lambda value: value is not None,
-    "value_or": lambda value, other: other if value is None else value,
+    "value_or": lambda value, default: default if value is None else value,
     "equal": operator.eq,
     "conj": _conj,
     "sizes": lambda tensor: tuple(tensor.shape),
@@ -165,19 +165,22 @@ def _operator(name: str) -> Callable[..., Any] | None:
     schemas = [getattr(packet, overload)._schema for overload in packet.overloads()]
     # how many arguments may be given by position, and the names of the others
     forms = [
-        (sum(not each.kwarg_only for each in schema.arguments), [each.name for each in schema.arguments])
+        (
+            sum(not argument.kwarg_only for argument in schema.arguments),
+            [argument.name for argument in schema.arguments],
+        )
         for schema in schemas
     ]
 
     def call(*arguments: Any) -> Any:
-        given = len(arguments)
-        if any(positional >= given for positional, _ in forms):
+        count = len(arguments)
+        if any(positional >= count for positional, _ in forms):
             return packet(*arguments)
         for positional, names in forms:
-            if len(names) >= given:
+            if len(names) >= count:
                 keywords = dict(zip(names[positional:], arguments[positional:], strict=False))
                 return packet(*arguments[:positional], **keywords)
-        raise TypeError(f"{name} does not take {given} arguments")
+        raise TypeError(f"{name} does not take {count} arguments")
 
     return call
 
@@ -191,16 +194,16 @@ class Tensors(Domain):
 
     def primitive(self, name: str) -> Primitive | None:
         """What stands for a primitive; an operator is PyTorch's own, whether it is defined or not."""
-        found = PRIMITIVES.get(name) or _written(name)
-        if found is not None:
-            return Primitive(found)
+        function = PRIMITIVES.get(name) or _written(name)
+        if function is not None:
+            return Primitive(function)
         definition = definitions().get(name)
         return self.operator(name) if definition is not None and definition.kind is DefinitionKind.OPERATOR else None
 
     def operator(self, name: str) -> Primitive | None:
         """An operator of PyTorch."""
-        found = _operator(name)
-        return None if found is None else Primitive(found)
+        function = _operator(name)
+        return None if function is None else Primitive(function)
 
     def number(self, text: str) -> Any:
         """The value of a C++ number."""
@@ -222,9 +225,9 @@ _WRITTEN = (
 def _written(name: str) -> Callable[..., Any] | None:
     """A helper that is written in Python, since it is more than an expression."""
     for module in _WRITTEN:
-        found = vars(module).get(name)
-        if callable(found) and found.__module__ == module.__name__:
-            return cast(Callable[..., Any], found)
+        helper = vars(module).get(name)
+        if callable(helper) and helper.__module__ == module.__name__:
+            return cast(Callable[..., Any], helper)
     return None
 
 

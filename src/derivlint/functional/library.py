@@ -174,8 +174,8 @@ def _offer_fake(name: str) -> None:
         return
     function, called = _fakes.pop(name)
     _withdraw(name)
-    for each in called:
-        _offer_fake(each)
+    for operator in called:
+        _offer_fake(operator)
     if simple_registry.singleton.find(name).fake_impl.kernel is not None:
         return
     if any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _WITHOUT_DATA):
@@ -227,11 +227,11 @@ def _new(value: Any) -> Any:
 
 def broadcast(*tensors: Tensor | None) -> Tensor:
     """What is like the result of an element-wise operator."""
-    given = [tensor for tensor in tensors if tensor is not None]
+    present = [tensor for tensor in tensors if tensor is not None]
     common: Callable[..., torch.Size] = torch.broadcast_shapes
-    return given[0].new_empty(
-        common(*(tensor.shape for tensor in given)),
-        dtype=reduce(torch.promote_types, (tensor.dtype for tensor in given)),
+    return present[0].new_empty(
+        common(*(tensor.shape for tensor in present)),
+        dtype=reduce(torch.promote_types, (tensor.dtype for tensor in present)),
     )
 
 

@@ -34,11 +34,11 @@ def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) 
         return grad
     x, r, g = self.unbind(dim), result.unbind(dim), grad.unbind(dim)
     gathered = g[-1]
-    found = [gathered * _decay(r[-1], x[-1]).conj()]
+    parts = [gathered * _decay(r[-1], x[-1]).conj()]
     for index in range(len(g) - 2, -1, -1):
         gathered = g[index] + gathered * _decay(r[index + 1], r[index]).conj()
-        found.append(gathered * _decay(r[index], x[index]).conj())
-    return torch.stack(found[::-1], dim)
+        parts.append(gathered * _decay(r[index], x[index]).conj())
+    return torch.stack(parts[::-1], dim)
 
 
 def logcumsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: int) -> Tensor:
@@ -50,11 +50,11 @@ def logcumsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: int) -> Tensor:
         return self_t
     x, r, t = self_p.unbind(dim), self_p.logcumsumexp(dim).unbind(dim), self_t.unbind(dim)
     moved = t[0] * _decay(r[0], x[0])
-    found = [moved]
+    parts = [moved]
     for index in range(1, len(t)):
         moved = moved * _decay(r[index], r[index - 1]) + t[index] * _decay(r[index], x[index])
-        found.append(moved)
-    return torch.stack(found, dim)
+        parts.append(moved)
+    return torch.stack(parts, dim)
 
 
 def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int) -> Tensor:
@@ -62,10 +62,10 @@ def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int) -> Ten
     if not self_p.dim() or not self_p.numel():
         return self_t
     factors, moves, products = self_p.unbind(dim), self_t.unbind(dim), result.unbind(dim)
-    found = [moves[0]]
+    parts = [moves[0]]
     for factor, move, product in zip(factors[1:], moves[1:], products, strict=False):
-        found.append(found[-1] * factor + product * move)
-    return torch.stack(found, dim)
+        parts.append(parts[-1] * factor + product * move)
+    return torch.stack(parts, dim)
 
 
 def products_of_others(input: Tensor, dim: int) -> Tensor:

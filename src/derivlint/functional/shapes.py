@@ -70,10 +70,10 @@ def split_backward(
 
 def unbind_backward(grads: Sequence[Tensor | None], dim: int) -> Tensor | None:
     """The gradient of ``unbind``."""
-    known = next((grad for grad in grads if grad is not None), None)
-    if known is None:
+    present = next((grad for grad in grads if grad is not None), None)
+    if present is None:
         return None
-    return torch.stack([torch.zeros_like(known) if grad is None else grad for grad in grads], dim)
+    return torch.stack([torch.zeros_like(present) if grad is None else grad for grad in grads], dim)
 
 
 def cat_tensors_backward(
@@ -85,15 +85,15 @@ def cat_tensors_backward(
     ndim = next((len(shape) for shape in sizes if len(shape) != 1 or shape[0] != 0), 1)
     dim = wrapped(dim, ndim)
     start = 0
-    found: list[Tensor | None] = []
+    parts: list[Tensor | None] = []
     for shape, dtype in zip(sizes, dtypes, strict=True):
         value = handle_r_to_c(dtype, grad)
         if len(shape) == 1 and shape[0] == 0:
-            found.append(value.new_zeros([0]))
+            parts.append(value.new_zeros([0]))
             continue
-        found.append(value.narrow(dim, start, shape[dim]))
+        parts.append(value.narrow(dim, start, shape[dim]))
         start += shape[dim]
-    return found
+    return parts
 
 
 def _joined_tangents(tensors: Duals, join: Callable[[list[Tensor]], Tensor]) -> Tensor:
@@ -128,22 +128,22 @@ def block_diag_backward(
     """The gradients of ``block_diag``."""
     if grad is None:
         return [None] * len(sizes)
-    found: list[Tensor | None] = []
+    parts: list[Tensor | None] = []
     row = column = 0
     for shape, dtype in zip(sizes, dtypes, strict=True):
         rows, columns = {0: (1, 1), 1: (1, shape[-1] if shape else 1)}.get(len(shape), tuple(shape))
         block = handle_r_to_c(dtype, grad).narrow(0, row, rows).narrow(1, column, columns)
-        found.append(block.reshape(tuple(shape)))
+        parts.append(block.reshape(tuple(shape)))
         row, column = row + rows, column + columns
-    return found
+    return parts
 
 
 def _storage_indices(sizes: Sequence[int], strides: Sequence[int], offset: int, like: Tensor) -> Tensor:
     """Where the elements of a strided tensor lie in its storage."""
-    found = torch.full([], offset, dtype=torch.int64, device=like.device)
+    indices = torch.full([], offset, dtype=torch.int64, device=like.device)
     for size, stride in zip(sizes, strides, strict=True):
-        found = found.unsqueeze(-1) + torch.arange(size, device=like.device) * stride
-    return found
+        indices = indices.unsqueeze(-1) + torch.arange(size, device=like.device) * stride
+    return indices
 
 
 def _extent(geometry: TensorGeometry) -> int:
@@ -163,8 +163,8 @@ def as_strided_backward(
     base = input_geometry.storage_offset
     offset = base if storage_offset is None else storage_offset
     first = min(base, offset)
-    other = TensorGeometry(tuple(sizes), tuple(strides), offset)
-    length = max(_extent(input_geometry) + base, _extent(other) + offset) - first
+    view_geometry = TensorGeometry(tuple(sizes), tuple(strides), offset)
+    length = max(_extent(input_geometry) + base, _extent(view_geometry) + offset) - first
     storage = grad.new_zeros([length])
     places = _storage_indices(sizes, strides, offset - first, grad)
     storage = storage.index_add(0, places.reshape(-1), grad.reshape(-1))
@@ -185,16 +185,16 @@ def as_strided_scatter_backward(
     storage_offset: int | None,
 ) -> Tensor:
     """The gradient of ``as_strided_scatter`` for the base: nothing flows where it was overwritten."""
-    kept = torch.ones(1, dtype=torch.bool, device=grad.device).new_empty_strided(
+    is_base = torch.ones(1, dtype=torch.bool, device=grad.device).new_empty_strided(
         input_geometry.sizes, input_geometry.strides
     )
-    kept.fill_(True).as_strided(list(sizes), list(strides), storage_offset or 0).fill_(False)
-    return grad * kept
+    is_base.fill_(True).as_strided(list(sizes), list(strides), storage_offset or 0).fill_(False)
+    return grad * is_base
 
 
 def constant_pad_nd_backward(grad: Tensor, pad: Sequence[int]) -> Tensor:
     """The gradient of a padding with constants."""
-    return torch.constant_pad_nd(grad, [-each for each in pad], 0)
+    return torch.constant_pad_nd(grad, [-width for width in pad], 0)
 
 
 def _paired(size: int, half: int, factor: float, like: Tensor, dim: int) -> Tensor:
