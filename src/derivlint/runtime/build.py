@@ -97,7 +97,7 @@ def build(
     in_haste: bool = False,
     objects: Sequence[Path] = (),
     includes: Sequence[Path] = (),
-    progress: Callable[[str], None] = lambda what: None,
+    progress: Callable[[str], None] = lambda message: None,
 ) -> Built:
     """Build the extension in a folder, as far as it is not built yet.
 
@@ -123,7 +123,7 @@ def build(
 
 
 def precompile(
-    folder: Path, name: str, *, compiler: str | None = None, progress: Callable[[str], None] = lambda what: None
+    folder: Path, name: str, *, compiler: str | None = None, progress: Callable[[str], None] = lambda message: None
 ) -> Path | None:
     """Compile a header, for sources that include it first and are built in haste.
 
@@ -145,7 +145,7 @@ def precompile(
 
 
 def compile_sources(
-    folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda what: None
+    folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda message: None
 ) -> tuple[Path, ...]:
     """Compile the sources in a folder, as far as that is not done yet; the object files.
 
@@ -167,7 +167,7 @@ def objects(
     *,
     compiler: str | None = None,
     optimize: str = "-O2",
-    progress: Callable[[str], None] = lambda what: None,
+    progress: Callable[[str], None] = lambda message: None,
 ) -> list[str]:
     """Compile what is needed of an emitted folder in a library that others link: the paths of the object files.
 
@@ -206,9 +206,9 @@ def _builder(
         toolchain = find_toolchain(compiler)
     except CompilerError as error:
         raise BuildError(str(error)) from error
-    other = mismatch_of_headers(folder, manifest.torch, toolchain.includes)
-    if other is not None:
-        raise BuildError(other)
+    problem = mismatch_of_headers(folder, manifest.torch, toolchain.includes)
+    if problem is not None:
+        raise BuildError(problem)
     place = build_folder if build_folder is not None else folder / BUILD_FOLDER
     try:
         _make_private(place)
@@ -263,12 +263,12 @@ class _Builder:
         library = library_file(self._libraries)
         return self._python.missing or ("" if library.is_file() else f'no "{library.name}" in "{self._libraries}"')
 
-    def build(self, others: Sequence[Path]) -> Built:
+    def build(self, further_objects: Sequence[Path]) -> Built:
         """Compile and link, with object files of other folders."""
         if self._without_bindings:
             self._progress(f"leaving out the classes of nodes in Python: {self._without_bindings}")
         own = self._objects()
-        objects = [*own.values(), *others]
+        objects = [*own.values(), *further_objects]
         library = self._library(objects)
         stubs = library.with_suffix(".S")
         todo = self._missing(own)
@@ -376,13 +376,13 @@ class _Builder:
     def _write_stubs(self, objects: list[Path], target: Path) -> None:
         self._progress("looking for hidden helpers")
         torch_cpu = self._libraries / LIBRARY
-        found = unresolved(objects, [self._libraries / f"lib{name}.so" for name in self._linked], torch_cpu)
-        if found.missing:
-            names = ", ".join(sorted({base_name(name) or name for name in found.missing}))
+        symbols = unresolved(objects, [self._libraries / f"lib{name}.so" for name in self._linked], torch_cpu)
+        if symbols.missing:
+            names = ", ".join(sorted({base_name(name) or name for name in symbols.missing}))
             raise BuildError(
                 f"{LIBRARY} offers no {names}; emit with --helpers and the FunctionsManual.cpp of its release"
             )
-        text = stubs_source(found.symbols, machine_of(torch_cpu), LIBRARY)
+        text = stubs_source(symbols.symbols, machine_of(torch_cpu), LIBRARY)
         replace_file(target, text.encode(), durable=False)
 
     def _link(self, objects: list[Path], stubs: Path, library: Path) -> None:
@@ -429,7 +429,7 @@ class SourceMessages(Struct, frozen=True):
 
 
 def syntax_errors(
-    folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda what: None
+    folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda message: None
 ) -> list[SourceMessages]:
     """Have the compiler read every source of an emitted folder without making code.
 
@@ -443,14 +443,14 @@ def syntax_errors(
     """
     try:
         toolchain = find_toolchain(compiler)
-        other = mismatch_of_headers(folder, torch_of(folder), toolchain.includes)
-        if other is not None:
-            raise BuildError(other)
+        problem = mismatch_of_headers(folder, torch_of(folder), toolchain.includes)
+        if problem is not None:
+            raise BuildError(problem)
         headers = python_headers()
-        found = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.cpp"))
+        sources = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.cpp"))
         # a name must not be taken for an option of the compiler
-        found = [f"./{name}" if name.startswith("-") else name for name in found]
-        names = [name for name in found if not (headers.missing and is_binding(name))]
+        sources = [f"./{name}" if name.startswith("-") else name for name in sources]
+        names = [name for name in sources if not (headers.missing and is_binding(name))]
         with _generated_folder(folder) as place, ThreadPoolExecutor(max_workers=JOBS) as pool:
             results = list(pool.map(partial(_read_only, toolchain, headers, folder, place, progress), names))
     except CompilerError as error:

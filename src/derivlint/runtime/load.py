@@ -45,7 +45,7 @@ def load(
     build_folder: str | Path | None = None,
     compiler: str | None = None,
     optimize: str = "-O0",
-    progress: Callable[[str], None] = lambda what: None,
+    progress: Callable[[str], None] = lambda message: None,
 ) -> Extension:
     """Build an extension where that is needed, and load it into this process.
 
@@ -69,9 +69,9 @@ def load(
         raise LoadError(f"no torch to load an extension into: {error}") from error
     try:
         manifest = read_manifest(Path(folder))
-        other = mismatch(Path(folder), manifest.torch, str(torch.__version__))
-        if other is not None:
-            raise LoadError(other)
+        problem = mismatch(Path(folder), manifest.torch, str(torch.__version__))
+        if problem is not None:
+            raise LoadError(problem)
         place = Path(build_folder) if build_folder is not None else None
         built = build(Path(folder), build_folder=place, compiler=compiler, optimize=optimize, progress=progress)
     except (ManifestError, BuildError) as error:

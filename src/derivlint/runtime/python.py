@@ -32,8 +32,8 @@ class PythonHeaders(Struct, frozen=True):
 def python_headers() -> PythonHeaders:
     """The headers of the Python that runs."""
     version = f"{sys.implementation.cache_tag} {sys.version}"
-    found = {sysconfig.get_path(name) for name in ("include", "platinclude")} - {None}
-    includes = tuple(Path(name) for name in sorted(found))
+    directories = {sysconfig.get_path(name) for name in ("include", "platinclude")} - {None}
+    includes = tuple(Path(name) for name in sorted(directories))
     if not any((directory / "Python.h").is_file() for directory in includes):
         where = f' in "{includes[0]}"' if includes else ""
         return PythonHeaders((), version, f'no "Python.h"{where}')
@@ -47,5 +47,5 @@ def library_file(folder: Path) -> Path:
 
 def undefined_in(messages: str) -> list[str]:
     """What a linker says of names that are defined nowhere, but for those of Python itself."""
-    found = [line.strip() for line in messages.splitlines() if "undefined " in line]
-    return [line for line in found if _OF_PYTHON.search(line) is None]
+    undefined = [line.strip() for line in messages.splitlines() if "undefined " in line]
+    return [line for line in undefined if _OF_PYTHON.search(line) is None]

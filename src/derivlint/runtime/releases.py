@@ -19,12 +19,12 @@ def mismatch(folder: Path, emitted_for: str | None, installed: str | None) -> st
         emitted_for: the version that it was emitted for, None where no one knows.
         installed: the version that is there, None where no one knows.
     """
-    wanted, there = known_number(emitted_for), known_number(installed)
-    if wanted is None or there is None or wanted == there:
+    emitted_number, installed_number = known_number(emitted_for), known_number(installed)
+    if emitted_number is None or installed_number is None or emitted_number == installed_number:
         return None
     return (
         f'"{folder}" was emitted for PyTorch {emitted_for}, and PyTorch {installed} is installed; '
-        f"emit it again for PyTorch {there[0]}.{there[1]}"
+        f"emit it again for PyTorch {installed_number[0]}.{installed_number[1]}"
     )
 
 

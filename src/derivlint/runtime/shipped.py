@@ -27,8 +27,8 @@ def shipped_nodes(model: Model) -> frozenset[str]:
     torch, includes = installed_torch(), torch_includes()
     if torch is None or torch.derivatives is None or includes is None:
         return frozenset()
-    wanted, there = known_number(model.natives.version), known_number(headers_version(includes))
-    if wanted is None or wanted != there:
+    number, installed_number = known_number(model.natives.version), known_number(headers_version(includes))
+    if number is None or number != installed_number:
         return frozenset()
     try:
         header = (includes[0] / SHIPPED_NODES).read_text(encoding="utf-8")
@@ -37,13 +37,13 @@ def shipped_nodes(model: Model) -> frozenset[str]:
         theirs = _nodes(build_model(SourceFile.read(torch.derivatives), natives))
     except (OSError, UnicodeDecodeError, SourceError):
         return frozenset()
-    exported = {one or other for one, other in _EXPORTED.findall(header)}
+    exported = {exported_name or constructor for exported_name, constructor in _EXPORTED.findall(header)}
     return frozenset(name for name, text in _nodes(model).items() if name in exported and theirs.get(name) == text)
 
 
 def _nodes(model: Model) -> Mapping[str, str]:
     """What each node of a model is, by its name."""
-    return {each.name: _content(each) for each in node_classes(model)}
+    return {node.name: _content(node) for node in node_classes(model)}
 
 
 def _content(node: NodeClass) -> str:
