@@ -45,12 +45,12 @@ def _wait_for_the_end(lifeline: int) -> None:
         os._exit(1)
 
 
-def _set_import_path(paths: list[str], left: str, user_site: str) -> None:
+def _set_import_path(paths: list[str], start_folder: str, user_site: str) -> None:
     """Take over the parent's import path.
 
     Args:
         paths: that path, made absolute.
-        left: the folder that the parent was started in; it counts only where an installation put it on the path.
+        start_folder: the folder that the parent was started in; it counts only if an installation put it on the path.
         user_site: the user's own packages, empty where the parent does not see them.
     """
     if user_site:
@@ -58,8 +58,8 @@ def _set_import_path(paths: list[str], left: str, user_site: str) -> None:
 
         site.addsitedir(user_site)
     own = list(sys.path)
-    kept = [path for path in paths if path in own or os.path.realpath(path) != left]
-    sys.path[:] = dict.fromkeys(kept + own)
+    inherited = [path for path in paths if path in own or os.path.realpath(path) != start_folder]
+    sys.path[:] = dict.fromkeys(inherited + own)
 
 
 def _import_derivlint(file: str, folders: list[str]) -> None:
@@ -74,11 +74,11 @@ def _import_derivlint(file: str, folders: list[str]) -> None:
 
 def main() -> None:
     """Set up the process and call ``main`` of the module that the first argument names."""
-    given = json.loads(sys.argv.pop(1))
-    end_with_parent(given["lifeline"], given["parent"])
-    _set_import_path(given["path"], given["left"], given["user_site"])
-    _import_derivlint(given["file"], given["folders"])
-    import_module(given["module"]).main(given["lifeline"])
+    task = json.loads(sys.argv.pop(1))
+    end_with_parent(task["lifeline"], task["parent"])
+    _set_import_path(task["path"], task["start_folder"], task["user_site"])
+    _import_derivlint(task["file"], task["folders"])
+    import_module(task["module"]).main(task["lifeline"])
 
 
 if __name__ == "__main__":

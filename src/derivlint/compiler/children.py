@@ -107,13 +107,13 @@ class PythonChild:
 
 
 def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
-    given = {
+    task = {
         "module": module,
         "lifeline": lifeline,
         "parent": os.getpid(),
         # an empty entry, and one that is not absolute, depend on the current folder
         "path": [path for path in sys.path if os.path.isabs(path)],
-        "left": _current_folder(),
+        "start_folder": _current_folder(),
         "user_site": site.getusersitepackages() if site.ENABLE_USER_SITE else "",
         "file": os.path.abspath(derivlint.__file__),
         "folders": [os.path.abspath(path) for path in derivlint.__path__],
@@ -121,7 +121,7 @@ def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
     options = ["-I", *(["-B"] if sys.dont_write_bytecode else [])]
     if sys.pycache_prefix is not None:
         options += ["-X", f"pycache_prefix={os.path.abspath(sys.pycache_prefix)}"]
-    return [sys.executable, *options, str(_BEGINNING.absolute()), json.dumps(given), *arguments]
+    return [sys.executable, *options, str(_BEGINNING.absolute()), json.dumps(task), *arguments]
 
 
 def _current_folder() -> str:
@@ -220,7 +220,7 @@ def quoted(data: bytes) -> str:
     error = next((place for place, line in enumerate(after) if not line[0].isspace()), None)
     chosen = lines[-LINES:] if error is None else after[error : error + LINES]
     text = "; ".join(map(str.strip, chosen))
-    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return shown if len(shown) <= QUOTED else f"{shown[:QUOTED]}..."
 
 

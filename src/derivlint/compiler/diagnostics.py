@@ -23,7 +23,7 @@ def compiler_diagnostics(
     reported: Collection[tuple[str | None, str | None, str | None]],
     *,
     includes: Sequence[Path] = (),
-    progress: Callable[[str], None] = lambda what: None,
+    progress: Callable[[str], None] = lambda message: None,
 ) -> list[Diagnostic]:
     """The formulas that the compiler refuses, each once.
 
@@ -37,17 +37,19 @@ def compiler_diagnostics(
     Raises:
         CompilerError: the compiler does not do its work.
     """
-    found = [
+    evaluations = [
         evaluation
         for entry in model.entries
         for evaluation in model.evaluations(entry)
         if is_checkable(evaluation.written)
     ]
     first: dict[DerivativeFormula, CompilerRefusal] = {}
-    for refusal in refusals(toolchain, found, includes=includes, progress=progress):
+    for refusal in refusals(toolchain, evaluations, includes=includes, progress=progress):
         formula = refusal.evaluation.written
-        known = first.get(formula)
-        if known is None or (known.evaluation.origin is not Origin.YAML and refusal.evaluation.origin is Origin.YAML):
+        earlier = first.get(formula)
+        if earlier is None or (
+            earlier.evaluation.origin is not Origin.YAML and refusal.evaluation.origin is Origin.YAML
+        ):
             first[formula] = refusal
     diagnostics = [_diagnostic(model, refusal) for formula, refusal in first.items() if not is_made_of(formula, first)]
     return sorted(item for item in diagnostics if (item.entry, item.dispatch, item.key) not in reported)
@@ -55,7 +57,9 @@ def compiler_diagnostics(
 
 def is_made_of(formula: DerivativeFormula, refused: Collection[DerivativeFormula]) -> bool:
     """Whether a formula is an automatic one, made of a formula that is refused itself."""
-    return formula.auto is not None and any(other in refused for other in formula.body.formulas if other.auto is None)
+    return formula.auto is not None and any(
+        source in refused for source in formula.body.formulas if source.auto is None
+    )
 
 
 def _diagnostic(model: Model, refusal: CompilerRefusal) -> Diagnostic:

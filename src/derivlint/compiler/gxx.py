@@ -133,9 +133,9 @@ def headers_version(includes: Sequence[Path]) -> str | None:
                 text = read_input(directory / name).decode()
             except (OSError, UnicodeDecodeError):
                 continue
-            found = [_VERSION_PART[part].search(text) for part in ("MAJOR", "MINOR", "PATCH")]
-            if all(found):
-                return ".".join(match[1] for match in found if match is not None)
+            parts = [_VERSION_PART[part].search(text) for part in ("MAJOR", "MINOR", "PATCH")]
+            if all(parts):
+                return ".".join(match[1] for match in parts if match is not None)
     return None
 
 
@@ -148,10 +148,10 @@ def find_toolchain(name: str | None = None, includes: Sequence[Path] | None = No
     compiler = find_compiler(name)
     if compiler is None:
         raise CompilerError(f'no compiler "{name or os.environ.get("CXX") or DEFAULT_COMPILER}" that runs')
-    found = torch_includes() if includes is None else includes
-    if not found:
+    directories = torch_includes() if includes is None else includes
+    if not directories:
         raise CompilerError("no headers of PyTorch: torch is not installed")
-    return Toolchain(compiler, tuple(found))
+    return Toolchain(compiler, tuple(directories))
 
 
 def compile_command(toolchain: Toolchain, *arguments: str) -> list[str]:

@@ -47,7 +47,7 @@ def refusals(
     evaluations: Sequence[Evaluation],
     *,
     includes: Sequence[Path] = (),
-    progress: Callable[[str], None] = lambda what: None,
+    progress: Callable[[str], None] = lambda message: None,
 ) -> list[CompilerRefusal]:
     """The expressions that the compiler refuses, each with its first message.
 
@@ -64,22 +64,22 @@ def refusals(
     parts = [[item for item in numbered if is_backward(item[1]) is flag] for flag in (True, False)]
     progress(f"compiling {len(numbered):,} expressions with {toolchain.compiler.path.name}")
     with ThreadPoolExecutor(max_workers=2) as pool:
-        found = pool.map(lambda part: _judge(toolchain, part, includes), [part for part in parts if part])
-        merged = {number: refusal for part in found for number, refusal in part.items()}
+        results = pool.map(lambda part: _judge(toolchain, part, includes), [part for part in parts if part])
+        merged = {number: refusal for part in results for number, refusal in part.items()}
     return [merged[number] for number in sorted(merged)]
 
 
 def _judge(
     toolchain: Toolchain, numbered: list[tuple[int, Evaluation]], includes: Sequence[Path]
 ) -> dict[int, CompilerRefusal]:
-    found: dict[int, CompilerRefusal] = {}
+    refused: dict[int, CompilerRefusal] = {}
     for _ in range(ROUNDS):
-        left = [item for item in numbered if item[0] not in found]
-        more, is_complete = _compile(toolchain, left, includes)
-        found |= more
+        remaining = [item for item in numbered if item[0] not in refused]
+        more, is_complete = _compile(toolchain, remaining, includes)
+        refused |= more
         if is_complete:
             break
-    return found
+    return refused
 
 
 def _compile(
@@ -96,7 +96,7 @@ def _compile(
         folder = Path(name)
         (folder / "unit.cpp").write_text(source, encoding="utf-8")
         done = run(compile_command(toolchain, *_options(toolchain.compiler), "unit.cpp"), folder)
-    found: dict[int, CompilerRefusal] = {}
+    refused: dict[int, CompilerRefusal] = {}
     in_headers = is_complete = True
     user: tuple[str, int, int, int] | None = None
     for line in done.stderr.split("\n"):
@@ -120,10 +120,10 @@ def _compile(
         user = None
         if number in by_number:
             offset = _offset(by_number[number].text, row, column) if kind == FORMULA else None
-            found.setdefault(number, CompilerRefusal(by_number[number], message, offset))
-    if done.status and not found:
+            refused.setdefault(number, CompilerRefusal(by_number[number], message, offset))
+    if done.status and not refused:
         raise CompilerError(f"the compiler fails: {first_error(done.stderr)}")
-    return found, is_complete
+    return refused, is_complete
 
 
 def _offset(text: str, line: int, column: int) -> int | None:
@@ -132,4 +132,4 @@ def _offset(text: str, line: int, column: int) -> int | None:
     if not 0 < line <= len(lines):
         return None
     before = lines[line - 1].encode()[: column - 1].decode(errors="ignore")
-    return sum(len(each) + 1 for each in lines[: line - 1]) + len(before)
+    return sum(len(earlier) + 1 for earlier in lines[: line - 1]) + len(before)

@@ -76,8 +76,8 @@ def ask_names(toolchain: Toolchain, progress: Callable[[int, int], None] = lambd
     return {
         "format": FORMAT,
         "macros": " ".join(macros),
-        "names": {namespace: " ".join(found) for namespace, found in names.items()},
-        "namespaces": {namespace: " ".join(found) for namespace, found in inner.items()},
+        "names": {namespace: " ".join(words) for namespace, words in names.items()},
+        "namespaces": {namespace: " ".join(words) for namespace, words in inner.items()},
     }
 
 
@@ -117,15 +117,15 @@ def names_of(toolchain: Toolchain, namespace: str, words: Iterable[str]) -> tupl
     refused: dict[int, str] = {}
     for line, message in _ERROR.findall(done.stderr):
         refused.setdefault(int(line), message)
-    found, inner = [], []
+    named, inner = [], []
     for number, word in enumerate(words, 1):
         if number not in refused:
-            found.append(word)
+            named.append(word)
         elif "may not name namespace" in refused[number]:
             inner.append(word)
-    if not found:
+    if not named:
         raise CompilerError(f"the names of {namespace or '::'} cannot be read: {done.stderr[:2000]}")
-    return found, inner
+    return named, inner
 
 
 def render_names(content: dict[str, Any]) -> bytes:

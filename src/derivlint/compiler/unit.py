@@ -98,10 +98,10 @@ def is_confined(text: str) -> bool:
     """
     if _CONTINUED.search(text) is not None or not _is_encodable(text):
         return False
-    found = tokens(text)
-    if any(token.type in _UNCONFINED for token in found) or bracket_problem(found) is not None:
+    read = tokens(text)
+    if any(token.type in _UNCONFINED for token in read) or bracket_problem(read) is not None:
         return False
-    return _PREPROCESSED.search("".join('""' if token.type in _OPAQUE else token.text for token in found)) is None
+    return _PREPROCESSED.search("".join('""' if token.type in _OPAQUE else token.text for token in read)) is None
 
 
 def _is_encodable(text: str) -> bool:
