@@ -1,7 +1,7 @@
-"""What the bodies of helper functions say: FunctionsManual.cpp of a checkout.
+"""Symbolic execution of helper functions: FunctionsManual.cpp of a checkout.
 
 Begin with :mod:`derivlint.bodies.reading`. ``following`` runs the statements of a body over sums of products of its
-parameters, as :mod:`derivlint.operators.reference.derivation` does with definitions; ``expressions`` has what calls
-mean, ``values`` the variables and what writing to them does. ``definedness`` says which tensors a body reads without
-asking whether they are defined.
+parameters, as :mod:`derivlint.operators.reference.derivation` does with definitions; ``expressions`` evaluates calls,
+``values`` has the state of variables and the effects of writing to them. ``definedness`` finds the tensors that a body
+reads without a test whether they are defined.
 """

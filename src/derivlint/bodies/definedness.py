@@ -12,10 +12,10 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 
 
 def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]:
-    """The tensors that a body reads in every case and asks nothing about.
+    """Return the tensors that a body reads on every path and never tests.
 
-    Whatever asks a question of a tensor may be a guard: ``x.defined()``, ``f(x)`` in a condition. A parameter that is
-    assigned is another value later.
+    Any test of a tensor may be a guard: ``x.defined()``, ``f(x)`` in a condition. A parameter that is assigned has
+    another value later.
     """
     names: set[str] = set()
     for statement in body.statements:
@@ -52,7 +52,7 @@ def _name(node: Expr) -> Iterator[str]:
 
 
 def _guarded(body: Statement) -> Iterator[str]:
-    """The names that something is asked of, or that are assigned."""
+    """Yield the names that are tested or assigned."""
     for node in walk(body):
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in METADATA_MEMBERS:
             yield from _name(node.callee.object)

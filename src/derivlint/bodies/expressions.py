@@ -1,4 +1,4 @@
-"""What the expressions of a body mean: calls of operators, of lambdas, and of functions of the same file."""
+"""Evaluation of the expressions of a body: calls of operators, of lambdas, and of functions of the same file."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ from derivlint.operators.special import METADATA_MEMBERS, RAISING
 
 #: How many levels a call of a lambda, or of a function that takes one, is: it takes that many frames more.
 CALL = 2
-#: Functions that ask what a tensor or a number is, whatever its value; conversions between types of numbers.
+#: Functions that test the kind of a tensor or a number, whatever its value; conversions between types of numbers.
 _QUESTION = re.compile(r"_?is_\w+|is[A-Z]\w*|are(?:Any|All|_)\w*|\w+_is_\w+|\w*wrap_dim\w*|result_type")
 _CONVERSION = re.compile(r"to[A-Z]\w*|guard_int|item|c?r?(?:begin|end)")
 #: Functions that apply a function to each item of a list.
@@ -372,7 +372,7 @@ class Expressions(Values):
         return self._applied(held, values)
 
     def _applied(self, held: Closure, values: list[Any]) -> Any:
-        """What a lambda gives; what it writes to variables outside is written."""
+        """Run a lambda; its writes to variables outside take effect."""
         node = held.node
         if node is None:
             return values[0] if len(values) == 1 else tuple(values)

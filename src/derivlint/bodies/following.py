@@ -1,8 +1,8 @@
-"""Follows the body of a function: its values as sums of products of its parameters.
+"""Symbolic execution of a body: values as sums of products of its parameters.
 
 Statements are run in order over what is known of the variables. Branches are joined: what only one of them does is not
-sure. A loop is run until nothing changes any more. What is not understood makes the variables in it unclear, so that
-nothing is said of values that depend on them.
+sure. A loop is run to a fixpoint. A statement that is not understood makes its variables opaque, and all values that
+depend on them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NUMBERS = words("""
 
 
 class Followed(Struct, frozen=True):
-    """What came of a body.
+    """The result of executing a body.
 
     Attributes:
         value: what it returns: a sum or a tuple of values; None where it never returns a value.
@@ -63,7 +63,7 @@ class Followed(Struct, frozen=True):
 def follow(
     body: Block, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int = 0
 ) -> Followed:
-    """What a body returns.
+    """Execute a body symbolically.
 
     Args:
         body: the statements.

@@ -1,4 +1,4 @@
-"""Reads what the functions of a C++ source file say of themselves."""
+"""Derives facts about the functions of a C++ source file from their bodies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NESTED = 8
 
 
 class Helper(Struct, frozen=True):
-    """A function with what its body says.
+    """A function with the facts of its body.
 
     Attributes:
         definition: the function.
@@ -67,13 +67,13 @@ class _BodyReader:
         self._found: dict[int, Helper | None] = {}
 
     def helpers(self) -> tuple[Helper, ...]:
-        """What every function says."""
+        """Return the facts about all functions."""
         return tuple(
             self._helper(position) or Helper(definition) for position, definition in enumerate(self._definitions)
         )
 
     def _helper(self, position: int, nested: int = 0) -> Helper | None:
-        """What a function says; None while it is looked at, for one that calls itself."""
+        """Return the facts about a function; None during its own execution, for one that calls itself."""
         if position not in self._found:
             self._found[position] = None
             definition = self._definitions[position]
@@ -90,7 +90,7 @@ class _BodyReader:
         return candidates[0] if len(candidates) == 1 else None
 
     def value(self, name: str, arguments: list[Sum], nested: int) -> Value | None:
-        """What a function of this file gives; None where that is not known, or depends on types."""
+        """Return the value of a call of this file's functions; None if it is unknown, or depends on types."""
         derived: Derived | None = None
         for position in self._by_name[name]:
             definition = self._definitions[position]

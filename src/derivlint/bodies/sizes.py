@@ -1,8 +1,8 @@
-"""The sizes of what a function gives, by running its body over the sizes of its arguments.
+"""The sizes of a function's results, by running its body over the sizes of its arguments.
 
-What is not understood is unknown, and where it could matter, so is the whole result: a condition that is not known has
-to give the same sizes either way. Nothing is said of a body that writes where this does not look: in a lambda of
-several statements, through a reference, in the middle of an expression.
+An expression that is not understood is unknown, and where it could matter, so is the whole result: an unknown condition
+has to give the same sizes either way. A body is unknown if it writes in a lambda of several statements, through a
+reference, or in the middle of an expression.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ _METHODS: Mapping[str, Callable[..., Value]] = {
 
 
 class _UnknownError(Exception):
-    """Nothing can be said of the body."""
+    """The result of the body is unknown."""
 
 
 class _NeverError(Exception):
@@ -319,7 +319,7 @@ class _SizesRun:
         self._possible: list[Value] = []
 
     def result(self, body: Block) -> Value:
-        """What the body returns."""
+        """Return the sizes that the body returns."""
         returned = self._run(body)
         if returned is _GOES_ON or any(not _is_same(returned, value) for value in self._possible):
             return UNKNOWN
@@ -470,7 +470,7 @@ class _SizesRun:
         return _GOES_ON
 
     def _branch(self, statement: Statement | None) -> Any:
-        """What a branch gives; None where it ends with an error."""
+        """Run a branch; None if it ends with an error."""
         try:
             return _GOES_ON if statement is None else self._run(statement)
         except _NeverError:

@@ -1,4 +1,4 @@
-"""What is known at a place of a body: variables with their values, and which of them share memory."""
+"""The abstract state of a body: values of variables, and which of them share memory."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from derivlint.operators.reference.sums import (
 )
 from derivlint.operators.special import REAL_FROM_COMPLEX
 
-#: So many expressions and statements are looked at in one body.
+#: The expressions and statements of one body that are evaluated at most.
 MAX_STEPS = 60_000
 #: Functions of C++ whose value is one of their arguments, or all of them side by side.
 TRANSPARENT = words("""
@@ -70,7 +70,7 @@ class Functions(Protocol):
         """Whether there is one of that name."""
 
     def value(self, name: str, arguments: list[Sum], nested: int) -> Value | None:
-        """What a call of one gives, at a level; None where that is not known."""
+        """Return the value of a call at a level, or None if it is unknown."""
 
     def definition(self, name: str, count: int) -> FunctionDefinition | None:
         """The only one of that name and number of parameters."""
@@ -105,7 +105,7 @@ class StatementEnd(Struct):
 
 
 class BodyState(Struct):
-    """What is known at a place of a body.
+    """The state at a point of a body.
 
     Attributes:
         values: the values of variables.
@@ -133,7 +133,7 @@ class Values(Analysis[Any]):
         self._functions = functions
 
     def of(self, node: Expr) -> Any:
-        """What an expression means here and now."""
+        """Evaluate an expression in the current state."""
         # variables change: what an expression meant earlier is not what it means now
         self.budget.enter()
         try:
@@ -311,7 +311,7 @@ def asked_as(condition: Sum, value: Any) -> Any:
 
 
 def _answers(node: Expr, *, holds: bool) -> Iterator[tuple[str, Expr, bool]]:
-    """What is known of questions where a condition holds, or does not: ``x.defined()``, ``isComplexType(t)``."""
+    """Yield the facts that follow from a condition or its negation: ``x.defined()``, ``isComplexType(t)``."""
     node = unparenthesized(node)
     if isinstance(node, Unary) and node.op == "!":
         yield from _answers(node.operand, holds=not holds)

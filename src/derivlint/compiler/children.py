@@ -1,4 +1,4 @@
-"""Starting processes of our own: isolated from the current folder, ended with us, heard when they complain."""
+"""Child processes: isolated from the current folder, ended with this process, their standard error captured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import derivlint
 
 #: The folder that processes run in: it is there, and nothing of the user's is in it.
 NEUTRAL = os.path.abspath(os.sep)
-#: So many bytes of what a process says on standard error are kept, the last ones.
+#: The last bytes of a process's standard error that are kept.
 KEPT = 8192
 #: A quotation of it is not longer than this.
 QUOTED = 400
@@ -82,7 +82,7 @@ class PythonChild:
                 del self._tail[:-KEPT]
 
     def said(self) -> str:
-        """What it said on standard error last, in one line that can be shown; empty where it said nothing.
+        """Return the end of its standard error in one line that can be shown.
 
         Complete only after it has ended.
         """
@@ -210,7 +210,7 @@ def end_all() -> None:
 
 
 def quoted(data: bytes) -> str:
-    """What a process said, in one line: the last lines, without control characters, and not too long.
+    """Quote the last lines of a process's output in one line, without control characters.
 
     Of a traceback it is the error, which may have further lines.
     """

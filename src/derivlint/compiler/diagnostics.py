@@ -1,4 +1,4 @@
-"""What the compiler refuses, as diagnostics at the formulas' own places."""
+"""The compiler's refusals as diagnostics at the spans of formulas."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Runs a command that ends with whoever wants its result: ``python -I -S guard.py PIPE COMMAND...``.
+"""Runs a command that is killed when its parent ends: ``python -I -S guard.py PIPE COMMAND...``.
 
-A compiler is a driver that starts the program that works; neither notices that no one waits any longer. This process
-does, by the end of a pipe that its parent holds, and then ends its process group, which is all that it has started.
+A compiler is a driver that starts the program that works; neither notices when the parent has gone. This process does,
+by the end of a pipe that the parent holds, and then kills its process group.
 Imports nothing of derivlint, and little else: it starts with every run of the compiler.
 """
 

@@ -32,7 +32,7 @@ PYTORCH_FLAGS = (
     "-Werror=bool-operation",
     "-Werror=range-loop-construct",
 )
-#: What makes a program of headers that calls nothing of the libraries: what they refer to stays unresolved.
+#: Options to link a program that calls nothing of PyTorch's libraries: references of headers stay unresolved.
 _UNLINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all")
 #: Seconds for a run; a unit with all of PyTorch's headers takes about ten.
 TIMEOUT = 600.0
@@ -48,7 +48,7 @@ class CompilerError(Exception):
 
 
 class Compiler(Struct, frozen=True):
-    """A compiler that answers.
+    """A compiler that runs.
 
     Attributes:
         path: the executable.
@@ -84,7 +84,7 @@ class Toolchain(Struct, frozen=True):
 
 
 class Completed(Struct, frozen=True):
-    """What a process did.
+    """The result of a process.
 
     Attributes:
         status: 0 where all was well.

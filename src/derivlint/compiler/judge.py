@@ -1,4 +1,4 @@
-"""Asking the compiler about expressions: which it refuses, where, and why."""
+"""Compiling expressions: which the compiler refuses, where, and why."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _judge(
 def _compile(
     toolchain: Toolchain, numbered: list[tuple[int, Evaluation]], includes: Sequence[Path]
 ) -> tuple[dict[int, CompilerRefusal], bool]:
-    """What is refused, and whether that is all: a template that breaks may be used elsewhere, too."""
+    """Return the refusals, and whether they are complete: other uses of a broken template are not reported."""
     if not numbered:
         return {}, True
     by_number = dict(numbered)

@@ -131,7 +131,7 @@ def _function(number: int, evaluation: Evaluation, namespace: str) -> str:
 
 
 def _around(evaluation: Evaluation) -> tuple[str, str]:
-    """What comes before and after the expression."""
+    """Return the code before and after the expression."""
     consumer = evaluation.consumer
     gradients = "variable_list grad_inputs(9);"
     copy = f"copy_range(grad_inputs, {_RANGE}, grad_result);"

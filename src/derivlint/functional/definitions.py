@@ -193,7 +193,7 @@ class Tensors(Domain):
         self.binary = _BINARY
 
     def primitive(self, name: str) -> Primitive | None:
-        """What stands for a primitive; an operator is PyTorch's own, whether it is defined or not."""
+        """Return the function of a primitive; an operator is PyTorch's own, also if it has a definition."""
         function = PRIMITIVES.get(name) or _written(name)
         if function is not None:
             return Primitive(function)

@@ -148,11 +148,11 @@ def _without_autograd(name: str, function: Callable[..., Any]) -> None:
 
 
 class _FakeWhenAsked(FakeImplHolder):
-    """What PyTorch asks for the kernel of an operator for tensors without data, also where no autograd kernel runs."""
+    """The holder in which PyTorch looks up an operator's fake kernel, also where no autograd kernel runs."""
 
     @property
     def kernel(self) -> Any:
-        """What is registered, :func:`fake`'s function where nothing else is."""
+        """The registered kernel, by default the function of :func:`fake`."""
         _offer_fake(self.qualname)
         return self.kernels[-1] if self.kernels else None
 
@@ -219,14 +219,14 @@ def _without_result(library: Any, operator: Any) -> None:
 
 
 def _new(value: Any) -> Any:
-    """What is like a tensor or like several, and shares nothing with them."""
+    """Return new tensors like a tensor or several, which share no memory with them."""
     if isinstance(value, Tensor):
         return torch.empty_like(value)
     return type(value)(map(_new, value))
 
 
 def broadcast(*tensors: Tensor | None) -> Tensor:
-    """What is like the result of an element-wise operator."""
+    """Return an empty tensor like the result of an elementwise operator."""
     present = [tensor for tensor in tensors if tensor is not None]
     common: Callable[..., torch.Size] = torch.broadcast_shapes
     return present[0].new_empty(

@@ -1,4 +1,4 @@
-"""What generated Functions need in addition to operators: metadata of tensors, tangents, and running below autograd."""
+"""Functions for generated code beyond operators: metadata of tensors, tangents, and running below autograd."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _rank(builder: Builder, tensor: Item) -> int:
 
 
 def last_dims(builder: Builder, sizes: Item) -> Item:
-    """As many dimensions as there are sizes, counted from the end."""
+    """Return one dimension for each size, counted from the end."""
     if not isinstance(sizes, list):
         raise GraphError("the number of dimensions is not known")
     return list(range(-len(sizes), 0))
@@ -201,7 +201,7 @@ def make_tuple(builder: Builder, *items: Item) -> Item:
 
 
 def refuse(builder: Builder, *_items: Item) -> Item:
-    """What has no meaning here."""
+    """Raise for a case that graphs do not support."""
     raise GraphError("this case is not supported in graphs")
 
 

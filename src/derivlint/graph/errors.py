@@ -1,4 +1,4 @@
-"""What can be wrong with a graph, and why one cannot be differentiated."""
+"""Errors of graphs: in their text, in their nodes, and operators that cannot be differentiated."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _DTYPES = (
 
 
 def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
-    """What a graph gives for tensors and numbers; an undefined tensor is None.
+    """Evaluate a graph for tensors and numbers; an undefined tensor is None.
 
     Raises:
         GraphError: it has a node that cannot be run, or takes another number of inputs.

@@ -55,7 +55,7 @@ class NodeOrigin(Struct, frozen=True):
 
 
 class GraphValue(Struct, eq=False):
-    """What a node defines, or a block is given.
+    """A value that a node defines, or a parameter of a block.
 
     Attributes:
         type: its type.
@@ -163,7 +163,7 @@ def constant_node(value: Constant) -> GraphNode:
 
 
 def constant_key(value: Constant) -> ConstantKey:
-    """What equal constants have in common; 1 and 1.0 differ, and so do 0.0 and -0.0."""
+    """Return the key of equal constants; 1 and 1.0 differ, and so do 0.0 and -0.0."""
     return (str(constant_type(value)), repr(value))
 
 

@@ -64,7 +64,7 @@ class Lowering:
         self._depth = 0
 
     def evaluate(self, formula: Formula, names: Mapping[str, Item]) -> Item:
-        """What a formula gives.
+        """Lower a formula to nodes.
 
         Raises:
             GraphError: it calls something that is opaque here.
@@ -76,7 +76,7 @@ class Lowering:
         return self.expression(formula.tree, names)
 
     def expression(self, node: Expr, names: Mapping[str, Item]) -> Item:
-        """What an expression gives.
+        """Lower an expression to nodes.
 
         Raises:
             GraphError: it calls something that is opaque here, or with arguments that have no meaning in graphs.
@@ -117,7 +117,7 @@ class Lowering:
         return self.builder.call(bare, arguments)
 
     def helper(self, definition: Definition, arguments: Sequence[Item]) -> Item:
-        """What a helper gives, by its definition."""
+        """Lower a call of a helper by its definition."""
         if len(arguments) > len(definition.parameters):
             count = len(definition.parameters)
             raise GraphError(f'the helper "{definition.name}" takes {count} arguments here, not {len(arguments)}')
@@ -130,7 +130,7 @@ class Lowering:
             self._depth -= 1
 
     def expanded(self, definition: Definition, arguments: Sequence[Item]) -> Item:
-        """What a definition gives for arguments; those that are left out have their defaults, or are absent."""
+        """Lower a definition with arguments; missing ones have their defaults, or are absent."""
         names: dict[str, Item] = dict.fromkeys(definition.parameters)
         names.update((name, self.expression(tree_of(text), {})) for name, text in definition.defaults.items())
         names.update(zip(definition.parameters, arguments, strict=False))

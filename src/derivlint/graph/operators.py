@@ -147,7 +147,7 @@ class GraphOperators:
 
 
 def _cost(parameter: Type, operand: GraphType) -> int | None:
-    """What it costs to pass a value of one type for another, None where it cannot be."""
+    """Return the cost of converting an operand to a parameter's type, or None if that is impossible."""
     if isinstance(parameter, OptionalType):
         return 0 if operand == NONE or operand.name == "optional" else _cost(parameter.elem, operand)
     if isinstance(parameter, ListType):

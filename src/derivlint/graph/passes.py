@@ -23,7 +23,7 @@ from derivlint.graph.ir import (
 from derivlint.operators import Book
 from derivlint.schema import load_index
 
-#: Nodes that ask for the shape or the type of a tensor, not for its elements.
+#: Nodes that read the shape or the type of a tensor, not its elements.
 METADATA = frozenset({"aten::size", "aten::dim", "aten::numel", "prim::dtype"})
 #: The tag of operators that give something else each time.
 RANDOM = "nondeterministic_seeded"
@@ -81,7 +81,7 @@ def is_removable(node: GraphNode) -> bool:
 
 
 def eliminate_common_subexpressions(block: GraphBlock) -> None:
-    """Let equal nodes be one; what a block computes is not used outside of it."""
+    """Merge equal nodes; values of a block are not used outside of it."""
     _Subexpressions().run(block)
 
 

@@ -64,7 +64,7 @@ class BuildError(Exception):
     """An extension cannot be built.
 
     Attributes:
-        output: what the compiler or the linker said; empty where they were not asked.
+        output: the messages of the compiler or the linker; empty if they did not run.
     """
 
     def __init__(self, message: str, output: str = "") -> None:
@@ -198,7 +198,7 @@ def _builder(
     progress: Callable[[str], None],
     includes: Sequence[Path] = (),
 ) -> Iterator[_Builder]:
-    """What builds a folder; errors are those of a build."""
+    """Set up the build of a folder, and turn errors into build errors."""
     if sys.platform != "linux":
         raise BuildError("extensions are built on Linux only; CMakeLists.txt builds them elsewhere")
     manifest = read_manifest(folder)
@@ -340,7 +340,7 @@ class _Builder:
         return {name: self._place / f"{Path(name).stem}-{digest}.o" for name, digest in self._digests().items()}
 
     def _digests(self) -> dict[str, str]:
-        """What each source is compiled from: its text, the headers of the folder, PyTorch, the compiler, options."""
+        """Return a digest for each source: of its text, the folder's headers, PyTorch, the compiler and options."""
         headers = [_read(self._folder / name) for name in self._manifest.files if name.endswith(".h")]
         common = [*headers, self._toolchain.compiler.version.encode(), " ".join((*FLAGS, self._optimize)).encode()]
         common += [str(path).encode() for path in self._toolchain.includes]
@@ -409,7 +409,7 @@ class _Builder:
         os.replace(unfinished, library)
 
     def _remove_old(self, current: set[Path], library: Path) -> None:
-        """What earlier builds of the same sources left.
+        """Delete the files of earlier builds of the same sources.
 
         A process that has loaded a library keeps it, whatever becomes of its name.
         """
@@ -422,7 +422,7 @@ class _Builder:
 
 
 class SourceMessages(Struct, frozen=True):
-    """What the compiler says of one source that it refuses."""
+    """The compiler's messages about one source that it refuses."""
 
     source: str
     output: str

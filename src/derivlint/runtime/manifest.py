@@ -1,4 +1,4 @@
-"""What an emitted folder says of itself."""
+"""The manifest of an emitted folder, as builds and loading read it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Manifest(Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What is compiled, Python's bindings of nodes and the author's own sources included."""
+        """The sources that are compiled, Python's bindings of nodes and the author's own included."""
         return (*(name for name in self.files if name.endswith(".cpp")), *(self.authors or ()))
 
     @property
@@ -95,7 +95,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _content(path: Path) -> Any:
-    """What a manifest holds.
+    """Load the content of a manifest.
 
     Raises:
         OSError: there is none that can be read.

@@ -1,4 +1,4 @@
-"""What is needed to compile and link for the Python that runs: its headers, and PyTorch's library for it."""
+"""Compiling and linking for the running Python: its headers, and PyTorch's library for it."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ def library_file(folder: Path) -> Path:
 
 
 def undefined_in(messages: str) -> list[str]:
-    """What a linker says of names that are defined nowhere, but for those of Python itself."""
+    """Return a linker's messages about undefined names, without those of Python itself."""
     undefined = [line.strip() for line in messages.splitlines() if "undefined " in line]
     return [line for line in undefined if _OF_PYTHON.search(line) is None]

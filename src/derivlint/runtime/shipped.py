@@ -42,7 +42,7 @@ def shipped_nodes(model: Model) -> frozenset[str]:
 
 
 def _nodes(model: Model) -> Mapping[str, str]:
-    """What each node of a model is, by its name."""
+    """Return the code of each node of a model by its name, without origins."""
     return {node.name: _content(node) for node in node_classes(model)}
 
 

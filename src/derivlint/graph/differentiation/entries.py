@@ -1,4 +1,4 @@
-"""What a derivatives file says of the nodes of a graph."""
+"""The formulas of a derivatives file for the nodes of a graph."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from derivlint.graph.types import TENSOR
 
 
 class Gradient(Struct):
-    """What differentiation makes of a graph; the fields are those of PyTorch's ``torch::jit::Gradient``.
+    """A graph with its derivative; the fields are those of PyTorch's ``torch::jit::Gradient``.
 
     Attributes:
         f: the graph with outputs added that its derivative needs.

@@ -79,7 +79,7 @@ def lift(
 
 
 def _use_metadata_of(graph: Graph, reverse: GraphBlock) -> None:
-    """Let the reverse block ask the graph for sizes and types that it has anyway."""
+    """Reuse sizes and types that the graph computes anyway."""
     table: dict[object, GraphValue] = {}
     for node in graph.nodes:
         if node.kind in METADATA:
@@ -115,9 +115,9 @@ def _own_constants(graph: Graph, reverse: GraphBlock) -> None:
 
 
 def _move_metadata(graph: Graph, reverse: GraphBlock) -> None:
-    """Ask for sizes and types in the forward graph, so that only they are captured and not the whole tensor.
+    """Move sizes and types to the forward graph, so that only they are captured and not the whole tensor.
 
-    A tensor that is captured for its elements anyway is asked in the reverse block.
+    Those of a tensor that is captured for its elements anyway stay in the reverse block.
     """
     defined = _defined(graph)
     needed: set[GraphValue] = set(reverse.outputs)
@@ -188,7 +188,7 @@ def _captures(graph: Graph, reverse: GraphBlock) -> list[GraphValue]:
 
 
 def _complete(graph: Graph, reverse: GraphBlock, totals: dict[GraphValue, GraphNode], result: Gradient) -> None:
-    """Take a gradient for each temporary that has one, which whoever differentiates again passes."""
+    """Add an input for the gradient of each temporary, which second derivatives pass."""
     for place in range(result.f_real_outputs, len(graph.outputs)):
         value = graph.outputs[place]
         total = totals.get(value)

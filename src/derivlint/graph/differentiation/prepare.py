@@ -73,7 +73,7 @@ class Prepared:
         return any(value in self.requires_grad for value in values)
 
     def problem(self, node: GraphNode, reason: str) -> None:
-        """Say why a node cannot be differentiated."""
+        """Record why a node cannot be differentiated."""
         name = str(node.function.name) if node.function is not None else operator_name(node)
         if not node.kind.startswith("aten::"):
             name = node.kind
@@ -166,7 +166,7 @@ class Prepared:
 
 
 def used_by(node: GraphNode) -> Iterator[GraphValue]:
-    """What a node uses: its operands, and what its blocks take from outside or return."""
+    """Yield the values that a node uses: its operands, and those that its blocks use or return."""
     yield from node.inputs
     for block in node.blocks:
         yield from block.outputs

@@ -176,7 +176,7 @@ class _GraphReader:
 
 
 def unquoted(text: str) -> str:
-    """What a string literal says.
+    """Return the value of a string literal.
 
     Raises:
         GraphError: it has an escape that is none.
