@@ -14,7 +14,15 @@ import pytest
 import derivlint.cpp
 from derivlint.compiler.gxx import Toolchain, find_toolchain
 from derivlint.compiler.relation_types import relation_types, spelled
-from derivlint.compiler.relations import ASSIGNING, BINARY, BRANCHES, LITERALS, UNARY, ask_relations, render_relations
+from derivlint.compiler.relations import (
+    ASSIGNING,
+    BINARY,
+    BRANCHES,
+    LITERALS,
+    UNARY,
+    render_relations,
+    tabulate_relations,
+)
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.relations import Relations, load_relations
 from tests.cpp.relations_by_name import RelationsByName
@@ -69,11 +77,11 @@ def answers(relations: Relations, types: list[str]) -> Iterator[Answer]:
 
 def test_shipped_table_is_what_the_compiler_says(toolchain: Toolchain) -> None:
     if CAMPAIGN:
-        assert render_relations(ask_relations(toolchain)) == SHIPPED.read_bytes()
+        assert render_relations(tabulate_relations(toolchain)) == SHIPPED.read_bytes()
         return
     types = sampled_types()
     assert len(types) == SAMPLE
-    asked = dict(answers(Relations(ask_relations(toolchain, types)), list(types)))
+    asked = dict(answers(Relations(tabulate_relations(toolchain, types)), list(types)))
     shipped = dict(answers(load_relations(), list(types)))
     differing = {
         question: (shipped[question], answer) for question, answer in asked.items() if shipped[question] != answer

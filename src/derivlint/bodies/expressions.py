@@ -97,7 +97,7 @@ class Expressions(Values):
     """The meanings of expressions."""
 
     def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
-        """Begin a body, see :func:`derivlint.bodies.following.follow`."""
+        """Begin a body, see :func:`derivlint.bodies.following.execute`."""
         super().__init__(parameters, seeds, functions, nested)
         self._depth = 0
 

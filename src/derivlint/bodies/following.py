@@ -46,7 +46,7 @@ _NUMBERS = words("""
 """)
 
 
-class Followed(Struct, frozen=True):
+class ExecutionResult(Struct, frozen=True):
     """The result of executing a body.
 
     Attributes:
@@ -60,9 +60,9 @@ class Followed(Struct, frozen=True):
     is_exact: bool
 
 
-def follow(
+def execute(
     body: Block, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int = 0
-) -> Followed:
+) -> ExecutionResult:
     """Execute a body symbolically.
 
     Args:
@@ -76,16 +76,16 @@ def follow(
     Raises:
         BudgetError: it takes too many steps, or too deep ones.
     """
-    run = _FollowingRun(parameters, seeds, functions, nested)
+    run = _Execution(parameters, seeds, functions, nested)
     outcome = run.run(body)
     value = outcome.returned
     if value is not None:
         value = tuple(map(run.flattened, value)) if is_several(value) else run.flattened(value)
     returned = frozenset() if run.returned is None else run.returned
-    return Followed(value, returned & frozenset(parameters), run.is_exact)
+    return ExecutionResult(value, returned & frozenset(parameters), run.is_exact)
 
 
-class _FollowingRun(Expressions):
+class _Execution(Expressions):
     def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
         super().__init__(parameters, seeds, functions, nested)
         self.returned: frozenset[str] | None = None

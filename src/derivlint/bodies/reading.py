@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from derivlint.bodies.definedness import unguarded_parameters
-from derivlint.bodies.following import Followed, follow
+from derivlint.bodies.following import ExecutionResult, execute
 from derivlint.cpp.declarations.definitions import FunctionDefinition, function_definitions
 from derivlint.formula import Name, walk
 from derivlint.formula.analysis import unknown_if_it_fails
@@ -120,31 +120,31 @@ class _BodyReader:
             is_number = param.name in tensors or _NUMBERS.search(self._type(param)) or self._is_template(definition)
             values[param.name] = value if is_number else Sum(value.terms, {})
         try:
-            followed = follow(definition.body, values, seeds, self, nested)
+            executed = execute(definition.body, values, seeds, self, nested)
         except BudgetError:
             return Helper(definition)
-        if followed.value is None or followed.value == ():
+        if executed.value is None or executed.value == ():
             # nothing, or the tuple of nothing
             return Helper(definition)
-        derived = _derived(definition, followed)
-        if not followed.is_exact:
-            return Helper(definition, derived, followed.returns)
+        derived = _derived(definition, executed)
+        if not executed.is_exact:
+            return Helper(definition, derived, executed.returns)
         lost, nonlinear = _mistakes(definition, derived, seeds)
         plain = frozenset(param.name for param in params if _TENSOR.fullmatch(self._type(param)))
         unguarded = unguarded_parameters(definition.body, plain)
-        return Helper(definition, derived, followed.returns & tensors, lost, nonlinear, unguarded)
+        return Helper(definition, derived, executed.returns & tensors, lost, nonlinear, unguarded)
 
     def _is_template(self, definition: FunctionDefinition) -> bool:
         return self._text.startswith("template", definition.start)
 
 
-def _derived(definition: FunctionDefinition, followed: Followed) -> Derived:
+def _derived(definition: FunctionDefinition, executed: ExecutionResult) -> Derived:
     # a parameter without a name counts: arguments are bound by position
     names = tuple(param.name or f"_{position}" for position, param in enumerate(definition.params))
-    value = followed.value
+    value = executed.value
     outputs: Iterable[Any] = value if is_several(value) else (value,)
     read = {node.simple for node in walk(definition.body) if isinstance(node, Name)}
-    unused = frozenset(name for name in names if name not in read or not followed.is_exact)
+    unused = frozenset(name for name in names if name not in read or not executed.is_exact)
     polynomials = tuple(polynomial_of(names, flat(output)) for output in outputs)
     return Derived(_HELPER, names, len(names) - definition.defaults, _NONE, unused, polynomials)
 

@@ -124,7 +124,7 @@ class Values(Analysis[Any]):
     """Values of expressions where some variables have values, and what writing to these does."""
 
     def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
-        """Begin a body, see :func:`derivlint.bodies.following.follow`."""
+        """Begin a body, see :func:`derivlint.bodies.following.execute`."""
         super().__init__()
         self.budget = Budget(MAX_STEPS, nested)
         self.state = BodyState(dict(parameters), {name: frozenset({name}) for name in parameters})

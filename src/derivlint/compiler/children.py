@@ -81,7 +81,7 @@ class PythonChild:
                 self._tail += data
                 del self._tail[:-KEPT]
 
-    def said(self) -> str:
+    def stderr_text(self) -> str:
         """Return the end of its standard error in one line that can be shown.
 
         Complete only after it has ended.
@@ -133,7 +133,7 @@ def _current_folder() -> str:
 
 
 @contextmanager
-def guarded(command: Sequence[str]) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+def guarded_command(command: Sequence[str]) -> Iterator[tuple[list[str], tuple[int, ...]]]:
     """A command that ends with this process, and the descriptors that it has to inherit.
 
     It has to be started as the leader of a process group. Where there are no process groups it is the command itself.

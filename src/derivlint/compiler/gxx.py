@@ -18,7 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint.compiler.children import NEUTRAL, guarded
+from derivlint.compiler.children import NEUTRAL, guarded_command
 from derivlint.source import read_input
 
 DEFAULT_COMPILER = "g++"
@@ -83,7 +83,7 @@ class Toolchain(Struct, frozen=True):
     includes: tuple[Path, ...]
 
 
-class Completed(Struct, frozen=True):
+class ProcessResult(Struct, frozen=True):
     """The result of a process.
 
     Attributes:
@@ -184,7 +184,7 @@ def first_error(messages: str) -> str:
     return next((line for line in lines if "error:" in line), lines[0] if lines else "it does not say why")
 
 
-def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = TIMEOUT) -> Completed:
+def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = TIMEOUT) -> ProcessResult:
     """Run a command, with messages in English.
 
     It is ended with its children where it takes too long, and when this process ends.
@@ -204,13 +204,13 @@ def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = 
     except OSError as error:
         # the process that guards the command could not say so
         raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
-    with guarded(command) as (line, inherited):
+    with guarded_command(command) as (line, inherited):
         return _run(line, command[0], folder, inherited, timeout)
 
 
 def _run(
     command: Sequence[str], name: str, folder: Path | None, inherited: tuple[int, ...], timeout: float
-) -> Completed:
+) -> ProcessResult:
     try:
         process = subprocess.Popen(
             command,
@@ -232,7 +232,7 @@ def _run(
         finally:
             if process.poll() is None:
                 _end(process)
-    return Completed(process.returncode, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+    return ProcessResult(process.returncode, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -58,7 +58,9 @@ _KEYWORDS = words_of(
 )
 
 
-def ask_names(toolchain: Toolchain, progress: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Any]:
+def tabulate_names(
+    toolchain: Toolchain, progress: Callable[[int, int], None] = lambda done, total: None
+) -> dict[str, Any]:
     """The names of each namespace, the namespaces in them, and the macros that stand for values.
 
     Raises:

@@ -107,7 +107,7 @@ def _program(types: dict[str, str], tables: Sequence[_Table]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def ask_relations(
+def tabulate_relations(
     toolchain: Toolchain,
     types: dict[str, str] | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,

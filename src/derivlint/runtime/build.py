@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from derivlint.compiler.gxx import (
     CompilerError,
-    Completed,
+    ProcessResult,
     Toolchain,
     compile_command,
     find_toolchain,
@@ -356,7 +356,7 @@ class _Builder:
             for name in self._sources
         }
 
-    def _compile(self, name: str, target: Path) -> Completed:
+    def _compile(self, name: str, target: Path) -> ProcessResult:
         self._progress(f"compiling {name}")
         # a compilation that was broken off must not leave an object that seems to be whole
         unfinished = target.with_suffix(f".{os.getpid()}.new")
@@ -478,7 +478,7 @@ def _read_only(
     place: tuple[str, ...],
     progress: Callable[[str], None],
     name: str,
-) -> Completed:
+) -> ProcessResult:
     progress(f"compiling {name}")
     standard = f"-std={release_of(torch_of(folder)).standard}"
     command = compile_command(toolchain, *FLAGS, standard, "-O0", *toolchain.compiler.reading, f"-I{folder}", name)

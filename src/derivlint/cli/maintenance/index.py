@@ -222,10 +222,10 @@ def relations(compiler: str, out: Path) -> None:
     It needs the headers of an installed torch. derivlint ships the table of the releases that it knows.
     """
     from derivlint.compiler.gxx import CompilerError
-    from derivlint.compiler.relations import ask_relations, render_relations
+    from derivlint.compiler.relations import render_relations, tabulate_relations
 
     try:
-        content = ask_relations(require_toolchain(compiler), progress=lambda *done: _warn("type relations", *done))
+        content = tabulate_relations(require_toolchain(compiler), progress=lambda *done: _warn("type relations", *done))
     except CompilerError as error:
         raise InputError(str(error)) from error
     finally:
@@ -240,10 +240,10 @@ def relations(compiler: str, out: Path) -> None:
 def names(compiler: str, out: Path) -> None:
     """Ask a compiler which names the namespaces of PyTorch and of the standard library have; takes two minutes."""
     from derivlint.compiler.gxx import CompilerError
-    from derivlint.compiler.names import ask_names, render_names
+    from derivlint.compiler.names import render_names, tabulate_names
 
     try:
-        content = ask_names(require_toolchain(compiler), progress=lambda *done: _warn("namespaces", *done))
+        content = tabulate_names(require_toolchain(compiler), progress=lambda *done: _warn("namespaces", *done))
     except CompilerError as error:
         raise InputError(str(error)) from error
     finally:

@@ -123,7 +123,7 @@ class Entries:
         """Whether gradients can flow through an operator at all."""
         return derivatives_of(self.model).of(function).way is not Way.NON_DIFFERENTIABLE
 
-    def why_not(self, function: NativeFunction) -> str:
+    def undifferentiable_reason(self, function: NativeFunction) -> str:
         """Why an operator without formulas cannot be differentiated."""
         derivatives = derivatives_of(self.model).of(function)
         if derivatives.way is Way.DECOMPOSES:

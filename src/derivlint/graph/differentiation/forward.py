@@ -10,7 +10,7 @@ from collections.abc import Collection
 from derivlint.formula import parse_formula
 from derivlint.graph.builder import Builder, Item
 from derivlint.graph.differentiation.entries import Entries, NodeArguments, output_names
-from derivlint.graph.differentiation.prepare import Prepared
+from derivlint.graph.differentiation.prepare import PreparedGraph
 from derivlint.graph.errors import GraphError, UndifferentiableError
 from derivlint.graph.ir import (
     ADD,
@@ -50,11 +50,11 @@ def jvp(graph: Graph, entries: Entries, wrt: Collection[str] | None = None, *, s
     Raises:
         UndifferentiableError: it has operators without usable formulas; all of them are named.
     """
-    return _Forward(Prepared(graph, entries, wrt), suffix).run()
+    return _Forward(PreparedGraph(graph, entries, wrt), suffix).run()
 
 
 class _Forward:
-    def __init__(self, prepared: Prepared, suffix: str) -> None:
+    def __init__(self, prepared: PreparedGraph, suffix: str) -> None:
         self._suffix = suffix
         self._prepared = prepared
         self._entries = prepared.entries
@@ -129,7 +129,7 @@ class _Forward:
         info = self._entries.info(function)
         forwards = self._entries.forwards(function)
         if info is None:
-            raise GraphError(self._entries.why_not(function))
+            raise GraphError(self._entries.undifferentiable_reason(function))
         if not forwards:
             raise GraphError("it has no forward formula")
         names: dict[str, Item] = dict(arguments.items)

@@ -32,7 +32,7 @@ OPAQUE = METADATA | {CONSTANT, ZERO}
 MAX_DECOMPOSITIONS = 10
 
 
-class Prepared:
+class PreparedGraph:
     """A graph of nodes that are differentiated one by one.
 
     Attributes:
@@ -97,7 +97,7 @@ class Prepared:
             self.graph.nodes.append(node)
             if inputs_require and node.kind in STRUCTURE:
                 self.requires_grad.update(value for value in node.outputs if carries(value))
-                self._followed(node)
+                self._refuse_untracked(node)
             return
         if not node.kind.startswith("aten::"):
             self.graph.nodes.append(node)
@@ -106,7 +106,7 @@ class Prepared:
             return
         if not any(value.type.is_differentiable for value in node.outputs):
             self.graph.nodes.append(node)
-            self._followed(node)
+            self._refuse_untracked(node)
             return
         try:
             arguments = self.entries.arguments(node)
@@ -120,7 +120,7 @@ class Prepared:
         self.graph.nodes.append(node)
         self._operator(node, arguments)
 
-    def _followed(self, node: GraphNode) -> None:
+    def _refuse_untracked(self, node: GraphNode) -> None:
         """Refuse a node whose outputs may hold tensors that require a gradient, in a way that is not followed."""
         for value in node.outputs:
             if holds_tensors(value.type) and not carries(value):

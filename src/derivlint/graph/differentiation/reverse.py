@@ -13,7 +13,7 @@ from derivlint.graph.builder import Builder, Item
 from derivlint.graph.differentiation.entries import Entries, NodeArguments, output_names
 from derivlint.graph.differentiation.gradient import Gradient
 from derivlint.graph.differentiation.lift import lift
-from derivlint.graph.differentiation.prepare import Prepared
+from derivlint.graph.differentiation.prepare import PreparedGraph
 from derivlint.graph.errors import GraphError, UndifferentiableError
 from derivlint.graph.ir import (
     ADD,
@@ -53,11 +53,11 @@ def differentiate(graph: Graph, entries: Entries, wrt: Collection[str] | None = 
     Raises:
         UndifferentiableError: it has operators without usable formulas; all of them are named.
     """
-    return _Reverse(Prepared(graph, entries, wrt)).gradient()
+    return _Reverse(PreparedGraph(graph, entries, wrt)).gradient()
 
 
 class _Reverse:
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: PreparedGraph) -> None:
         self._prepared = prepared
         self._entries = prepared.entries
         self._block = GraphBlock()
@@ -163,7 +163,7 @@ class _Reverse:
         function = arguments.function
         info = self._entries.info(function)
         if info is None:
-            raise GraphError(self._entries.why_not(function))
+            raise GraphError(self._entries.undifferentiable_reason(function))
         targets: dict[str, GraphValue] = {}
         for argument, value in arguments.values:
             if value in self._prepared.requires_grad:

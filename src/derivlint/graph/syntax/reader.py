@@ -127,10 +127,10 @@ class _GraphReader:
         for name, type_ in declarations:
             self._define(name, node.add_output(type_, name))
         if node.kind == "prim::Constant":
-            self._settle(node)
+            self._convert_constant(node)
         return node
 
-    def _settle(self, node: GraphNode) -> None:
+    def _convert_constant(self, node: GraphNode) -> None:
         """Give a constant the Python type that its declared type says: bool constants are written 0 and 1."""
         value = node.attributes.get("value")
         declared = node.outputs[0].type.name if node.outputs else ""

@@ -102,7 +102,7 @@ def early_exit(child: PythonChild) -> StoppedError:
         status = child.process.wait(timeout=IDLE)
     except subprocess.TimeoutExpired:
         return StoppedError(SkipReason.HUNG, "it has closed its output and does not end")
-    why, reason = exit_reason(status, child.said(), 0.0)
+    why, reason = exit_reason(status, child.stderr_text(), 0.0)
     return StoppedError(why, reason)
 
 
