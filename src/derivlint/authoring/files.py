@@ -33,7 +33,7 @@ CONFIGURATION = "derivlint.toml"
 
 
 class Wanted(Struct, frozen=True):
-    """What is asked for.
+    """A request for the files of an operator.
 
     Attributes:
         operator: a name or a schema.
@@ -112,7 +112,7 @@ def new_operator(request: Wanted, natives: NativeFunctions, model: Model | None)
 def findings(
     new: NewOperator, natives: NativeFunctions, settings: Settings, rules: tuple[Rule, ...]
 ) -> list[Diagnostic]:
-    """What the checks find in the new entries."""
+    """Check the new entries."""
     if not new.is_known:
         more = read_native_functions((SourceFile(NATIVE_FUNCTIONS, new.files[NATIVE_FUNCTIONS]),))
         declarations, derivatives = natives.declarations, natives.derivatives
@@ -134,7 +134,7 @@ def findings(
 
 
 def numbers(request: Wanted, model: Model) -> str:
-    """How well first and second derivatives of an expression agree with PyTorch's own, in one line.
+    """Compare first and second derivatives of an expression with PyTorch's, in one line.
 
     Raises:
         InputError: there is no PyTorch, the expression cannot be run on random numbers, or the numbers differ.

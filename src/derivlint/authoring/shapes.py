@@ -1,4 +1,4 @@
-"""Which gradients have to be summed to the sizes of what was broadcast, and which have these sizes already.
+"""Sizes of gradients: whether they are summed to the sizes of an operand that was broadcast.
 
 The sizes of a value are those that its operands are broadcast to, as long as operators work element by element; any
 other operator gives a tensor of its own sizes. Two values have the same sizes for certain where both are broadcast from

@@ -57,7 +57,7 @@ def output_names(schema: FunctionSchema) -> tuple[str, ...]:
 
 
 def signature_of(text: str, non_differentiable: Collection[str] = ()) -> OperatorSignature:
-    """What a schema says, and what the names in it suggest.
+    """Read a schema, and guess the roles of arguments from their names.
 
     Args:
         text: the schema.

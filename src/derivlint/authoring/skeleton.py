@@ -98,7 +98,7 @@ def _applied_to_tangent(signature: OperatorSignature, is_method: bool) -> str:
 
 
 def _tangents(signature: OperatorSignature) -> Iterator[tuple[str, str]]:
-    """What a forward formula passes on, each with the parameter that takes it."""
+    """The arguments of the helper of a forward formula, each with its parameter."""
     for argument in signature.arguments:
         if argument in signature.inputs:
             for suffix in ("_p", "_t"):

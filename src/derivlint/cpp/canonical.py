@@ -285,7 +285,7 @@ def _argument(tokens: list[str], position: int) -> tuple[CppType, int]:
 
 
 def _closed(tokens: list[str], position: int) -> int:
-    """Where the parentheses end that open at a token."""
+    """The index of the parenthesis that closes the one at a token."""
     depth = 0
     while position < len(tokens):
         depth += {"(": 1, ")": -1}.get(tokens[position], 0)

@@ -40,7 +40,7 @@ class CppType(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def unreferenced(self) -> CppType:
-        """What a reference refers to; any other type itself."""
+        """The referred type of a reference, or the type itself."""
         return self.referred or self
 
     @property

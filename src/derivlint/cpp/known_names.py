@@ -49,7 +49,7 @@ class KnownNames:
         return frozenset(self._macros.split())
 
     def lists(self, namespace: str) -> bool:
-        """Whether all names of a namespace are known."""
+        """Whether the list of names of a namespace is complete."""
         return namespace in self._names
 
     @cached_property

@@ -34,7 +34,7 @@ INCLUDED = {
 
 
 class FoundCallee(NamedTuple):
-    """What a name stands for as the callee of a call.
+    """The overload set of a callee.
 
     Attributes:
         functions: the overloads.
@@ -107,7 +107,7 @@ NO_MEMBERS = ClassMembers({}, {}, ())
 
 
 class Library:
-    """What can be named, for the operators of one PyTorch and the declarations that belong to it.
+    """The declarations that formulas can name, for the operators of one PyTorch and its headers.
 
     Attributes:
         has_headers: whether the headers of the operators' own PyTorch are known; else a function that nothing declares
@@ -203,7 +203,7 @@ class Library:
         return any(namespace in names for names in (self.declarations.variables, self.declarations.functions))
 
     def operators_namespace(self, path: str) -> str | None:
-        """Where emitted code has the functions for operators of another namespace than PyTorch's; None for others.
+        """The namespace of emitted functions for operators of another namespace than PyTorch's, or None.
 
         It is inside of that of the nodes, and found before one of the author's that has the same name.
         """

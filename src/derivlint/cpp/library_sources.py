@@ -1,4 +1,4 @@
-"""Where the declarations of PyTorch's C++ classes and of the standard library come from.
+"""The sources of the declarations of PyTorch's C++ classes and of the standard library.
 
 ``derivlint index library`` reads our stub files (``cpp/stubs``) and the headers named here, and writes what
 :mod:`derivlint.cpp.stubs` loads.

@@ -15,7 +15,7 @@ from derivlint.schema import NativeFunctions
 
 @lru_cache(maxsize=8)
 def library_of(natives: NativeFunctions, has_headers: bool = True) -> Library:
-    """What formulas can name beside these operators: our stubs, and the headers that come with the operators.
+    """Load the library for these operators: the stubs, and the headers that come with the operators.
 
     Args:
         natives: the operators.

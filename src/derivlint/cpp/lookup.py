@@ -20,7 +20,7 @@ MAX_NESTING = 20
 
 
 class EntityKind(Enum):
-    """What a name stands for."""
+    """The entity that a name refers to."""
 
     FUNCTION = "function"
     VARIABLE = "variable"
@@ -33,7 +33,7 @@ class EntityKind(Enum):
 
 
 class Entity(Struct, frozen=True):
-    """What a name stands for.
+    """The entity that a name refers to.
 
     Attributes:
         kind: the kind of thing.
@@ -61,7 +61,7 @@ EXISTS = Entity(EntityKind.UNKNOWN)
 
 
 def look_up(library: Library, scope: Scope, name: str) -> Entity:
-    """What a bare name stands for, variables of the scope apart."""
+    """Look up a bare name, except for the variables of the scope."""
     key = (scope.levels, name)
     entity = library.entities.get(key)
     if entity is None:
@@ -82,7 +82,7 @@ def _look_up(library: Library, scope: Scope, name: str) -> Entity:
 
 
 def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> Entity:
-    """What namespaces that are seen as one have under a name."""
+    """Look up a name in namespaces that are seen as one."""
     functions: list[FoundCallee] = []
     exists = False
     named: CppType | None = None
@@ -115,7 +115,7 @@ def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> 
 
 
 def qualified_entity(library: Library, scope: Scope, node: Name) -> Entity:
-    """What a qualified name stands for, or a bare one with template arguments."""
+    """Look up a qualified name, or a bare one with template arguments."""
     parts = node.parts
     type = library.type_named(node.spelling)
     if len(parts) == 1:
@@ -145,7 +145,7 @@ def _template_named(library: Library, scope: Scope, node: Name, type: CppType | 
 
 
 def in_namespace(library: Library, namespace: str, name: str) -> Entity:
-    """What a namespace has under a name, of itself or from the namespaces that it takes in."""
+    """Look up a name in a namespace, and in the namespaces that it includes."""
     entity = _in_namespaces(library, (namespace,), name)
     if entity.kind is EntityKind.NOTHING:
         for included in library.included.get(namespace, ()):

@@ -1,4 +1,4 @@
-"""What names stand for where they are not called, and whether the types in their template arguments exist."""
+"""Typing of names that are not called, and checks of their template arguments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def named_value(typer: Typer, node: Name) -> Value:
 
 
 def entity_of(typer: Typer, node: Name) -> Entity:
-    """What a name stands for where it is neither a variable of the scope nor a keyword."""
+    """Type a name that is neither a variable of the scope nor a keyword."""
     if node.simple is not None:
         return look_up(typer.library, typer.scope, node.simple)
     library = typer.library

@@ -146,7 +146,7 @@ def _function(
 
 
 def has_defaults(arguments: Sequence[Argument]) -> list[bool]:
-    """Which parameters of a function for an operator of another namespace may be left out in C++.
+    """Whether each parameter of a function for an operator of another namespace has a default in C++.
 
     C++ has defaults from the last parameter on; an optional list refers to its elements, which would be gone.
     """

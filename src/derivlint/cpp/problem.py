@@ -1,4 +1,4 @@
-"""What the type checker finds wrong with an expression: facts, which rules put into words."""
+"""The problems that the type checker reports: facts, for which rules have messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from derivlint.cpp.declarations.declaration import Function
 
 
 class TypeProblemKind(Enum):
-    """What is wrong."""
+    """The kind of a problem."""
 
     #: a variable or constant that is not declared
     UNDECLARED_NAME = "undeclared-name"

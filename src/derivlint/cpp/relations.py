@@ -1,4 +1,4 @@
-"""How C++ types convert and which operators they have: the table that a compiler made, for one release of PyTorch.
+"""The conversions and operators of C++ types: a table that a compiler made, for one release of PyTorch.
 
 ``derivlint index relations`` makes the table (:mod:`derivlint.compiler.relations`); here it is only read.
 """

@@ -1,4 +1,4 @@
-"""Where an expression stands: the variables declared there and the namespaces that a bare name is sought in."""
+"""The scope of an expression: its variables, and the namespaces in which bare names are looked up."""
 
 from __future__ import annotations
 

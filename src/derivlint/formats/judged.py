@@ -1,4 +1,4 @@
-"""What the checks can judge, of each entry: a table for a terminal or in Markdown, or JSON."""
+"""The coverage of the checks for each entry: a table for a terminal or in Markdown, or JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GAP = 2
 
 
 class JudgedReport(Struct, frozen=True):
-    """What is to be shown of one file.
+    """The coverage of the checks for one file.
 
     Attributes:
         source: the derivatives file.
@@ -71,7 +71,7 @@ def judged_markdown(report: JudgedReport) -> str:
 
 
 def render_judged_json(reports: Sequence[JudgedReport]) -> str:
-    """What is judged of several files as one JSON document with a line end."""
+    """Return the coverage of several files as one JSON document with a line end."""
     document = {"version": VERSION, "files": [_file(report) for report in reports]}
     return visible_json(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
@@ -118,7 +118,7 @@ def _summary(report: JudgedReport) -> Iterator[str]:
 
 
 def judged_line(rows: Collection[JudgedEntry]) -> str:
-    """How many of a file's entries are judged, in one line."""
+    """Count the entries that are judged, in one line."""
     parts = [f"{question.value} of {judged:,} of {total:,}" for question, (judged, total) in totals(rows).items()]
     return f"judged {', '.join(parts)} entries; derivlint coverage --judged lists them"
 

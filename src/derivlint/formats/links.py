@@ -1,4 +1,4 @@
-"""Where the documentation is on the web: the one place that says so."""
+"""The addresses of the documentation on the web, defined here only."""
 
 from __future__ import annotations
 

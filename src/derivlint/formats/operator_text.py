@@ -1,4 +1,4 @@
-"""What is known of an operator, as text."""
+"""An operator as text: its schema, formulas and reference facts."""
 
 from __future__ import annotations
 

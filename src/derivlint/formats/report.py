@@ -1,4 +1,4 @@
-"""What a run of ``derivlint check`` has to say, ready for any format."""
+"""The results of a run of ``derivlint check``, ready for any format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from derivlint.source import SourceFile
 
 
 class NotChecked(Struct, frozen=True):
-    """Something that ``derivlint verify`` could not check.
+    """An entry or formula that ``derivlint verify`` could not check.
 
     Attributes:
         entry: the operator of the entry.
@@ -29,7 +29,7 @@ class NotChecked(Struct, frozen=True):
 
 
 class NotReached(Struct, frozen=True):
-    """What no input of ``derivlint verify`` reached of a formula.
+    """The parts of a formula that no input of ``derivlint verify`` reached.
 
     Attributes:
         entry: the operator of the entry.
@@ -109,7 +109,7 @@ class Report(Struct, frozen=True):
         return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
 
     def counts(self) -> list[tuple[str, int]]:
-        """How many diagnostics each rule has, the most frequent first."""
+        """The number of diagnostics of each rule, the most frequent first."""
         counter = Counter(diagnostic.rule for diagnostic in self.diagnostics)
         return sorted(counter.items(), key=lambda item: (-item[1], item[0]))
 

@@ -1,4 +1,4 @@
-"""What reports say of a rule beside its findings."""
+"""The metadata of a rule in reports."""
 
 from __future__ import annotations
 

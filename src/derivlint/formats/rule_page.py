@@ -17,7 +17,7 @@ FINDS = "what it finds"
 
 
 def rule_facts(rule: Rule) -> dict[str, Any]:
-    """What a table says of a rule."""
+    """The row of a rule in a table."""
     return {
         "name": rule.name,
         "summary": rule.summary,

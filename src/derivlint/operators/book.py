@@ -1,4 +1,4 @@
-"""What is known of operators by their names, at the release that they belong to.
+"""Facts about operators by name, for each release.
 
 The facts of released PyTorch are bundled as records (:mod:`derivlint.operators.records`); a checkout's own generators
 count for that checkout (:attr:`derivlint.schema.NativeFunctions.generator_lists`).
@@ -63,7 +63,7 @@ def entries_at(release: Release) -> frozenset[str]:
 
 
 class Book:
-    """What is known of operators at one release.
+    """The facts about operators at one release.
 
     Attributes:
         release: the bundled release whose facts count: the operators' own, or the nearest to it.
@@ -209,7 +209,7 @@ _known: WeakKeyDictionary[NativeFunctions, Book] = WeakKeyDictionary()
 
 
 def book_of(natives: NativeFunctions) -> Book:
-    """What is known of the operators of a PyTorch, the same object each time."""
+    """Return the facts about the operators of a PyTorch, the same object each time."""
     if natives.generator_lists is None:
         return _of_version(natives.version)
     book = _known.get(natives)

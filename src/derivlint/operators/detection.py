@@ -1,4 +1,4 @@
-"""Which release of PyTorch a file of derivatives belongs to, where nothing around it says so."""
+"""Detection of the release of PyTorch that a standalone derivatives file belongs to."""
 
 from __future__ import annotations
 

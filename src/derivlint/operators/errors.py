@@ -1,10 +1,10 @@
-"""What can be wrong with what facts are made from."""
+"""Errors in the sources of facts."""
 
 from __future__ import annotations
 
 
 class SourceProblem(Exception):  # noqa: N818 - not a mistake in the code, a fact about what was given
-    """What was given is not a PyTorch, or cannot be read."""
+    """The source is not a PyTorch, or cannot be read."""
 
 
 class BundleError(Exception):

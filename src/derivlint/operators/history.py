@@ -154,7 +154,7 @@ def bundled_versions() -> tuple[str, ...]:
 
 
 def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
-    """How many of the schemas the operators of each bundled release have, as written in native_functions.yaml."""
+    """Count the schemas that each bundled release declares in this spelling."""
     texts = frozenset(schemas)
     counts = dict.fromkeys(bundled_versions(), 0)
     versions = bundled_versions()

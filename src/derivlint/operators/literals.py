@@ -144,7 +144,7 @@ class Module:
                 self._broken[name.id] = UnknownShapeError(_described(node), node.lineno)
 
     def steps(self, name: str) -> list[_Step]:
-        """What defines a name.
+        """A definition of a name.
 
         Raises:
             UnknownShapeError: nothing does, or something that is not understood.
@@ -293,5 +293,5 @@ _EVALUATE: Mapping[type[ast.expr], Callable[..., Literal]] = {
 
 
 def _described(node: ast.AST) -> str:
-    """What kind of syntax is not understood, by Python's own name for it."""
+    """The kind of unsupported syntax, by Python's name for it."""
     return f'"{type(node).__name__}" is not understood here'

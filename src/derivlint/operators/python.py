@@ -1,4 +1,4 @@
-"""How C++ writes what Python writes in another way: ``data/python.txt``."""
+"""The C++ equivalents of Python notation: ``data/python.txt``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a parameter of a helper is for, from its name: FunctionsManual.h and native_functions.yaml keep to a few.
+"""The role of a helper's parameter, from its name: FunctionsManual.h and native_functions.yaml use few.
 
 A backward helper takes output gradients as ``grad``, ``grad_output``, ``gU``, ``ggI``; a forward helper takes primals
 as ``self_p`` and tangents as ``self_t`` or ``dA``.
@@ -15,7 +15,7 @@ _FLAGS = ("grad_input_mask", "grad_mode", "grad_scale")
 
 
 class ParameterRole(Enum):
-    """What a parameter is for."""
+    """The role of a parameter."""
 
     GRADIENT = "gradient"
     TANGENT = "tangent"
@@ -29,7 +29,7 @@ class ParameterRole(Enum):
 
 
 def role_of_name(name: str) -> ParameterRole:
-    """What a parameter that takes tensors is for, by its name."""
+    """The role of a tensor parameter, by its name."""
     if not name or name in _FLAGS:
         return ParameterRole.OTHER
     if name.endswith(TANGENT) or name == "fw_grad" or (name[0] == "d" and name[1:2].isupper()):

@@ -1,4 +1,4 @@
-"""Where the facts of a PyTorch come from: an installed one, a wheel, packed or unpacked, or a checkout.
+"""The sources of facts about a PyTorch: an installation, a wheel, packed or unpacked, or a checkout.
 
 Files are looked for and read; nothing of them is imported or run.
 """

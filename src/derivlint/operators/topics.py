@@ -1,4 +1,4 @@
-"""What PyTorch's generators say of operators by their names: one topic for each list.
+"""The lists of operators in PyTorch's generators: one topic for each list.
 
 A list holds names of a kind of its own, as the generator looks it up: base names (``add`` for all overloads and forms),
 names in the C++ API (``add_out``), the same with the overload (``dequantize_self``), or full names (``add.Tensor``).

@@ -20,7 +20,7 @@ from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
 
 class Status(Enum):
-    """What became of an entry."""
+    """The status of an entry: added, removed or changed."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -137,7 +137,7 @@ def name_of(entry: Entry) -> str:
 
 
 def _values(entry: Entry) -> dict[tuple[str | None, str], Hashable]:
-    """What an entry says, by dispatch key and key, without the layout of formulas."""
+    """The values of an entry, by dispatch key and key, without the layout of formulas."""
     values: dict[tuple[str | None, str], Hashable] = {}
     for (dispatch, key), text in _texts(entry).items():
         values[dispatch, key] = text if dispatch is None else shape_of_text(text)
@@ -173,7 +173,7 @@ def _line(text: str) -> str:
 
 
 class Comparison:
-    """Says what differs between the versions of entries."""
+    """Compares two versions of entries."""
 
     def __init__(self, before: Model, after: Model) -> None:
         self._before = before
@@ -181,7 +181,7 @@ class Comparison:
         self._coverage = {id(model): CoverageOfModel(model) for model in (before, after)}
 
     def of(self, change: ChangedEntry, names: frozenset[str]) -> EntryChange:
-        """What differs in an entry.
+        """The changes of an entry.
 
         Args:
             change: the entry.
@@ -224,7 +224,7 @@ class Comparison:
                 yield DerivativeChange(change.name, dispatch, aspect, old, new)
 
     def _answers(self, model: Model, change: ChangedEntry) -> dict[tuple[str | None, str], str]:
-        """What the operator of an entry has in one version, also where that version has no entry for it."""
+        """The derivatives of the operator in one version, even if that version has no entry for it."""
         function = _function(model, change)
         if function is None:
             return {}
@@ -262,7 +262,7 @@ def _value_changes(old: Entry | None, new: Entry | None) -> Iterator[ValueChange
 
 
 def _saved(entry: Entry | None) -> list[str]:
-    """What the nodes of an entry save, each once."""
+    """The saved variables of the nodes of an entry, each once."""
     bodies: Iterable[DispatchBody] = entry.bodies if entry is not None else ()
     infos = [body.info for body in bodies if body.info is not None]
     return list(

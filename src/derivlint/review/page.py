@@ -88,7 +88,7 @@ def review_json(review: Review) -> str:
 
 
 def summary(review: Review) -> str:
-    """How much differs, in one line."""
+    """Count the differences, in one line."""
     counts = review.counts()
     if not review.entries and not review.new and not review.gone:
         return "no entry differs in what it says"
@@ -128,7 +128,7 @@ def _sides(value: ValueChange) -> Iterator[str]:
 
 
 def _facts(entry: EntryChange) -> Iterator[str]:
-    """What follows of a change, each in a line."""
+    """Yield the effects of a change, each in a line."""
     if entry.saved:
         yield f"saved now: {', '.join(entry.saved)}"
     if entry.unsaved:

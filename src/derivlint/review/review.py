@@ -36,7 +36,7 @@ class Version(Struct, frozen=True):
 
 
 class Review(Struct, frozen=True):
-    """What differs between two versions of a file.
+    """The differences between two versions of a file.
 
     Attributes:
         before: the older version.
@@ -59,7 +59,7 @@ class Review(Struct, frozen=True):
     fails: bool
 
     def counts(self) -> dict[Status, int]:
-        """How many entries became what."""
+        """The number of entries with each status."""
         counter = Counter(entry.status for entry in self.entries)
         return {status: counter[status] for status in Status}
 

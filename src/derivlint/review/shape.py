@@ -1,4 +1,4 @@
-"""What a formula says, whatever its layout: formulas are the same where their syntax trees are."""
+"""The layout-independent form of a formula: formulas are equal if their syntax trees are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PLACES = ("start", "end", "question")
 
 
 def shape_of_text(text: str) -> Hashable:
-    """What a formula says: its tree without places and parentheses, or its tokens where the tree does not say all."""
+    """Return the tree without spans and parentheses, or the tokens if the tree is incomplete."""
     formula = parse_formula(text)
     tree = formula.tree
     if tree is None or any(isinstance(node, Lambda) for node in formula.nodes):

@@ -1,4 +1,4 @@
-"""How the schema of an entry differs from the native function that it most probably means.
+"""Differences between the schema of an entry and the native function that it most probably means.
 
 PyTorch compares schemas as text, so every difference counts, down to a blank.
 """
@@ -17,7 +17,7 @@ from derivlint.source import Span
 
 
 class DifferenceKind(Enum):
-    """What differs."""
+    """The kind of a difference."""
 
     OPERATOR = "operator"
     OVERLOAD = "overload"
@@ -61,7 +61,7 @@ class SchemaDifference(Struct, frozen=True):
 
 
 def differences(own: FunctionSchema, declared: FunctionSchema) -> tuple[SchemaDifference, ...]:
-    """Where a schema that was read from a text differs from the declared one, in the order of the text."""
+    """Compare a schema that was read from a text with the declared one, in the order of the text."""
     if own.canonical == declared.canonical:
         return () if own.text == declared.canonical else (_formatting(own.text, declared.canonical),)
     result = [*_name(own, declared), *_arguments(own, declared), *_returns(own, declared)]

@@ -135,14 +135,14 @@ def _facts(function: NativeFunction, defaults: dict[str, Any]) -> dict[str, Any]
 
 
 class IndexExtras(Struct, frozen=True):
-    """What an index has beside its functions; the attributes are those of ``NativeFunctions``."""
+    """The parts of an index other than its functions; the attributes are those of ``NativeFunctions``."""
 
     declarations: Mapping[str, Any] | None
     derivatives: Mapping[str, Sequence[str]] | None
 
 
 def extras_beside(schemas: Container[str]) -> IndexExtras | None:
-    """What the bundled index has beside functions; None where not all of its functions have one of these schemas.
+    """Return the other parts of the bundled index, or None unless all of its functions have one of these schemas.
 
     To make functions of it takes longer than to compare schemas.
 

@@ -15,7 +15,7 @@ _VERSION = re.compile(r"""^__version__\s*(?::[^=\n]*)?=\s*['"]([^'"]+)['"]""", r
 
 
 class InstalledTorch(Struct, frozen=True):
-    """What an installed PyTorch ships of its sources.
+    """The source files that an installed PyTorch ships.
 
     Attributes:
         version: such as ``2.13.0+cpu``, None when it is not known.

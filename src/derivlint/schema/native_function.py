@@ -30,7 +30,7 @@ RESIZES = ("resize_", "resize_as_")
 
 
 class ViewSchemaKind(Enum):
-    """How an operator's returns relate to its arguments."""
+    """The relation of an operator's returns to its arguments."""
 
     aliasing = "aliasing"
     aliasing_inplace = "aliasing_inplace"
@@ -189,7 +189,7 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     @property
     def view_schema_kind(self) -> ViewSchemaKind:
-        """How the returns relate to the arguments."""
+        """The relation of the returns to the arguments."""
         if not self.is_view_op:
             return ViewSchemaKind.non_aliasing
         return ViewSchemaKind.aliasing_inplace if self.name.inplace else ViewSchemaKind.aliasing

@@ -45,7 +45,7 @@ class UnreadablePart(NamedTuple):
 
 
 class HelperBody(NamedTuple):
-    """What the body of a function says that formulas call.
+    """The bodies of the C++ functions that formulas call.
 
     Attributes:
         span: the function.

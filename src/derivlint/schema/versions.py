@@ -18,7 +18,7 @@ ALL_VERSIONS = "all_version"
 
 
 class VersionProblemKind(Enum):
-    """What is wrong with versions."""
+    """The kind of a problem with versions."""
 
     #: there is no such version
     UNKNOWN = "unknown"
@@ -31,7 +31,7 @@ class VersionProblemKind(Enum):
 
 
 class VersionProblem(Struct, frozen=True):
-    """Why versions cannot be understood.
+    """A problem with versions.
 
     Attributes:
         kind: what is wrong.

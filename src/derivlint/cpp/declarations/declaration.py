@@ -1,4 +1,4 @@
-"""What C++ declares, in canonical types: functions, variables and classes, and all of that as JSON.
+"""C++ declarations in canonical types: functions, variables and classes, and their JSON.
 
 A declaration is kept as far as it says something of a call: types of parameters and result, which parameters have
 defaults. Bodies, values of defaults, access of members that are not public and operators are not kept.
@@ -107,7 +107,7 @@ class ClassDeclaration(Struct, frozen=True):
 
 
 class Declarations(Struct, frozen=True):
-    """What one or more headers declare.
+    """The declarations of one or more headers.
 
     A namespace is named by its path: ``at::Reduction``, the global one by ``""``. A class counts as a namespace for its
     static members and for the enumerators of an enumeration.

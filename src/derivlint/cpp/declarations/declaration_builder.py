@@ -288,7 +288,7 @@ _SIZES = frozenset({"size_t", "std::size_t", "int64_t", "uint64_t", "int32_t", "
 
 
 def declared(words: Words) -> Named:
-    """What the words of a declaration declare: the last one is the name."""
+    """Split the words of a declaration: the last one is the name."""
     specifiers: list[str] = []
     rest: Words = []
     for word in words:

@@ -1,4 +1,4 @@
-"""What single declarations mean in the namespace or class where they are."""
+"""Resolution of single declarations in their namespace or class."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class Reader:
 
 
 def likely_name(tokens: list[Token]) -> str:
-    """What a declaration declares that could not be read: the word ahead of the parameters, or else the last one."""
+    """Guess the name in an unreadable declaration: the word ahead of the parameters, or else the last one."""
     depth = 0
     name = ""
     for index, token in enumerate(tokens):

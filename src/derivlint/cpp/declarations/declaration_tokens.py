@@ -122,7 +122,7 @@ _DIRECTIVE = re.compile(r"#\s*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)
 
 
 class _Conditions:
-    """Which branches of preprocessor conditions are read."""
+    """The branches of preprocessor conditions to read."""
 
     def __init__(self) -> None:
         # for each open "#if": the innermost bracket that was open there, and whether it is "#if 0"

@@ -38,7 +38,7 @@ class HeaderProblem(NamedTuple):
 
 
 class HeaderReading(Struct, frozen=True):
-    """What a header declares, and what of it could not be read, in the order of the text."""
+    """Read the declarations of a header, and report the unreadable ones, in the order of the text."""
 
     declarations: Declarations
     problems: tuple[HeaderProblem, ...] = ()
@@ -339,7 +339,7 @@ def _quoted(name: str) -> str:
 
 
 def _not_checked(name: str) -> str:
-    """What is not checked until a declaration can be read; one without a name may be any number of them."""
+    """The consequence of an unreadable declaration; one without a name may stand for any number of functions."""
     subject = f"calls of {_quoted(name)}" if name else "calls of what is declared after it"
     return f"{subject} are not checked until the header can be read"
 
@@ -357,7 +357,7 @@ _UNMATCHED = {
 
 
 def _is_macro_call(marked: Marked, scope: DeclarationScope) -> bool:
-    """Whether all there is is ``WORD(...)``, which is not a constructor."""
+    """Whether the declaration is a bare ``WORD(...)``, which is not a constructor."""
     tokens = [token for token in marked.tokens if token.type != "SPECIFIER"]
     if len(tokens) < 3 or tokens[0].type != "IDENT" or tokens[1].type != "LPAR" or tokens[-1].type != "RPAR":
         return False

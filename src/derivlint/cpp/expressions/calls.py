@@ -250,7 +250,7 @@ def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
 
 
 def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
-    """What functions and class templates of the standard library make whose type follows from those of arguments."""
+    """Result types of functions and class templates of the standard library that follow from the argument types."""
     if callee.parts[0].identifier not in ("std", "c10") or any(
         argument.type in (UNKNOWN, BRACES) for argument in arguments
     ):

@@ -1,4 +1,4 @@
-"""What the generated code does with the value of an expression, and which types that takes.
+"""The use of an expression's value in the generated code, and the types that it accepts.
 
 Follows the templates of gen_autograd_functions.py and gen_variable_type.py.
 """
@@ -25,7 +25,7 @@ GRADIENT_TYPES = (TENSOR, template_type("ArrayRef", [TENSOR]))
 
 
 class Use(Choice):
-    """How the value is used."""
+    """The kind of use."""
 
     #: ``auto grad_result = any_grad_defined ? (F) : Tensor();``
     GRADIENT = "gradient"
@@ -40,7 +40,7 @@ class Use(Choice):
 
 
 class Consumer(Struct, frozen=True):
-    """What takes the value of an expression.
+    """The consumer of an expression's value.
 
     Attributes:
         use: how.

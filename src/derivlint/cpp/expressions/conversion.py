@@ -100,7 +100,7 @@ class Conversions:
         return head in TEMPLATES and len(arguments) == arity and all(map(self.knows, arguments))
 
     def rank(self, value: Value, target: CppType) -> int:
-        """How the value converts to a parameter of type ``wanted``: a rank, ``IMPOSSIBLE`` or ``UNSURE``."""
+        """The rank of the conversion of a value to a parameter of type ``target``, ``IMPOSSIBLE`` or ``UNSURE``."""
         source = value.type
         if source is target:
             return EXACT
@@ -127,7 +127,7 @@ class Conversions:
         return IMPOSSIBLE if self.knows(value.type) and self.knows(referred) else UNSURE
 
     def _constant_rank(self, value: Value, target: CppType) -> int:
-        """What only constants can do: the literal zero is a null pointer."""
+        """The rank of a conversion of a constant: the literal zero is a null pointer."""
         if value.constant == 0 and value.type is INT:
             if target.pointee is not None:
                 return STANDARD
@@ -177,7 +177,7 @@ class Conversions:
     # ---- braced lists
 
     def braced_rank(self, items: tuple[Value, ...], target: CppType) -> int:
-        """How ``{items}`` initialises a parameter; follows [over.ics.list]."""
+        """The rank of the initialization of a parameter by ``{items}``; follows [over.ics.list]."""
         if target.referred is not None:
             return IMPOSSIBLE
         if any(item.is_unknown for item in items) or not self.knows(target):

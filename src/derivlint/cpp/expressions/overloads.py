@@ -15,7 +15,7 @@ from derivlint.cpp.library import instantiated
 
 
 class ResolutionOutcome(Enum):
-    """How a resolution ended."""
+    """The outcome of a resolution."""
 
     CHOSEN = "chosen"
     #: nothing can be said: an argument is unknown, or a template too intricate
@@ -138,7 +138,7 @@ def _is_disputed(arguments: Sequence[Value], viable: list[tuple[Function, list[i
 
 
 def _refusal(conversions: Conversions, functions: list[Function], arguments: Sequence[Value], tried: int) -> Resolution:
-    """Which argument to blame: the one that every overload refuses, or the one that alone keeps an overload away."""
+    """Select the argument to blame: the one that every overload refuses, or the only one that an overload refuses."""
     failures: list[tuple[Function, list[int]]] = []
     for function in functions:
         plain = function

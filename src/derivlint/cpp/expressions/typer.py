@@ -1,4 +1,4 @@
-"""What the modules that type one kind of expression each share: where it is, and what was found wrong."""
+"""The typing context that the modules for the kinds of expressions share: the scope and the problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression is at compile time: its C++ type and whether it can be bound to a reference."""
+"""The compile-time value of an expression: its C++ type and its value category."""
 
 from __future__ import annotations
 

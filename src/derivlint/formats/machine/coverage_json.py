@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 class CoverageReport(Struct, frozen=True):
-    """What is to be shown of one file.
+    """The coverage of one file.
 
     Attributes:
         source: the derivatives file.
@@ -29,7 +29,7 @@ class CoverageReport(Struct, frozen=True):
 
 
 def totals(rows: Iterable[Coverage]) -> dict[Aspect, dict[Answer, int]]:
-    """How often each answer is given, of the operators that can be differentiated."""
+    """The number of each answer, over the operators that can be differentiated."""
     counts = {aspect: dict.fromkeys(Answer, 0) for aspect in Aspect}
     for row in rows:
         if row.way is not Way.NON_DIFFERENTIABLE:

@@ -49,7 +49,7 @@ class DefinitionError(ValueError):
 
 
 class DefinitionKind(Enum):
-    """What is defined."""
+    """The kind of a definition."""
 
     HELPER = "helper"
     OPERATOR = "operator"
@@ -58,7 +58,7 @@ class DefinitionKind(Enum):
 
 
 class Definition(Struct, frozen=True, dict=True):
-    """What an operator or helper computes.
+    """The reference definition of an operator or helper.
 
     Attributes:
         kind: what it is.
@@ -100,7 +100,7 @@ class Definition(Struct, frozen=True, dict=True):
 
     @property
     def required(self) -> int:
-        """How many parameters have no default."""
+        """The number of parameters without a default."""
         return len(self.parameters) - len(self.defaults)
 
 
@@ -130,7 +130,7 @@ def parsed_tree(formula: str) -> Expr:
 
 @cache
 def _shipped_trees() -> tuple[json.Decoder[AnyExpr], dict[str, Raw]]:
-    """What reads a tree, and the trees by formula; one that is not there is parsed, as of a new definition."""
+    """Return the decoder of trees, and the trees by formula; those of new definitions are parsed."""
     try:
         trees = json.decode(_TREES.read_bytes(), type=dict[str, Raw])
     except FileNotFoundError:
@@ -239,7 +239,7 @@ def definitions() -> Mapping[str, Definition]:
 
 @cache
 def reasons() -> Mapping[str, str]:
-    """Why operators and helpers cannot be judged, by base name: those without a definition, or without a use for it."""
+    """The reasons why operators and helpers cannot be judged, by base name."""
     reasons_by_name: dict[str, str] = {}
     reason = ""
     for line in _NOT_COMPARED.read_text(encoding="ascii").splitlines():

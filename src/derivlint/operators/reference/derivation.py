@@ -1,4 +1,4 @@
-"""What definitions say of operators and helpers: what they are linear in, and how they depend on complex arguments.
+"""Derivation of facts from definitions: the linearity of operators and helpers, and their parity in complex arguments.
 
 A definition is run over sums of products of its parameters. What holds for some flags only is marked: a term that is
 not there in every case is not sure, and an argument that is read by a function that nothing is known about is unclear.
@@ -62,7 +62,7 @@ def derive() -> str:
 
 
 def all_derived() -> Iterator[tuple[str, Derived]]:
-    """What definitions say of what formulas can call, by name; not of definitions that refuse every case."""
+    """Yield the facts of each definition that formulas can call, by name, unless it refuses every case."""
     for name, definition in definitions().items():
         derived_definition = _of_name(name) if definition.kind is not DefinitionKind.PART else None
         if derived_definition is not None:

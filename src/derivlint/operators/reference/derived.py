@@ -1,4 +1,4 @@
-"""What the definitions of operators and helpers say of them, as it is shipped: ``data/derived.txt``.
+"""Facts that are derived from definitions, as they are shipped: ``data/derived.txt``.
 
     helper var_backward(grad, self, dim, correction, keepdim)
         grad*self/dim/correction/keepdim ; grad self
@@ -34,7 +34,7 @@ _NAMES = re.compile(r"([/*~]?)(\w+)")
 
 
 class Derived(Struct, frozen=True, dict=True):
-    """What the definition of an operator or helper says of it.
+    """The linearity and parity of an operator or helper, derived from its definition.
 
     Attributes:
         kind: what is defined: ``helper``, ``operator``, ``composite``.
@@ -74,7 +74,7 @@ class Derived(Struct, frozen=True, dict=True):
         return frozenset(self.parameters) - self.unused - read
 
     def parity(self, parameter: str) -> Parity:
-        """How the values depend on a complex parameter."""
+        """The parity of the values in a complex parameter."""
         return joint(output.parities.get(parameter, Parity.REAL) for output in self.outputs)
 
 
@@ -138,7 +138,7 @@ def _read(head: str, lines: list[str]) -> Derived:
 
 
 def read_derived(text: str) -> Iterator[tuple[str, Derived]]:
-    """What a file says, by name."""
+    """Read a file, by name."""
     for name, head, lines in _blocks(text):
         yield name, _read(head, lines)
 
@@ -167,7 +167,7 @@ def _shipped() -> Mapping[str, list[tuple[str, list[str]]]]:
 
 @lru_cache(maxsize=4096)
 def derived(name: str) -> Derived | None:
-    """What is derived of a function that formulas call by a base name.
+    """Return the facts of a function that formulas call by a base name.
 
     Returns:
         None where it has no definition, or its overloads are not the same.

@@ -108,7 +108,7 @@ class Interpreter:
         self._depth = 0
 
     def function(self, name: str) -> Compiled | None:
-        """What is defined under a name, None where nothing is.
+        """Return the compiled definition of a name, or None.
 
         Raises:
             InterpretationError: it cannot be run.
@@ -122,7 +122,7 @@ class Interpreter:
         return compiled
 
     def callee(self, name: str) -> Primitive | Compiled:
-        """What a definition calls by a name.
+        """Return the callee of a name in a definition.
 
         Raises:
             InterpretationError: there is nothing of that name, or it cannot be run.

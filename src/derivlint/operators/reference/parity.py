@@ -1,4 +1,4 @@
-"""How values depend on complex variables: on them, on their conjugates, or on both."""
+"""The parity of values in complex variables: holomorphic, antiholomorphic, or neither."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from derivlint.source.choices import Choice
 
 
 class Parity(Choice):
-    """How a value depends on complex variables."""
+    """The parity of a value in complex variables."""
 
     #: it is real, or depends on none
     REAL = "real"

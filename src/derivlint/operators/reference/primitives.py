@@ -1,4 +1,4 @@
-"""What definitions are made of in addition to operators: functions that every interpreter has on its own.
+"""Primitives: the functions in definitions, other than operators, that every interpreter implements.
 
 ``sizes`` stands for whatever says how large a tensor is, and ``options`` for its scalar type and where it lies.
 """
@@ -15,7 +15,7 @@ EVERYWHERE = (NUMBERS, TENSORS, GRAPHS)
 
 
 class PrimitiveFact(Struct, frozen=True):
-    """What definitions may count on.
+    """The primitives.
 
     Attributes:
         gives: what it takes and gives.

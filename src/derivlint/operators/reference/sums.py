@@ -90,7 +90,7 @@ def made(terms: Iterable[SumTerm], parities: Mapping[str, Parity]) -> Sum:
 
 
 def joined(values: Iterable[Sum]) -> Mapping[str, Parity]:
-    """How several values together depend on complex parameters."""
+    """The joint parity of several values in complex parameters."""
     parities: dict[str, Parity] = {}
     for value in values:
         for name, parity in value.parities.items():

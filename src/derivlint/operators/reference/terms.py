@@ -56,7 +56,7 @@ class Polynomial(Struct, frozen=True):
     parities: Mapping[str, Parity] = field(default_factory=_nothing)
 
     def parity(self, parameter: str) -> Parity:
-        """How it depends on a complex parameter."""
+        """The parity in a complex parameter."""
         return self.parities.get(parameter, Parity.HOLOMORPHIC)
 
     @property

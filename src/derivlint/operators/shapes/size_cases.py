@@ -69,7 +69,7 @@ def _texts() -> Mapping[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=4096)
 def size_cases(name: str, overload: str) -> tuple[Mapping[str, Value], ...]:
-    """What an operator takes, by the names of arguments; none where any sizes that broadcast will do."""
+    """The sample arguments of an operator, by name; none if any sizes that broadcast are legal."""
     texts = _texts()
     cases = texts.get(f"{name}.{overload}") if overload else None
     return tuple(map(_case, cases if cases is not None else texts.get(name, ())))

@@ -1,4 +1,4 @@
-"""How large tensors are: what operators make of the sizes of their operands.
+"""Size functions: the sizes of results from the sizes of operands.
 
 ``data/shapes.txt`` is written in these functions, and in those of :mod:`derivlint.operators.shapes.window_sizes`.
 """
@@ -85,7 +85,7 @@ def of_rank(tensor: Value, *ranks: Value) -> Value:
 
 
 def reshaped(tensor: Value, sizes: Value) -> Value:
-    """As many elements in other sizes; one of these may be -1."""
+    """The same number of elements in other sizes; one of these may be -1."""
     count = math.prod(sizes_of(tensor))
     new_sizes = list(numbers_of(sizes))
     product_of_sizes = math.prod(size for size in new_sizes if size != -1)
@@ -111,7 +111,7 @@ def expanded(tensor: Value, sizes: Value) -> Value:
 
 
 def sum_to(tensor: Value, sizes: Value) -> Value:
-    """What was expanded from these sizes, summed up."""
+    """The sizes of a sum to the sizes before an expansion."""
     own, target = sizes_of(tensor), numbers_of(sizes)
     if not is_expandable(target, own):
         raise IllegalSizesError(f"{shown(own)} cannot be summed up to {shown(target)}")
@@ -132,7 +132,7 @@ def reduced(tensor: Value, dims: Value = None, keepdim: Value = False) -> Value:
 
 
 def unreduced(tensor: Value, dims: Value, keepdim: Value = False, rank: Value = None) -> Value:
-    """What was reduced, with size one where dimensions were."""
+    """The sizes of a reduced tensor, with size one for the reduced dimensions."""
     sizes = sizes_of(tensor)
     if keepdim or dims is None or dims == () or rank == 0:
         return sizes
@@ -404,7 +404,7 @@ def _parts(whole: int, size: int) -> tuple[int, ...]:
 
 
 def chunked(tensor: Value, chunks: Value, dim: Value = 0) -> Value:
-    """As many parts of one size, or fewer."""
+    """The parts of a split: at most so many, of one size."""
     sizes = sizes_of(tensor)
     whole = sizes[axis_of(dim, len(sizes))]
     return split(sizes, max(-(-whole // whole_number(chunks)), 1), dim)
@@ -506,7 +506,7 @@ def is_vector(coefficients: Value, other: Value) -> Value:
 
 
 def count(sizes: Value, dims: Value, numel: Value) -> Value:
-    """How many elements dimensions take together."""
+    """The number of elements of some dimensions."""
     if dims is None or dims == ():
         return numel
     return math.prod(sizes[axis_of(dim, len(sizes))] for dim in numbers_of(dims)) if sizes else 1
@@ -529,12 +529,12 @@ def filled(sizes: Value) -> Value:
 
 
 def numel(tensor: Value) -> Value:
-    """How many elements there are."""
+    """The number of elements."""
     return math.prod(sizes_of(tensor))
 
 
 def rank(tensor: Value) -> Value:
-    """How many dimensions there are."""
+    """The number of dimensions."""
     return len(sizes_of(tensor))
 
 

@@ -1,4 +1,4 @@
-"""What stands for tensors where only their sizes are known, and how it is read.
+"""The values of the size domain, which represent tensors by their sizes, and functions that read them.
 
 A tensor is its :class:`Sizes` and nothing else; numbers, lists and flags are what they are. What is not known is
 ``UNKNOWN``, and what PyTorch refuses raises :class:`IllegalSizesError`.
@@ -72,7 +72,7 @@ def whole_number(value: Value) -> int:
 
 
 def bounded(count: int) -> int:
-    """So many items of a list as can be made: a formula can ask for any number.
+    """At most the number of items that can be built: a formula can request any number.
 
     Raises:
         SizesError: they are too many.

@@ -51,7 +51,7 @@ FAILURES = (SizesError, *analysis.FAILURES)
 
 
 class SizeFunction(Struct, frozen=True):
-    """How the sizes of an operator or helper follow from its arguments.
+    """The size functions of operators and helpers.
 
     Attributes:
         run: takes values by the names of parameters; those that are left out are absent.
@@ -139,7 +139,7 @@ _SIZELESS = frozenset(
 
 @cache
 def unsized() -> Mapping[str, str]:
-    """Why nothing is known about sizes, for each name whose line gives a reason."""
+    """The reasons why sizes are unknown, for each name whose line has one."""
     matches = _lines(_FILE.read_text(encoding="ascii"))
     return {name: match[4][2:] for match in matches if match[4][0] == "?" for name in match[2].split(", ")}
 
@@ -353,7 +353,7 @@ _OF_LINES: Mapping[str, Primitive] = {
 
 
 def _number_like(value: Value, *_: Value) -> Value:
-    """What a number is made of; a tensor would be asked for its value."""
+    """The number in a value; the value of a tensor is unknown."""
     return UNKNOWN if type(value) is Sizes else value
 
 
@@ -501,7 +501,7 @@ def _written(name: str) -> Compiled | None:
 
 
 def derived_sizes(name: str) -> SizeFunction | None:
-    """How the sizes of an operator or helper follow from its definition; None where it has none."""
+    """Return the size function that follows from a definition, or None."""
     definition = definitions().get(name)
     if definition is None or definition.kind is DefinitionKind.PART:
         return None
@@ -526,7 +526,7 @@ def derived_sizes(name: str) -> SizeFunction | None:
 
 @lru_cache(maxsize=4096)
 def sizes_named(name: str) -> SizeFunction | None:
-    """How the sizes of an operator or helper follow, by its base name; None where nothing is known about it."""
+    """Return the size function of a base name, or None."""
     line = _written(name)
     if line is None:
         return derived_sizes(name)

@@ -1,4 +1,4 @@
-"""How large what comes of windows is: convolutions, pooling, padding, and images rearranged."""
+"""Size functions of windows: convolutions, pooling, padding, and rearranged images."""
 
 from __future__ import annotations
 

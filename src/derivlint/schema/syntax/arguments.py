@@ -20,7 +20,7 @@ Marks = tuple[int, int, int, int, int, int]
 
 
 class Annotation(Struct, frozen=True):
-    """What a tensor aliases: ``(a!)``, ``(a|b)``, ``(a -> *)``.
+    """The alias annotation of a tensor: ``(a!)``, ``(a|b)``, ``(a -> *)``.
 
     Attributes:
         alias_set: the sets it belongs to.
@@ -101,7 +101,7 @@ class Argument(Compared, Struct, frozen=True):
         return Argument(self.name, self.type, None if strip_default else self.default)
 
     def signature_text(self, *, strip_default: bool = False) -> str:
-        """What ``without_annotation`` prints as."""
+        """The text of ``without_annotation``."""
         text = self.bare
         if text is None:
             text = f"{self.type} {self.name}"

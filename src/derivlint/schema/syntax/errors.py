@@ -1,4 +1,4 @@
-"""What is wrong with the text of a schema."""
+"""Errors in the text of a schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def quoted(text: str) -> str:
 
 
 class SchemaMistake(Struct, frozen=True):
-    """What is wrong with a schema.
+    """The error in a schema.
 
     Attributes:
         message: what is wrong, one line.

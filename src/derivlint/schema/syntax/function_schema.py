@@ -15,7 +15,7 @@ from derivlint.source.lazy import cached_property
 
 
 class SchemaKind(Choice):
-    """What an operator does with its arguments."""
+    """The kind of an operator: functional, in-place, out or mutable."""
 
     functional = "functional"
     inplace = "inplace"
@@ -76,7 +76,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def kind(self) -> SchemaKind:
-        """What the operator does with its arguments; follows torchgen/model.py, ``FunctionSchema.kind``."""
+        """The kind of the operator; follows torchgen/model.py, ``FunctionSchema.kind``."""
         if self.name.inplace:
             return SchemaKind.inplace
         if self.arguments.out:
@@ -133,7 +133,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
     def signature(
         self, *, strip_default: bool = False, strip_view_copy_name: bool = False, keep_return_names: bool = False
     ) -> FunctionSchema:
-        """What the functional, in-place and out forms of an operator have in common.
+        """The signature that the functional, in-place and out forms of an operator share.
 
         Overload, in-place mark, annotations, tensor options and out arguments go; arguments that are written to but
         not returned become returns. Follows torchgen/model.py, ``FunctionSchema.signature``.
@@ -180,7 +180,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
         return [a for a in writes if a.annotation not in returned]
 
     def _signature_text(self, base: str, *, strip_default: bool) -> str:
-        """What the signature prints as, without making it."""
+        """The text of the signature, without building it."""
         arguments = self.arguments
         keyword: Sequence[Argument] = arguments.pre_tensor_options_kwarg_only + arguments.post_tensor_options_kwarg_only
         positional: Sequence[Argument] = arguments.flat_positional
