@@ -1,4 +1,4 @@
-"""Messages of a compiler about emitted files, brought back to the formulas that they speak of.
+"""Messages of a compiler about emitted files, mapped to the formulas that caused them.
 
 The emitted files say by ``#line`` directives which of their lines come from the YAML, so that messages name the YAML
 file and the line. Columns are those of the emitted line, which is made of the formula and is not the formula; where the
@@ -24,10 +24,10 @@ _QUOTED = re.compile(r"['\u2018](?:[\w:]*::)?(\w+)['\u2019]")
 
 
 class CompilerMessages(Struct, frozen=True):
-    """What a compiler says of emitted files.
+    """The messages of a compiler about emitted files.
 
     Attributes:
-        diagnostics: what it says of formulas, each once.
+        diagnostics: the messages about formulas, each once.
         unplaced: its errors elsewhere, as it wrote them.
     """
 

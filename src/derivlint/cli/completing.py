@@ -1,4 +1,4 @@
-"""What a shell completes beside commands and options: names of rules and operators, and versions of PyTorch."""
+"""Shell completion of arguments: names of rules and operators, and versions of PyTorch."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from derivlint.cli.shared.terminal import write
 
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "derivlint"
-#: How click is asked for completions; the name follows from that of the program.
+#: The variable through which the shell requests completions; click derives its name from that of the program.
 VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"
 
 
@@ -27,5 +27,5 @@ def completion(shell: str) -> None:
     assert completion_class is not None
     command = click.get_current_context().find_root().command
     complete = completion_class(command, {}, PROGRAM, VARIABLE)
-    # the method for this asks the installed bash for its version, and prints what it thinks of it
+    # the method for this runs the installed bash for its version, and prints warnings about it
     write((complete.source_template % complete.source_vars()).strip() + "\n")

@@ -60,5 +60,5 @@ def lsp(stdio: bool, tcp: int | None) -> None:
         except OSError as error:
             raise InputError(f"cannot wait at port {tcp} of {HOST}: {error.strerror or error}") from error
         click.get_current_context().exit(status)
-    # standard output is the wire: whatever else is printed would lie between two messages
+    # standard output is the wire: other output would corrupt the messages
     click.get_current_context().exit(serve_streams(server, sys.stdin.buffer, take_wire()))

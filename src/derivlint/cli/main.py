@@ -39,7 +39,7 @@ COMMANDS = {
 #: Those that are under ``dev`` now; their earlier names are not listed.
 MOVED = ("docs",)
 
-#: The commands whose very purpose is to compile and run what files say.
+#: The commands whose purpose is to compile and run the code in files.
 RUNS_CODE = ("verify",)
 
 
@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """One command, or None where there is none of that name."""
+        """The command of a name, or None."""
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
@@ -99,9 +99,9 @@ def cli() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line and return its exit status; what goes wrong is said on standard error.
+    """Run a command line and return its exit status; errors are reported on standard error.
 
-    The traceback of an error that no one expected is shown only if ``DERIVLINT_DEBUG`` is set.
+    The traceback of an unexpected error is shown only if ``DERIVLINT_DEBUG`` is set.
     """
     try:
         status = cli.main(arguments, prog_name="derivlint", standalone_mode=False)
@@ -115,13 +115,13 @@ def run(arguments: list[str]) -> int:
         return _failed(error)
     lost = failed_stream()
     if lost is not None and not isinstance(lost, BrokenPipeError):
-        # messages that no one got
+        # messages that could not be written
         return USAGE
     return status if isinstance(status, int) else CLEAN
 
 
 def _failed(error: Exception) -> int:
-    """Say on standard error what ended a command, as long as that can be written; the exit status."""
+    """Report the error that ended a command on standard error, if that can be written; return the exit status."""
     lost = failed_stream() if isinstance(error, OSError) else None
     with suppress(OSError):
         if isinstance(error, click.ClickException):
@@ -129,7 +129,7 @@ def _failed(error: Exception) -> int:
         elif lost is not None:
             warn(f"cannot write the output: {lost.strerror or lost}")
         elif isinstance(error, OSError):
-            # of a file or a folder that no one foresaw to fail
+            # an unforeseen error of a file or a folder
             cause = f'cannot use "{error.filename}"' if error.filename is not None else "the system refuses a call"
             warn(f"{cause}: {error.strerror or error}")
         else:

@@ -2,6 +2,6 @@
 
 Begin with :mod:`derivlint.project.check`: ``check_source`` is the one way from a text to findings. ``settings`` reads
 the configuration, ``files`` finds derivatives files, ``operators`` the native functions and headers, ``filtering``
-decides what is left of the findings, ``caching`` keeps them, ``fixing`` fixes files, ``untrusted`` restricts what a
+selects the findings to show, ``caching`` stores them, ``fixing`` fixes files, ``untrusted`` restricts what a
 hostile repository can do.
 """

@@ -1,4 +1,4 @@
-"""What the arguments of a command stand for beside files: lists of files, and files that derivatives files go with."""
+"""Arguments of a command that are not derivatives files: lists of files, and the companions of derivatives files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMPANIONS = frozenset(
 
 
 def expand_lists(arguments: Sequence[str]) -> Iterator[str]:
-    """The arguments, with the lines of ``FILE`` instead of ``@FILE``; empty lines are left out.
+    """Yield the arguments, with the lines of ``FILE`` instead of ``@FILE``, without empty lines.
 
     Raises:
         InputError: a list cannot be read.
@@ -55,7 +55,7 @@ def expand_lists(arguments: Sequence[str]) -> Iterator[str]:
 def goes_with_derivatives(path: str) -> bool:
     """Whether a path names a file that derivatives files are checked against: operators, tags, deprecated signatures.
 
-    They are known by their names, and a file of operators of one's own by what it holds.
+    They are recognized by their names, and a file of own operators by its content.
     """
     name = Path(path).name
     if name in _COMPANIONS:

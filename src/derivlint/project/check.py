@@ -1,4 +1,4 @@
-"""Checking one derivatives file: what every face of derivlint shows of it, the command line and the editor alike."""
+"""The check of one derivatives file, which the command line and the language server share."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
-#: Finds more in a model, given what the rules found.
+#: A further check of a model, which gets the findings of the rules.
 Check = Callable[[Model, tuple[Diagnostic, ...]], Iterable[Diagnostic]]
 
 
 class CheckedFile(Struct, frozen=True):
-    """What there is to say of one file.
+    """The result of a check of one file.
 
     Attributes:
         model: its model; of a file for several versions that of the newest.
         shown: the diagnostics that the settings show, sorted.
-        hidden: how many diagnostics lie below the wanted severity or confidence.
+        hidden: how many diagnostics lie below the minimum severity or confidence.
         fails: whether something shown is at the fail level or above.
         crashes: how many checks of rules crashed; each is a diagnostic as well.
         unfiltered: every finding, whatever comments, the baseline and the settings hide.
         suppressed: how many diagnostics comments silence.
-        baselined: how many the baseline knows.
-        unchanged: how many are in entries that did not change, where only changes are wanted.
-        findings: what was found before the settings were asked.
+        baselined: how many are in the baseline.
+        unchanged: how many are in entries that did not change, if only changes are checked.
+        findings: the findings before the settings are applied.
     """
 
     model: Model
@@ -65,7 +65,7 @@ def check_source(
     memos: Memos | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> CheckedFile:
-    """Check a text against operators: the one way from a text to what every face shows of it.
+    """Check a text against operators.
 
     Args:
         source: the text.
@@ -74,14 +74,14 @@ def check_source(
         rules: the rules to run, see :meth:`Settings.selected`.
         extra_rules: rules that run although they are not selected; a comment about one of them is not called unused.
         extra: finds more than the rules do, such as the C++ compiler.
-        finding_filter: what is left of the findings; by default what comments do not silence.
+        finding_filter: selects findings; by default those that comments do not silence.
         models: the models to check, where they are built already; by default those of all versions that it serves.
-        memos: what is known of earlier texts of the file, checked with the same operators, rules and settings; what
-            is found is added. By default nothing is recorded.
+        memos: the memos of earlier texts of the file, checked with the same operators, rules and settings, to which
+            those of this text are added. By default nothing is recorded.
         stop: whether to cancel the check.
 
     Raises:
-        InputError: the file does not serve the wanted version, or only changes are wanted and cannot be found out.
+        InputError: the file does not serve the selected version, or the changes to check cannot be determined.
         Cancelled: the check was cancelled.
     """
     ordinary = tuple(rule for rule in (*rules, *extra_rules) if rule.target != SUPPRESSIONS)
@@ -137,10 +137,10 @@ def check_source(
 
 
 def model_of(source: SourceFile, natives: NativeFunctions, settings: Settings) -> Model:
-    """The model of a file, of one that serves several versions that of the wanted one, else of the newest.
+    """Return the model of a file; if it serves several versions, that of the selected or the newest one.
 
     Raises:
-        InputError: the file does not serve the wanted version.
+        InputError: the file does not serve the selected version.
     """
     model = build_model(source, natives, settings.layout, settings.version)
     _require_version(model, settings)

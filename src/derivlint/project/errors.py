@@ -1,4 +1,4 @@
-"""What a user can fix: usage, configuration, files."""
+"""Errors that a user can fix: usage, configuration, files."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ class InputError(Exception):
 
 
 class NothingFoundError(InputError):
-    """No file is named, and none is found where files are looked for."""
+    """No file is named, and none is found by default."""

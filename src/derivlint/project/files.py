@@ -119,10 +119,10 @@ def _shown(path: Path) -> str:
 
 
 def folder_of(path: str, stdin_filename: str | None = None) -> Path:
-    """The folder that a derivatives file stands in; for standard input the one that its name says, else this one."""
+    """The folder of a derivatives file; for standard input that of its given name, else the working folder."""
     if path == STDIN:
         return Path(os.path.realpath(stdin_filename)).parent if stdin_filename is not None else Path.cwd()
-    # unlike Path.resolve, this stands links that go round: reading the file tells of them
+    # unlike Path.resolve, this allows cycles of links, which reading the file reports
     return Path(os.path.realpath(path)).parent
 
 
@@ -146,12 +146,12 @@ def read_source(path: str, stdin_filename: str | None) -> SourceFile:
 
 
 class DefaultFile(Struct, frozen=True):
-    """A file that no one named.
+    """A derivatives file that is used if none is named or found.
 
     Attributes:
         path: the file.
         description: what it is, for messages.
-        torch: where its operators come from, as the option ``--torch`` says it; None for those of a lone file.
+        torch: the value of ``--torch`` for its operators, or None for those of a standalone file.
     """
 
     path: Path
@@ -160,7 +160,7 @@ class DefaultFile(Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """Which file is taken, and how to choose another one; one line."""
+        """A line that names the file, and how to choose another one."""
         return (
             f"no derivatives file is named or found: using {self.description}, {self.path}; name a file to use another"
         )

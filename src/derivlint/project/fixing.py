@@ -1,4 +1,4 @@
-"""Fixing one derivatives file: fixes are applied and the text is checked again, until nothing is left to fix."""
+"""Fixing one derivatives file: fixes are applied and the text is checked again, until there are no more fixes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAX_TRIED = 512 * 1024
 
 #: Checks a text.
 Checker = Callable[[SourceFile], CheckedFile]
-#: What an error is known by where its place has moved.
+#: The identity of an error, whose span may have moved.
 _Identity = tuple[str, str | None, str | None, str | None, str]
 
 
@@ -68,7 +68,7 @@ class FixedFile(Struct, frozen=True):
 
 
 def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False) -> FixedFile:
-    """Fix a text, check it, and go on until nothing is left to fix.
+    """Fix a text, check it, and repeat until there are no more fixes.
 
     What fixes make of a text is kept only if it can be read as YAML and they made no error. An error that they uncover,
     since the fixed finding kept rules from judging the place, was there before. Where fixes fail this together, those
@@ -114,7 +114,7 @@ class _Fixer:
         return FixedFile(self._original, text, tuple(self._fixed), tuple(self._dropped.values()), tuple(untried))
 
     def _fix_until_stable(self, checked: CheckedFile) -> CheckedFile:
-        """The check of the text in which nothing is left to fix."""
+        """Return the check of the text in which there are no more fixes."""
         while self._trials > 0 and self._passes > 0:
             source = checked.model.source
             outcome, after = self._apply_harmless(source, checked, self._candidates(checked))
@@ -147,7 +147,7 @@ class _Fixer:
     def _apply_harmless(
         self, source: SourceFile, before: CheckedFile, candidates: list[Diagnostic]
     ) -> tuple[FixOutcome, CheckedFile | None]:
-        """The outcome of as many fixes as do no harm together, and the check of it; None where there is none."""
+        """Apply as many fixes as do no harm together; return the outcome and its check, or None if there are none."""
         # one half that does no harm and the other half are what was tried already
         self._tried.clear()
         finder = EntryFinder(before.model)

@@ -25,7 +25,7 @@ MERGE_BASE = "..."
 TIMEOUT = 60.0
 #: The option of ``prctl`` that has a signal sent when the parent ends.
 _PR_SET_PDEATHSIG = 1
-#: What the configuration of the repository cannot say otherwise: programs that are started, and places that are asked.
+#: Settings that override the configuration of the repository: programs that git starts, and remotes that it contacts.
 _SETTINGS = (
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
@@ -82,7 +82,7 @@ class Revision:
         self.commit = os.fsdecode(commit.strip())
 
     def text_of(self, path: Path) -> bytes | None:
-        """What a file of the working tree was in the revision, under another name if it was renamed since.
+        """Return the content of a file in the revision, under its former name if it was renamed since.
 
         None where it was not there.
 
@@ -100,7 +100,7 @@ class Revision:
 
     @cached_property
     def _renamed(self) -> dict[str, str]:
-        """The old names of the files that were renamed since, by their new ones; only files that git knows.
+        """The old names of the tracked files that were renamed since, by their new ones.
 
         The index is compared: looking at the files themselves would run the filters that the repository configures.
         """
@@ -110,7 +110,7 @@ class Revision:
         return {new: old for old, new in zip(fields[1::3], fields[2::3], strict=False)}
 
     def _git(self, *arguments: str) -> bytes | None:
-        """What a command prints, None where it fails.
+        """Return the output of a command, or None if it fails.
 
         Raises:
             InputError: there is no git, it does not end, or it prints more than a file may hold.
@@ -166,7 +166,7 @@ def git_program() -> str:
 
 
 def environment() -> dict[str, str]:
-    """The environment for git: what hooks and users set for other commands is left out."""
+    """The environment for git, without the variables that hooks and users set for other commands."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     return {
         **inherited,

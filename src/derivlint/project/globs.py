@@ -114,7 +114,7 @@ def _anything(char: str) -> bool:
 
 
 def _class(chars: str) -> Callable[[str], bool] | None:
-    """The test that ``[chars]`` is; None where a range of it ends before it begins."""
+    """The predicate of ``[chars]``, or None if a range of it ends before it begins."""
     positive = not chars.startswith("!")
     chars = chars if positive else chars[1:]
     ranges: list[tuple[str, str]] = []

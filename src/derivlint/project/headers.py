@@ -41,7 +41,7 @@ DECLARATIONS = {
 #: The declarations of a header, and what of it could not be read: message, place, help, what it hides.
 _READING = Row(DECLARATIONS, [Row(str, int, int, str, bool)])
 
-#: A function: its name; where it and its name begin and end; what its body says.
+#: A function: its name; the ends of it and of its name; the facts of its body.
 _BODIES = [Row(str, int, int, int, int, str, [str], [str], [str], [str])]
 
 
@@ -65,7 +65,7 @@ class Header(Struct, frozen=True):
 
 
 def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
-    """What each header declares.
+    """Read the declarations of each header.
 
     Raises:
         InputError: one cannot be read.
@@ -101,7 +101,7 @@ def _reading(source: SourceFile) -> tuple[Mapping[str, Any], list[list[Any]]]:
 
 
 def read_bodies(source: SourceFile, use_cache: bool) -> HelperBodies:
-    """The functions that a C++ source defines, with what their bodies say."""
+    """Read the functions that a C++ source defines, with the facts of their bodies."""
     from derivlint.schema.natives import HelperBodies, HelperBody
 
     read = partial(_bodies, source)
@@ -123,7 +123,7 @@ def _pairs(offsets: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _bodies(source: SourceFile) -> list[list[Any]]:
-    """What the bodies of functions say, as it is kept."""
+    """The facts of the bodies of functions, in the form of the cache."""
     # a grammar of statements is loaded only for a source that is not in the cache
     from derivlint.bodies.reading import read_helpers
     from derivlint.operators.reference.derived import write_derived
@@ -146,7 +146,7 @@ def declarations_in(source: SourceFile) -> Mapping[str, Any]:
 
 
 def merged(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The declarations of several headers as one, None where there is none."""
+    """Merge the declarations of several headers, or return None if there are none."""
     from derivlint.cpp.declarations.declaration import Declarations, declarations_from_json
 
     if not parts:

@@ -50,7 +50,7 @@ NEARLY_ALL = 0.95
 
 
 class Operators(Struct, frozen=True):
-    """Where the operators for a derivatives file come from.
+    """The sources of the operators for a derivatives file.
 
     Attributes:
         reason: why these, for ``--show-settings``.
@@ -59,15 +59,14 @@ class Operators(Struct, frozen=True):
         functions_manual: PyTorch's own header with the C++ functions that formulas may call, if known.
         headers: more such headers, given by the user.
         bodies: the C++ source with the bodies of such functions, if known.
-        foreign: those of them that a configuration names outside of its repository. Nothing of their text is shown: who
-            writes a configuration could have any file of the machine printed.
+        foreign: those of them that a configuration names outside of its repository. Their text is never shown, since
+            a configuration could name any file of the machine.
         generators: the files of the generators whose lists of operators count: those of a checkout, or of an installed
             torch that is not a bundled release.
         bundled: whether the bundled index is taken.
         version: the version of the index or of the installed torch; None for the default index, or where unknown.
-        lone: whether nothing but the file itself says which release's operators it is written for: see
-            :func:`fitted`.
-        beside: a whole native_functions.yaml beside a lone file, for one whose schemas no bundled release has.
+        standalone: whether the release has to be detected from the file itself: see :func:`resolve_release`.
+        beside: a whole native_functions.yaml next to a standalone file, whose schemas no bundled release has.
         in_checkout: whether the derivatives file lies in the checkout that ``functions_manual`` is of.
     """
 
@@ -86,7 +85,7 @@ class Operators(Struct, frozen=True):
     in_checkout: bool = False
 
     def describe(self) -> str:
-        """What was found and why, in one line."""
+        """Describe the sources and the reason in one line."""
         parts = [*map(str, self.native_functions)]
         if self.bundled:
             from derivlint.schema.index import available_versions
@@ -103,7 +102,7 @@ class Operators(Struct, frozen=True):
         return (*files, *self.headers, *self.generators, *beside)
 
     def describe_facts(self) -> str:
-        """Which release's facts count for what PyTorch's generators know by name.
+        """Describe the release whose facts are used for the lists of operators in PyTorch's generators.
 
         Raises:
             InputError: a generator cannot be read.
@@ -149,14 +148,14 @@ def installed() -> InstalledTorch:
 
 
 def operators_for(folder: Path, settings: Settings) -> Operators:
-    """Where the operators and the C++ declarations for a derivatives file come from.
+    """Determine the sources of operators and C++ declarations for a derivatives file.
 
     Args:
         folder: where the derivatives file stands.
         settings: the settings for that file.
 
     Raises:
-        InputError: an installed torch is asked for and there is none, or the repository is not trusted and a file
+        InputError: the installed torch is requested and there is none, or the repository is not trusted and a file
             leads out of it.
     """
     operators = _operators_for(folder, settings)
@@ -184,14 +183,14 @@ def _foreign(folder: Path, settings: Settings) -> frozenset[Path]:
 
 
 def _operators_for(folder: Path, settings: Settings) -> Operators:
-    """Where the operators come from: options and configuration, the checkout around the folder, the bundled index.
+    """Determine the sources of operators: options and configuration, the checkout around the folder, the bundled index.
 
     Args:
         folder: where the derivatives file stands.
         settings: the settings for that file.
 
     Raises:
-        InputError: an installed torch is asked for and there is none.
+        InputError: the installed torch is requested and there is none.
     """
     files = _matched(settings.native_functions)
     if not files and settings.preset is not None:
@@ -208,10 +207,10 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         )
     if settings.torch is not None:
         reason = f"asked for by {settings.operators_from}"
-        # that says nothing of the operators of one's own
+        # the option does not name own operators
         return Operators(reason, files or _own(folder), settings.tags, bundled=True, version=settings.torch)
     if settings.preset is not None:
-        # the files of such a project tell what it has beside PyTorch's operators
+        # the files of such a project declare its own operators
         return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True, standalone=True)
     if files:
         reason = f"named by {settings.operators_from}"
@@ -243,14 +242,14 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
 def resolve_release(
     operators: Operators, source: SourceFile, load: Callable[[Operators], LoadedOperators], use_cache: bool = True
 ) -> Operators:
-    """The operators that a file is judged against: for a lone file, those of the release whose schemas it has.
+    """Resolve the release of a standalone file: that whose schemas it has.
 
     A file that fits no other release better than the default one is judged against that.
 
     Args:
         operators: where operators for files of its folder come from.
         source: the file.
-        load: loads operators, and keeps them where they are wanted again.
+        load: loads operators, and caches them.
         use_cache: whether the release may come from the cache.
     """
     if not operators.standalone:
@@ -294,7 +293,7 @@ def resolve_release(
         return replace(operators, reason=reason, native_functions=beside, tags=tags, bundled=False, standalone=False)
     if version is None:
         return operators
-    # what the release lacks may be declared beside the file
+    # operators that the release lacks may be declared next to the file
     more = () if operators.beside is None or n_declared == n_schemas else (operators.beside,)
     reason = f"{operators.reason}; {n_declared} of its {n_schemas} schemas are of that release"
     return replace(operators, reason=reason, version=version, native_functions=(*operators.native_functions, *more))
@@ -356,7 +355,7 @@ def declares_operators(path: Path) -> bool:
 
 
 def _version_of(checkout: Path) -> str | None:
-    """The release that a checkout of PyTorch becomes, from its version.txt (``2.14.0a0``); None where it has none."""
+    """The release of a checkout of PyTorch, from its version.txt (``2.14.0a0``), or None."""
     try:
         text = read_bytes(checkout / VERSION_FILE, VERSION_FILE, MAX_VERSION_BYTES).decode("utf-8")
     except (SourceError, ValueError):
@@ -387,7 +386,7 @@ def _tags_beside(files: tuple[Path, ...]) -> Path | None:
 
 
 def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings, folder: Path) -> Operators:
-    """The files with what stands beside the first one, and in the checkout around it: header, generators, release."""
+    """The operators of a checkout: the files, and the tags, header, generators and release around the first one."""
     from derivlint.operators.topics import CHECKOUT_FILES
 
     native = files[0].absolute()
@@ -515,7 +514,7 @@ def _combined(
 
 
 def _generators_of(torch: InstalledTorch) -> tuple[Path, ...]:
-    """The files of an installed torch with lists of operators; of a bundled release they are known."""
+    """The files of an installed torch with lists of operators; those of a bundled release are not needed."""
     from derivlint.operators.book import bundled_releases, release_number
     from derivlint.operators.topics import INSTALLED_FILES
 
@@ -567,7 +566,7 @@ def _texts(headers: Iterable[Header], helpers: SourceFile | None) -> tuple[Sourc
 
 
 def _release_of(natives: NativeFunctions) -> IndexExtras | None:
-    """What is known beside operators, where they are those of the bundled release and perhaps some more.
+    """Return the declarations and derivatives of the bundled release, if the operators include all of its.
 
     Helpers and derivatives change from release to release: those of another one would accuse formulas that are right.
     """
@@ -577,7 +576,7 @@ def _release_of(natives: NativeFunctions) -> IndexExtras | None:
 
 
 def problem_text(problem: NativeProblem) -> str:
-    """What is wrong in a file of native functions, with its place."""
+    """Describe a problem in a file of native functions, with its position."""
     line, column = problem.source.position(problem.span.start)
     return f"{problem.source.path}:{line}:{column}: {problem.message}"
 

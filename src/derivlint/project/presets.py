@@ -8,13 +8,13 @@ from derivlint.model import LAYOUTS, Layout
 
 
 class Preset(Struct, frozen=True):
-    """What holds for all derivatives files of a project.
+    """The conventions of all derivatives files of a project.
 
     Attributes:
         layout: how they hold their entries.
-        native_functions: the names of the files of native functions that may stand beside them, and that say which
-            kernels the project has beside PyTorch's operators.
-        namespace: where the project registers operators of its own, whose schemas do not say so; None where they do.
+        native_functions: the names of the files of native functions next to them, which declare the project's own
+            operators and kernels.
+        namespace: the namespace of own operators, if their schemas do not name it, else None.
     """
 
     layout: Layout

@@ -1,4 +1,4 @@
-"""The profile for repositories that are not trusted: what lies in one, and what leads out of it.
+"""The profile for untrusted repositories: no file outside of the repository is read.
 
 Who runs derivlint over a pull request trusts the command line and the environment, not the files of the repository.
 ``SECURITY.md`` says what follows.
@@ -21,7 +21,7 @@ _MARK = ".git"
 
 
 def is_requested() -> bool:
-    """Whether the environment asks for the profile."""
+    """Whether the environment requests the profile."""
     return os.environ.get(VARIABLE, "").strip().lower() not in _OFF
 
 

@@ -13,12 +13,12 @@ from derivlint.project.errors import InputError
 
 
 class FixOptions(Struct, frozen=True):
-    """How files are fixed.
+    """The options for fixes.
 
     Attributes:
         unsafe: whether to apply fixes that may change what is meant.
         diff: whether to show what would change instead of writing it.
-        only: whether what is left is not reported.
+        only: whether the remaining findings are not reported.
     """
 
     unsafe: bool = False
@@ -27,7 +27,7 @@ class FixOptions(Struct, frozen=True):
 
 
 def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options, as one argument ``fixes``: None where nothing is to be fixed."""
+    """Give a command the options, as one argument ``fixes``: None without any."""
 
     @wraps(command)
     def with_fixes(*args: Any, fix: bool, unsafe_fixes: bool, diff: bool, fix_only: bool, **kwargs: Any) -> Any:

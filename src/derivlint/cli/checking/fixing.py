@@ -36,8 +36,8 @@ class FixRunner:
     """The files fixed so far.
 
     Attributes:
-        only: whether what is left is not reported.
-        summary: what was fixed, what is left, and what other fixes there are, once that is known.
+        only: whether the remaining findings are not reported.
+        summary: the numbers of fixed and remaining findings and of other fixes, at the end of the run.
         fixed: how many findings were fixed.
         changed: how many files changed, or would.
     """
@@ -67,8 +67,8 @@ class FixRunner:
             source: its text.
             natives: the operators.
             settings: the settings for it.
-            rules: the rules whose fixes are wanted; none may make an error of any rule.
-            finding_filter: what is left of the findings; the rest is not fixed.
+            rules: the rules whose fixes are applied; none may make an error of any rule.
+            finding_filter: selects the findings to fix.
 
         Returns:
             the file as it is then.
@@ -126,12 +126,12 @@ class FixRunner:
         ends here.
 
         Args:
-            report: what there is to say of the files as they are now.
+            report: the report on the files as they are now.
             status: the exit status, given whether findings count for nothing.
             exit_zero: whether they do.
 
         Returns:
-            what is left to say.
+            the report on the remaining findings.
         """
         context = click.get_current_context()
         write_exactly("".join(self._output))

@@ -1,4 +1,4 @@
-"""A run over derivatives files: checking each, gathering what there is to say, and the exit status."""
+"""A run over derivatives files: the check of each, the report, and the exit status."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Run:
             finding_filter = suppressing.finding_filter(settings, operators) if suppressing is not None else None
             outcome = self._outcome(path, source, operators, settings, finding_filter)
         except (SourceError, InputError) as error:
-            # it was not checked, so nothing is to be said of it
+            # it was not checked, so it has no results
             self._sources.pop(source.path, None)
             self._unreadable = True
             self._warn_once(str(error))
@@ -143,7 +143,7 @@ class Run:
             self._warn_of_silenced(source, outcome)
 
     def _report_judged(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
-        """Say how much of a file the checks can judge, where it is wanted; what is in the cache does not know."""
+        """Log how much of a file the checks can judge, if requested; cached findings do not include that."""
         if self._is_verbose and not isinstance(outcome, FilteredFindings):
             from derivlint.analysis.judged import judged_entries
             from derivlint.formats.judged import judged_line
@@ -270,7 +270,7 @@ class Run:
         return replace(checked, findings=replace(checked.findings, unknown_functions=unknown))
 
     def _compiled_with(self, settings: Settings) -> Check | None:
-        """What the compiler refuses beyond what was found, where one is asked for."""
+        """Return the check that compiles the formulas, if a compiler is requested."""
         toolchain = self._toolchain
         if toolchain is None:
             return None
@@ -309,7 +309,7 @@ class Run:
             warn(message)
 
     def report(self) -> Report:
-        """What there is to say of all files."""
+        """The report on all files."""
         return Report(
             # a header may belong to several files
             diagnostics=tuple(sorted(set(self._shown))),

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class SuppressionRunner:
-    """What the options ask for, and what came of it so far."""
+    """Applies the options that suppress findings, and collects their results."""
 
     def __init__(self, options: SuppressionOptions, *, fixes: bool = False) -> None:
-        """Take the options; ``fixes`` tells that files are changed by fixes as well.
+        """Take the options; ``fixes`` is whether fixes change files as well.
 
         Raises:
             InputError: options contradict each other.
@@ -50,7 +50,7 @@ class SuppressionRunner:
         return self._options.add_ignores is not None
 
     def finding_filter(self, settings: Settings, operators: Operators) -> FindingFilter:
-        """How the findings of a file are narrowed down.
+        """The filter of the findings of a file.
 
         Raises:
             InputError: the baseline cannot be read, or there is none to update.
@@ -81,7 +81,7 @@ class SuppressionRunner:
         return self._baselines[path]
 
     def add_ignores(self, path: str, checked: CheckedFile, check: Checker) -> CheckedFile:
-        """Add comments for what was found, where that is asked for, and write the file or keep it for the output.
+        """Add comments for the findings, if requested, and write the file or keep it for the output.
 
         Returns:
             the check of the file as it is then.
@@ -104,7 +104,7 @@ class SuppressionRunner:
         return ignored.checked
 
     def conclude(self, status: int, exit_zero: bool) -> int:
-        """Print texts, write baselines and tell what is stale in them; from then on the report is printed.
+        """Print texts, write baselines and report stale findings in them; from then on the report is printed.
 
         Args:
             status: the exit status so far.

@@ -1,4 +1,4 @@
-"""The options of ``derivlint check`` that say which findings are left out."""
+"""The options of ``derivlint check`` that suppress findings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from derivlint.project.errors import InputError
 
 
 class SuppressionOptions(Struct, frozen=True):
-    """Which findings are left out.
+    """The options that suppress findings.
 
     Attributes:
         no_ignores: whether comments silence nothing.

@@ -42,7 +42,7 @@ def remember(files: Sequence[str], folders: Mapping[str, Path], settings: Mappin
         settings: those of each.
 
     Raises:
-        InputError: the operators that are asked for are not there.
+        InputError: the requested operators do not exist.
     """
     if not is_watched():
         return
@@ -71,7 +71,7 @@ def run_and_watch(context: click.Context, run: Callable[[], object]) -> NoReturn
 
     Raises:
         InputError: standard input is to be checked, which cannot be read again.
-        KeyboardInterrupt: the user does not want more.
+        KeyboardInterrupt: the user has ended it.
     """
     paths: tuple[str, ...] = context.params.get("paths", ())
     if STDIN in paths:
@@ -102,7 +102,7 @@ def _run_once(run: Callable[[], object]) -> None:
 
 
 def stamps(paths: Iterable[Path]) -> list[Stamp]:
-    """What tells whether files have changed."""
+    """The stamps of files, which differ if the files have changed."""
     return [_stamp(path) for path in paths]
 
 
@@ -125,7 +125,7 @@ def wait_for_change(
         since: a time in nanoseconds; a file that changed after it, while the command ran, has changed already.
         sleep: waits.
     """
-    # a time in the future says nothing: the file has it in every round
+    # a time in the future is not a change: the file has it in every round
     now_ns = time.time_ns()
     if not any(stamp is not None and 0 < since < stamp[0] <= now_ns for stamp in before):
         while stamps(paths) == before:

@@ -105,7 +105,7 @@ def contents(path: Path, root: Path) -> str:
 
 
 def output(arguments: list[str], path: Path, root: Path, limit: int = MAX_LINE) -> str:
-    """What a command of derivlint prints, in a process of its own that runs in the repository.
+    """Return the output of a command of derivlint, run in a process of its own in the repository.
 
     Args:
         arguments: those of the command.

@@ -55,7 +55,7 @@ def formats() -> str:
 
 
 def findings_keys() -> str:
-    """What the JSON of findings holds, a table for each kind of object."""
+    """The keys of the JSON of findings, a table for each kind of object."""
     schema = findings_schema()
     objects = {"the document": schema, **{f"`{name}`": value for name, value in schema["definitions"].items()}}
     parts = []

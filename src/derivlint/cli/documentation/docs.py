@@ -20,7 +20,7 @@ from derivlint.rules import load_rules
 #: The JSON schemas that are shipped, of the configuration and of findings.
 SETTINGS_SCHEMA = Path("src/derivlint/project/data/derivlint.schema.json")
 FINDINGS_SCHEMA = Path("src/derivlint/project/data/findings.schema.json")
-#: What follows from reference definitions, which takes longer than reading it: what they say, and their trees.
+#: Files derived from reference definitions, which are slower to derive than to read: their facts and trees.
 DERIVED = Path("src/derivlint/operators/data/derived.txt")
 TREES = DERIVED.with_name("trees.json")
 

@@ -1,4 +1,4 @@
-"""Files beside a derivatives file with functions that its formulas call: they need no option."""
+"""Headers and modules next to a derivatives file with functions that its formulas call: they need no option."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_BYTES = 1_000_000
 
 
 def own_release(loaded: Loaded) -> dict[str, str]:
-    """The option that says which PyTorch operators of one's own are for: the installed one, where nothing says so."""
+    """The PyTorch release that own operators are for: by default the installed one."""
     from derivlint.project.operators import INSTALLED, is_whole
     from derivlint.schema import installed_torch
 
@@ -62,7 +62,7 @@ def modules_beside(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]
 
 
 def _called(loaded: Loaded, declared_names: Collection[str]) -> set[str]:
-    """The functions that formulas call, and that are not operators or known."""
+    """The functions that formulas call and that are neither operators nor declared."""
     from derivlint.model import called_functions
 
     natives = loaded.operators.natives
@@ -78,7 +78,7 @@ def _functions(declarations: Mapping[str, Any] | None) -> Iterable[str]:
 def _with_functions(
     paths: Iterable[Path], functions: Callable[[SourceFile], Iterable[str]], names: set[str]
 ) -> tuple[Path, ...]:
-    """Those files that have a wanted function, which are named; what cannot be read, or is a link, has none."""
+    """Select the files that have one of the functions, and report them; links and unreadable files have none."""
     if not names:
         return ()
     files = sorted(path for path in paths if path.is_file() and not path.is_symlink())

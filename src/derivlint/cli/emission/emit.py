@@ -220,7 +220,7 @@ def _refuse_foreign(foreign: Iterable[NativeFunction], in_tree: bool) -> None:
     """Refuse operators whose kernels C++ is not written for.
 
     Raises:
-        InputError: there are some among those that are wanted.
+        InputError: there are some among the selected operators.
     """
     from derivlint.emit.own_operators import refusal
 
@@ -264,7 +264,7 @@ def _refuse_key(key: str, model: Model) -> None:
 
 
 def _authors(headers: Iterable[Path], sources: Iterable[Path], out: Path) -> Authors | None:
-    """The author's files, by their paths from the folder that is written to; None where there are none."""
+    """The author's files, by their paths from the output folder, or None."""
     from derivlint.emit.emission import Authors
 
     def place(path: Path) -> str:
@@ -293,7 +293,7 @@ def _helpers(path: Path | None, in_tree: bool) -> Helpers | None:
 def _left_out(model: Model) -> dict[str, str]:
     """The operators whose formulas call functions that cannot be called from outside of PyTorch's library.
 
-    Without an installed PyTorch no one knows; then the build says what is missing.
+    Without an installed PyTorch that is unknown; then the build reports missing functions.
     """
     from derivlint.compiler.gxx import torch_includes
     from derivlint.emit.helpers.needed import declared_helpers, helpers_of, hidden_helpers

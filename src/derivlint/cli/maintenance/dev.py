@@ -25,7 +25,7 @@ from derivlint.rules import EXTRA_FINDINGS, RENAMED
 REGISTRY = Path("rules/__init__.py")
 _NAMES = re.compile(r"^NAMES: tuple\[str, \.\.\.\] = \(\n(?P<names>(?:    \"[^\"\n]+\",\n)+)\)\n", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
-#: Names say what is bad, never what is done about it.
+#: Names of rules describe the mistake, not the cure.
 _VERBS = ("check", "disallow", "forbid", "prefer", "require")
 
 #: What rules may look at: the type that the decorator names, and the check of a rule that finds products with one.

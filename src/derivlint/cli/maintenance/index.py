@@ -183,7 +183,7 @@ def _names_with_formulas(source: SourceFile) -> dict[str, list[str]]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file as a whole or not at all.
+    """Write a file atomically.
 
     Raises:
         InputError: it cannot be written.

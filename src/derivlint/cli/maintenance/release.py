@@ -129,7 +129,7 @@ def _helpers(index: Index) -> frozenset[str]:
 
 
 def _changes(before: Index, after: Index) -> Iterator[str]:
-    """What is new and what is gone."""
+    """The differences to the release before."""
     from derivlint.operators.reference.definitions import definitions
 
     yield from _difference("operator", _names(before), _names(after))
@@ -151,7 +151,7 @@ def _difference(noun: str, before: frozenset[str], after: frozenset[str]) -> Ite
 
 
 def _judged(model: Model, before: Index) -> Iterator[str]:
-    """What the checks can judge of the release's own file, above all of what is new in it, and what they find."""
+    """The coverage of the release's own file, in particular of new entries, and the findings in it."""
     from derivlint.analysis.judged import Question, judged_entries, totals
     from derivlint.lint import Severity, run_rules
     from derivlint.rules import load_rules
@@ -179,7 +179,7 @@ def _vanished(model: Model) -> Iterator[str]:
 
 
 def _checked(torch: TorchSource, model: Model, root: Path) -> Iterator[str]:
-    """What the compiler and the release's torchgen say."""
+    """Check with the compiler and the release's torchgen."""
     from derivlint.cli.maintenance.release_checks import conformance_line, emission_lines, unpacked
 
     try:

@@ -1,4 +1,4 @@
-"""What shows that a release of PyTorch is understood: its compiler and its own torchgen have the last word."""
+"""Checks of the support of a release of PyTorch, by a compiler and by the release's own torchgen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def unpacked(source: TorchSource) -> Iterator[Path]:
 
 
 def emission_lines(model: Model, folder: Path) -> Iterator[str]:
-    """What becomes of a release's own file as C++, and whether the compiler accepts it with the release's headers.
+    """Emit a release's own file as C++, and compile it with the release's headers.
 
     Args:
         model: the file.
@@ -93,13 +93,13 @@ def _refused(files: Mapping[str, str], toolchain: Toolchain) -> list[str]:
 
 
 def _syntax_error(name: str, folder: Path, toolchain: Toolchain) -> str | None:
-    """Why the compiler refuses a source; None where it accepts it."""
+    """The first error of the compiler in a source, or None."""
     done = run(compile_command(toolchain, "-w", "-O0", "-fsyntax-only", name), folder)
     return first_error(done.stderr) if done.status else None
 
 
 def conformance_line(folder: Path, root: Path) -> str:
-    """How the conformance tests end with a release's own torchgen, which they run.
+    """Run the conformance tests with a release's own torchgen, and return their summary.
 
     Args:
         folder: where the release is.
@@ -133,7 +133,7 @@ def vanished_findings(model: Model, known: Iterable[KnownFindings]) -> list[Plac
 
     Args:
         model: the file.
-        known: what is known.
+        known: the known findings.
     """
     present = {
         (entry.operator, formula.key_text)

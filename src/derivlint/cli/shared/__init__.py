@@ -1,1 +1,5 @@
-"""What the commands share: options and their settings, what is printed, and exit statuses."""
+"""Code that the commands share.
+
+Terms: resolved inputs (``inputs``): the files of a command line with their settings; loaded file (``loading``): its
+model and operators; output options (``output``); exit statuses (``exits``); terminal (``terminal``): all printing.
+"""

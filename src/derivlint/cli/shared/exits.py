@@ -1,4 +1,4 @@
-"""Exit statuses, the same for every format, and what is said of errors that no one expected."""
+"""Exit statuses, the same for every format, and the message of an unexpected error."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ REPORT_HINT = f"this is a bug of derivlint; set {DEBUG_VARIABLE}=1 for the trace
 
 
 def debugging() -> bool:
-    """Whether the user wants to see tracebacks."""
+    """Whether tracebacks are requested."""
     return bool(os.environ.get(DEBUG_VARIABLE))
 
 
 def internal_error(error: Exception) -> str:
-    """What to say of an exception that no one expected."""
+    """The message of an unexpected exception."""
     return f"internal error: {type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""What a command line asks for, with the configurations that hold for it: files, their folders and their settings."""
+"""The inputs of a command line: files, their folders and their settings."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from derivlint.source import SourceError, SourceFile
 
 
 class FallbackPolicy(Enum):
-    """When a file that no one named may stand in for the one that is not found."""
+    """When a default file replaces a missing one."""
 
     WHEREVER_NONE_IS_FOUND = 1
-    #: Where the exit status says something of a file: a project with a configuration, or a build server, has lost it.
+    #: For checks, whose exit status is about a file: a project with a configuration, or a build server, has lost it.
     OUTSIDE_OF_PROJECTS = 2
     #: Where a file is written, or compared with an earlier state.
     NEVER = 3
@@ -57,10 +57,10 @@ def resolve_inputs(
     found, that of the installed PyTorch stands in, or an example.
 
     Args:
-        lookup: what knows the settings.
+        lookup: the settings of each file.
         paths: the arguments of the command.
         stdin_filename: what standard input is called.
-        stand_in: when a file that no one named may stand in.
+        stand_in: when a default file may be used.
 
     Raises:
         InputError: there is nothing to check, or configurations have mistakes; it lists all of them.
@@ -96,7 +96,7 @@ def resolve_inputs(
 
 
 def _may_stand_in(settings: Settings, stand_in: FallbackPolicy) -> bool:
-    """Whether a file that no one named may be taken; operators that are named are those of another file."""
+    """Whether a default file may be used; named operators are those of another file."""
     if stand_in is FallbackPolicy.NEVER or settings.untrusted or is_requested() or settings.native_functions:
         return False
     return stand_in is FallbackPolicy.WHEREVER_NONE_IS_FOUND or (settings.origin is None and not automated())
@@ -115,7 +115,7 @@ def _provided(settings: Settings) -> ResolvedInputs:
 
 
 def _is_excluded(path: str, settings: Settings, stdin_filename: str | None, named: set[str]) -> bool:
-    """Whether a file is left out; one that the command names is only where that is forced."""
+    """Whether a file is excluded; one that the command names is excluded only by force."""
     real = os.path.realpath(stdin_filename or path if path == STDIN else path)
     if not settings.force_exclude and (path == STDIN or real in named):
         return False

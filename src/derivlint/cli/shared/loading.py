@@ -116,16 +116,16 @@ def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | N
 def require_all(
     model: Model, operators: tuple[str, ...] | None, emitted: Collection[str], left_out: Mapping[str, str]
 ) -> None:
-    """Refuse to write nothing, or silently less than was asked for.
+    """Refuse to write nothing, or silently less than was requested.
 
     Args:
         model: the model.
-        operators: the names that were asked for, None for all.
+        operators: the requested names, or None for all.
         emitted: the functions that become code.
         left_out: those that do not, with the reason.
 
     Raises:
-        InputError: nothing is left of what was asked for, or a name means nothing that could become code.
+        InputError: no requested operator remains, or a name means no operator that has code.
     """
     from derivlint.emit.selection import unmatched_names
 
@@ -143,7 +143,7 @@ def require_destination(out: Path | None, ops: tuple[str, ...], needing: Mapping
 
     Args:
         out: where code is written.
-        ops: the operators that were asked for.
+        ops: the requested operators.
         needing: the options that need a place, with whether they are given.
 
     Raises:
@@ -165,7 +165,7 @@ def refuse_errors(
 
     Args:
         loaded: the file.
-        operators: the operators that were asked for, None for all.
+        operators: the requested operators, or None for all.
         color: when the output is colored.
         whole: whether code is written of all entries or of none; else only the entries of PyTorch's operators that have
             errors are left out of a whole file.
@@ -197,7 +197,7 @@ def refuse_errors(
 
 
 def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnostic]:
-    """What ``derivlint check`` shows as errors, of the file as a whole or of entries that operators are made from.
+    """The errors of ``derivlint check``, of the file as a whole or of the entries of some operators.
 
     What comments silence does not count, as in a check.
     """

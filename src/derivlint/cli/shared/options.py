@@ -1,4 +1,4 @@
-"""Options that commands share, and what they say of the files to read."""
+"""Options that commands share."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def globs(context: click.Context, parameter: click.Parameter, value: tuple[str, 
 
 
 def one_of(values: type[Enum]) -> Callback:
-    """The value of an enumeration whose name was chosen, None where none was."""
+    """The value of an enumeration by its name, or None."""
     return lambda context, parameter, value: None if value is None else values(value)
 
 
 def source_options(function: Command) -> Command:
-    """What says what to read, shared by commands that read derivatives files."""
+    """Add the options of commands that read derivatives files."""
     options = [
         click.argument("paths", nargs=-1, metavar="[PATHS]...", callback=inputs),
         operator_options,
@@ -69,7 +69,7 @@ def source_options(function: Command) -> Command:
 
 
 def operator_options(function: Command) -> Command:
-    """The options that say which operators a file is read with, and which configuration holds for it."""
+    """Add the options for operators and configurations."""
     options = [
         click.option(
             "--native-functions",
@@ -121,7 +121,7 @@ def operator_options(function: Command) -> Command:
 
 
 def emission_options(function: Command) -> Command:
-    """The options of commands that write code: for which operators, in spite of which errors, or only to compare."""
+    """Add the options of commands that write code: selected operators, allowed errors, dry runs."""
     names: dict[str, Any] = {"multiple": True, "callback": rule_names, "metavar": "NAMES"}
     options = [
         click.option(
@@ -136,7 +136,7 @@ def emission_options(function: Command) -> Command:
 
 
 def settings_options(function: Command) -> Command:
-    """The options that say what the configuration could say as well: which rules run, and which findings count."""
+    """Add the options that override the configuration: selected rules, severities, confidences."""
     names: dict[str, Any] = {
         "multiple": True,
         "callback": rule_names,

@@ -1,4 +1,4 @@
-"""What ``derivlint check`` says and where: its options for formats, and writing the report."""
+"""The output of ``derivlint check``: its options, and writing the report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from derivlint.formats.registry import FORMATS
 from derivlint.project.errors import InputError
 from derivlint.source import write_file
 
-#: The format that is wanted where the command line names none.
+#: The variable for the format, if the command line names none.
 FORMAT_VARIABLE = "DERIVLINT_OUTPUT_FORMAT"
 LINTRUNNER = "lintrunner"
 #: The formats that can show counts.
@@ -32,7 +32,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class OutputOptions(Struct, frozen=True):
-    """What the options for output say.
+    """The options for output.
 
     Attributes:
         format: the name of the format.
@@ -40,7 +40,7 @@ class OutputOptions(Struct, frozen=True):
         color: ``auto``, ``always`` or ``never``.
         quiet: whether the summary is left out.
         verbose: whether to report what is read, and how long it takes.
-        statistics: whether counts for each rule are wanted.
+        statistics: whether to show counts for each rule.
     """
 
     format: str
@@ -51,11 +51,11 @@ class OutputOptions(Struct, frozen=True):
     statistics: bool
 
     def show(self, report: Report, *, quiet: bool = False) -> None:
-        """Write the report to where it is wanted.
+        """Write the report to its destination.
 
         Args:
             report: the report.
-            quiet: whether to leave out the summary whatever the options say.
+            quiet: whether to leave out the summary in any case.
 
         Raises:
             InputError: it cannot be written.
@@ -78,7 +78,7 @@ class OutputOptions(Struct, frozen=True):
             write_report(self.file, text)
 
     def log(self, message: str) -> None:
-        """Tell what is being done, where that is wanted."""
+        """Log a step of the run, if it is verbose."""
         if self.verbose:
             warn(message)
 
@@ -136,7 +136,7 @@ def output_options(function: Command) -> Command:
 
 
 class CheckCommand(GroupedCommand):
-    """A command whose errors lintrunner can read, where its format is asked for."""
+    """A command that reports its errors in lintrunner's format, if that is requested."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; for lintrunner, what the user can fix is a message and not an exit status."""
@@ -158,7 +158,7 @@ class CheckCommand(GroupedCommand):
 
 
 def write_report(path: Path, text: str) -> None:
-    """Write a report into a file: as a whole or not at all, unless it is a pipe or a device.
+    """Write a report into a file, atomically unless it is a pipe or a device.
 
     Raises:
         InputError: it cannot be written.

@@ -56,7 +56,7 @@ def print_traceback(error: BaseException) -> None:
 
 
 def _err(text: str) -> None:
-    # where standard error cannot be written there is no one to say so to
+    # an error of standard error cannot be reported
     with suppress(OSError):
         click.echo(text, err=True, nl=False)
 
@@ -219,7 +219,7 @@ class WatchedStream(io.TextIOWrapper):
     """A standard stream that remembers why it could not be written.
 
     Attributes:
-        problem: the last error; None where everything could be written.
+        problem: the last error, or None.
     """
 
     problem: OSError | None = None
@@ -282,7 +282,7 @@ def _watched(stream: TextIO) -> TextIO:
 
 
 def failed_stream() -> OSError | None:
-    """Why something could not be written to standard output or standard error; None where everything could.
+    """The error of writing to standard output or standard error, or None.
 
     What they still hold is discarded then.
     """
@@ -308,7 +308,7 @@ def _discard_the_rest(stream: TextIO) -> None:
 
 
 def show_progress(task: str) -> None:
-    """Say on a terminal what is being done, in a line that the next one replaces; empty text clears it."""
+    """Show a step of the run on a terminal, in a line that the next one replaces; empty text clears it."""
     if not automated() and sys.stderr is not None and sys.stderr.isatty():
         _err(f"{_ERASE}{visible(task)}")
 
@@ -329,7 +329,7 @@ class Progress:
         self._thread: threading.Thread | None = None
 
     def __call__(self, task: str) -> None:
-        """Say what is being done."""
+        """Show a step of the run."""
         self._what = task
         if not self._is_quiet:
             show_progress(task)

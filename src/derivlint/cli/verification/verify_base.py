@@ -1,4 +1,4 @@
-"""What ``derivlint verify`` compares with: a git revision, another file, or the file of the installed PyTorch."""
+"""The base of ``derivlint verify``: a git revision, another file, or the file of the installed PyTorch."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def base_of(
 
     Args:
         loaded: the file.
-        revision: the git revision that was asked for.
-        against: the file that was asked for.
+        revision: the requested git revision.
+        against: the requested file.
         helpers: the FunctionsManual.cpp that formulas are compiled with; that of the revision goes with the base.
         stands_in: whether the file of the installed PyTorch may stand in where no revision has the file.
 
@@ -41,7 +41,7 @@ def base_of(
         None where there is none: the file is the one of the installed PyTorch.
 
     Raises:
-        InputError: what was asked for is not there, or there is no repository and nothing may stand in.
+        InputError: the requested base does not exist, or there is no repository and no default.
     """
     if against is not None:
         return _base(loaded, _read(against), str(against))
@@ -66,7 +66,7 @@ def base_of(
 
 
 def _left_upstream(folder: Path) -> Revision:
-    """Where HEAD left the branch that its changes are for: what is committed since is a change, too.
+    """The merge base of HEAD and its upstream branch: commits since then are changes, too.
 
     Raises:
         InputError: there is no repository.

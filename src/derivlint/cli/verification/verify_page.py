@@ -1,4 +1,4 @@
-"""What ``derivlint verify`` found as a page of Markdown, for a pull request or the summary of a step on GitHub."""
+"""The findings of ``derivlint verify`` as a page of Markdown, for a pull request or the summary of a step on GitHub."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def page_of(findings: Sequence[tuple[str, Sequence[Diagnostic]]], entries: int) 
 
 
 def write_page(path: Path | None, text: str) -> None:
-    """Write the page where it is wanted, and into the summary of the step, where GitHub runs this.
+    """Write the page to its file, and into the summary of the step if GitHub runs this.
 
     Raises:
         InputError: it cannot be written.

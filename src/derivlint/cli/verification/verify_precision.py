@@ -1,4 +1,4 @@
-"""What ``derivlint verify --precision`` reports."""
+"""The report of ``derivlint verify --precision``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``derivlint verify`` reports."""
+"""The report of ``derivlint verify``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from derivlint.verify.outcome import RunOutcome
 from derivlint.verify.reproduction import is_script
 from derivlint.verify.unchecked import SkipReason, Unchecked
 
-#: What a summary says of entries and formulas that were not checked, by the kind of reason.
+#: The words of a summary for entries and formulas that were not checked, by the kind of reason.
 _WORDS = {
     SkipReason.NO_INPUTS: "without inputs",
     SkipReason.OTHER_SCHEMA: "with another schema installed",
@@ -47,7 +47,7 @@ _WORDS = {
     SkipReason.FAILED: "failed",
     SkipReason.BROKEN_OFF: "left when the run was interrupted",
 }
-#: Formulas that could be checked in another way: who asks for them by name asks for that.
+#: Formulas that could be checked in another way: naming them requests that.
 _CHECKABLE = (SkipReason.NOT_CALLABLE, SkipReason.NOT_COMPARED)
 #: Said where nothing was compared, be it that a file has no entries or that none of them can be checked.
 _VACUOUS = "nothing is checked: no formula was compared with anything"
@@ -56,20 +56,20 @@ _LISTED = 8
 
 
 class VerifyReporter(Struct, frozen=True):
-    """How findings are reported.
+    """Reports the outcome of a run.
 
     Attributes:
         model: the file.
         settings: what is shown and what counts.
-        operators: the operators whose entries were asked for, None for all.
-        named: whether they were asked for by name.
+        operators: the operators whose entries were requested, or None for all.
+        named: whether they were requested by name.
         scripts: where scripts are written, None for nowhere.
         page: where a page of Markdown is written, None for nowhere.
         shows_coverage: whether the parts of formulas that no input reached are listed.
         baseline: the file of known findings, None where there is none.
         updates_baseline: whether what is found becomes known.
         exit_zero: whether findings do not matter for the exit status.
-        requires_all: whether all that was asked for has to be checked, whatever keeps it from that.
+        requires_all: whether every requested formula has to be checked.
     """
 
     model: Model
@@ -85,7 +85,7 @@ class VerifyReporter(Struct, frozen=True):
     requires_all: bool = False
 
     def report(self, outcome: RunOutcome, output: OutputOptions) -> int:
-        """Show what was found; the exit status.
+        """Report the findings, and return the exit status.
 
         Raises:
             InputError: a file cannot be written.
@@ -171,12 +171,12 @@ class VerifyReporter(Struct, frozen=True):
         return output.status(status)
 
     def _is_vacuous(self, outcome: RunOutcome, findings: Sequence[JudgedFinding]) -> bool:
-        """Whether something was asked for, and no formula was compared with anything."""
+        """Whether something was requested, and no formula was compared."""
         is_asked = self.operators is None or bool(self.operators)
         return is_asked and not findings and not any(state.compared for state in outcome.checked.values())
 
     def _unchecked(self, outcome: RunOutcome) -> list[Unchecked]:
-        """What was not checked, with the operators that have no formula that could be."""
+        """The entries and formulas that were not checked, with the operators that have no formula to check."""
         unchecked = outcome.unchecked()
         reported = set(outcome.checked) | {item.operator for item in unchecked if not item.key}
         reported |= {item.spec.operator for item in outcome.collected.functions}
@@ -185,7 +185,7 @@ class VerifyReporter(Struct, frozen=True):
         return unchecked + [Unchecked(name, "", SkipReason.NO_FUNCTION, reason) for name in without]
 
     def _was_due(self, item: Unchecked, accepted: Collection[str | None]) -> bool:
-        """Whether less was checked than was asked for.
+        """Whether less was checked than was requested.
 
         Args:
             item: the entry or formula that was not checked.
@@ -213,7 +213,7 @@ class VerifyReporter(Struct, frozen=True):
     def _report_unchecked(
         self, unchecked: Sequence[Unchecked], missing: Sequence[Unchecked], output: OutputOptions
     ) -> None:
-        """Say what was not checked and why: of few entries of each formula; of the whole file in a line for each kind.
+        """Report what was not checked and why: for few entries each formula, for a whole file one line for each kind.
 
         Args:
             unchecked: what was not checked.

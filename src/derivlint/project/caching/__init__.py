@@ -1,1 +1,1 @@
-"""What is kept on disk between two runs."""
+"""The cache on disk: findings, memos and native functions of earlier runs."""

@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 
 
 def cache_folder() -> Path | None:
-    """Where the cache is: a folder that only this user can write to, made where it is missing.
+    """Return the folder of the cache, which only this user can write to; create it if it is missing.
 
     None where the system has no place for one, or where that place is not the user's alone: then there is no cache,
     and nothing that is built is kept.
@@ -50,7 +50,7 @@ def cache_folder() -> Path | None:
 
 
 def _place() -> tuple[Path, Path | None] | None:
-    """The folder of the cache, and what has to be there already; None where the system has no place for one."""
+    """The folder of the cache and the parent that has to exist, or None if the system has no place for one."""
     configured = os.environ.get(VARIABLE)
     if configured:
         return Path(os.path.abspath(configured)), None
@@ -90,7 +90,7 @@ def sha256(data: bytes) -> _Hash:
 
 
 def read_entry(path: Path, limit: int = MAX_BYTES) -> bytes | None:
-    """What a file of the cache holds; None where there is none, or something else in its place.
+    """Return the content of a file of the cache, or None if there is no regular file.
 
     Args:
         path: the file.
@@ -103,12 +103,12 @@ def read_entry(path: Path, limit: int = MAX_BYTES) -> bytes | None:
 
 
 def sealed(body: bytes) -> bytes:
-    """Data after their digest, by which they are known again; one line if they are."""
+    """Prefix data with their digest; one line if they are."""
     return sha256(body).hexdigest().encode() + b" " + body
 
 
 def unsealed(data: bytes) -> bytes | None:
-    """The data of :func:`sealed`; None where they were cut off or changed."""
+    """Return the data of :func:`sealed`, or None if they were truncated or changed."""
     digest, _, body = data.partition(b" ")
     return body if sha256(body).hexdigest().encode() == digest else None
 

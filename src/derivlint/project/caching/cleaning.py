@@ -1,4 +1,4 @@
-"""Emptying the cache: what derivlint has put there, and nothing that lies beside it."""
+"""Emptying the cache: only files of derivlint are removed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _WORK = re.compile(r"[0-9a-f]{32}|samples-[\w.+-]+\.bin")
 
 
 class Cleaned(Struct, frozen=True):
-    """What was removed.
+    """The removed files.
 
     Attributes:
-        folder: the folder of the cache; None where there is none.
+        folder: the folder of the cache, or None.
         files: how many files.
         size: how many bytes.
     """

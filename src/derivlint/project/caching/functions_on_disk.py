@@ -1,4 +1,4 @@
-"""What a file of native functions declares, kept on disk: PyTorch's has 2,600 entries, which seldom change."""
+"""The cache of native functions: PyTorch's file has 2,600 entries, which seldom change."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_functions(
 
 
 def _table_of(natives: NativeFunctions) -> dict[str, Any] | None:
-    """All that such a file says; None where it says more than a table has, or has problems."""
+    """Encode the functions of a file, or return None if they do not fit a table or have problems."""
     from derivlint.schema.index import table_of
 
     places = [function.source[1] for function in natives.written if function.source is not None]
@@ -61,7 +61,7 @@ def _table_of(natives: NativeFunctions) -> dict[str, Any] | None:
 
 
 def _from_table(table: Mapping[str, Any], source: SourceFile) -> NativeFunctions | None:
-    """The functions of a file; None where the table is not one of it."""
+    """Decode the functions of a file, or return None if the table is not one of it."""
     from derivlint.schema import IndexFormatError, NativeFunctions
     from derivlint.schema.dispatch import AUTOGRAD_KEYS
     from derivlint.schema.index import functions_of

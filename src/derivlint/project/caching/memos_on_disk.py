@@ -27,7 +27,7 @@ MAX_BYTES = 32 * 1024 * 1024
 
 
 class _Result(Struct, array_like=True):
-    """What was found in an entry, and the numbers of the dependencies of that."""
+    """The result of an entry, and the numbers of its dependencies."""
 
     claims: tuple[Claim, ...]
     start: int

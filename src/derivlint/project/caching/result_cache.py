@@ -1,4 +1,4 @@
-"""What was found in files, kept on disk: a file that was checked before is not checked again.
+"""The cache of findings: a file that was checked before is not checked again.
 
 An entry is named by a digest of everything that findings depend on: the text, the operators and headers that it is
 judged against, which rules run with which options, and derivlint itself. What only decides what is shown of findings
@@ -69,7 +69,7 @@ _READERS = ("lark", "ruamel.yaml", "_ruamel_yaml")
 
 
 class CacheEntry(Compared, Struct, frozen=True):
-    """Where the result of a file is.
+    """The location of the cached result of a file.
 
     Attributes:
         file: the file with the result, which need not be there.
@@ -89,7 +89,7 @@ class CacheEntry(Compared, Struct, frozen=True):
 
 
 def cache_entry_of(source: SourceFile, operators: Operators, settings: Settings) -> CacheEntry | None:
-    """Where the result of a file is kept; None where it cannot be.
+    """Return the cache entry of a file, or None if it cannot be cached.
 
     Args:
         source: the file.
@@ -104,7 +104,7 @@ def cache_entry_of(source: SourceFile, operators: Operators, settings: Settings)
     try:
         texts = [SourceFile.read(path) if path is not None else None for path in (*read, *operators.generators)]
     except SourceError:
-        # reading them again tells why
+        # the error is reported when they are read again
         return None
     digest = sha256(b"")
     _add(digest, source.path)
@@ -140,7 +140,7 @@ def _stable(value: object) -> str:
 
 
 def stored_findings(entry: CacheEntry, path: str) -> Findings | None:
-    """The findings that are kept; None where there are none, or none that can be read.
+    """Return the stored findings, or None if there are none that can be read.
 
     Args:
         entry: where they are.
@@ -152,14 +152,14 @@ def stored_findings(entry: CacheEntry, path: str) -> Findings | None:
     lengths: dict[str | None, int] = {source.path: len(source.text) for source in entry.sources}
     findings = decoded(data, path, lengths | {None: entry.length, path: entry.length})
     if findings is not None:
-        # the results that were not asked for longest are the first to go
+        # the least recently used results are deleted first
         with suppress(OSError):
             os.utime(entry.file)
     return findings
 
 
 def store_findings(entry: CacheEntry, findings: Findings) -> None:
-    """Keep findings, where that is possible; a check that crashed is never kept, nor findings in headers.
+    """Store findings if possible, except for those of a check that crashed, and findings in headers.
 
     Args:
         entry: where to.
@@ -177,7 +177,7 @@ def store_findings(entry: CacheEntry, findings: Findings) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete the results that were not asked for longest, where there are too many."""
+    """Delete the least recently used results, if there are too many."""
     results: list[tuple[float, str]] = []
     with os.scandir(folder) as entries:
         for entry in entries:

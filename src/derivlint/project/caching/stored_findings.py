@@ -26,7 +26,7 @@ def encoded(findings: Findings) -> bytes:
 
 
 def decoded(data: bytes, path: str, lengths: Mapping[str | None, int]) -> Findings | None:
-    """Findings from bytes, None where the bytes are none.
+    """Decode findings, or return None.
 
     Args:
         data: the bytes.
@@ -61,7 +61,7 @@ def _is_possible(findings: Findings, path: str, lengths: Mapping[str | None, int
 
 
 def _places(item: Diagnostic) -> Iterator[tuple[str | None, Span]]:
-    """The places that a diagnostic speaks of, with the paths of their files."""
+    """The spans of a diagnostic, with the paths of their files."""
     yield None, item.span
     yield from ((part.path, part.span) for part in item.related)
     yield from ((None, edit.span) for edit in (item.fix.edits if item.fix is not None else ()))

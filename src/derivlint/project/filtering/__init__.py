@@ -1,1 +1,1 @@
-"""What is left of the findings of a file: settings, comments, baselines and changes."""
+"""Selection of the findings to show, by settings, comments, baselines and changes."""

@@ -69,10 +69,10 @@ class BaselineFile:
 
     @classmethod
     def chosen(cls, path: Path | None, *, updates: bool, writes: bool) -> BaselineFile | None:
-        """The baseline that a command line or a configuration names; None where neither does.
+        """Return the baseline that a command line or a configuration names, or None.
 
         Args:
-            path: the file, None where none is named.
+            path: the file, or None.
             updates: whether it is written again, so that it may be missing.
             writes: whether it is changed in any way, so that there has to be one.
 
@@ -102,12 +102,12 @@ class BaselineFile:
         ran: Collection[str],
         unjudged: Unjudged = (),
     ) -> tuple[Diagnostic, ...]:
-        """The diagnostics of a file that the baseline does not know.
+        """Return the diagnostics of a file that are not in the baseline.
 
         Args:
             diagnostics: what was found, sorted.
             source: the file.
-            ran: the rules that ran; findings of others are not missed.
+            ran: the rules that ran; findings of other rules are not stale.
             unjudged: operators, and the rules that ran and did not judge them.
         """
         name = self.name_of(source)
@@ -129,10 +129,10 @@ class BaselineFile:
         Args:
             diagnostics: what was found.
             source: the file.
-            shows: whether a finding is shown at all; what no one sees does not become known.
+            shows: whether a finding is shown at all; hidden findings are not added.
 
         Returns:
-            those that are not written.
+            the findings that are not written.
         """
         name = self.name_of(source)
         recorded = {item for item in diagnostics if item.rule not in NEVER_KNOWN and shows(item)}
@@ -141,11 +141,11 @@ class BaselineFile:
 
     @property
     def stale(self) -> Counter[Identity]:
-        """What does not occur any more."""
+        """The findings of the baseline that no longer occur."""
         return self.baseline.stale(self._judged, lambda name: os.path.exists(self.path.parent / name))
 
     def stale_lines(self) -> Iterator[str]:
-        """What to tell of stale findings; nothing where there are none."""
+        """Yield the lines that report stale findings."""
         stale = self.stale
         if not stale:
             return
@@ -161,7 +161,7 @@ class BaselineFile:
             yield f"  and {len(stale) - MAX_REPORTED:,} more"
 
     def prune(self) -> int:
-        """Write the baseline without what is stale; how many findings that were.
+        """Write the baseline without stale findings, and return their number.
 
         Raises:
             InputError: it cannot be written.
@@ -172,7 +172,7 @@ class BaselineFile:
         return sum(stale.values())
 
     def update(self) -> int:
-        """Write the baseline with what was found; how many findings it has then.
+        """Write the baseline with the present findings, and return their number.
 
         Raises:
             InputError: it cannot be written.

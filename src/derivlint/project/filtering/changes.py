@@ -1,6 +1,6 @@
-"""What changed since a revision: findings of the rest are none of a reviewer's business.
+"""The findings about changes since a revision, which are those that concern a review.
 
-An entry has changed where it says something else, and where one of its functions does in a file of native functions.
+An entry has changed if its values have, or those of one of its functions in a file of native functions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from derivlint.source import SourceFile, read_input
 
 
 class ChangeFilter:
-    """Tells which findings of a file are about something that changed."""
+    """Selects the findings of a file that are about changes."""
 
     def __init__(self, name: str) -> None:
-        """Compare with a revision; whether there is one shows when a file is asked about."""
+        """Compare with a revision, which is resolved at the first use."""
         self._find: Callable[[Path], Revision] = cache(lambda folder: Revision(name, folder))
         self._changed_functions: Callable[[Path], frozenset[str]] = cache(self._functions_of)
         self._is_changed: Callable[[Path], bool] = cache(self._differs)

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 class Findings(Struct, frozen=True):
-    """Everything that there is in a file.
+    """All findings of a file, before settings and filters are applied.
 
     Attributes:
-        diagnostics: what was found, sorted, with the severities of the rules.
+        diagnostics: the findings, sorted, with the severities of the rules.
         silenced: those of them that comments in the file are about.
         ran: the names of the rules that ran.
         crashes: how many checks of rules crashed; each is a diagnostic as well.
         entries: the number of entries.
         formulas: the number of formulas.
-        unjudged: names of operators, and the rules that ran and did not judge their entries: finding nothing there says
-            nothing. An empty name stands for what belongs to no entry. None where no baseline asks for it.
+        unjudged: names of operators, and the rules that ran and did not judge their entries, so that findings may be
+            missing there. An empty name is for findings outside of entries. None unless a baseline needs it.
         unknown_functions: the functions that formulas call and no known header declares.
     """
 
@@ -52,10 +52,10 @@ class Findings(Struct, frozen=True):
 
 
 class NarrowedFindings(Struct, frozen=True):
-    """What is left of the findings of a file.
+    """The selected findings of a file.
 
     Attributes:
-        kept: the findings that are left.
+        diagnostics: the selected findings.
         suppressed: how many that would be shown comments silence.
         baselined: how many of the others are in the baseline.
         unchanged: how many of the rest are in entries that did not change.
@@ -68,14 +68,14 @@ class NarrowedFindings(Struct, frozen=True):
 
 
 class FindingFilter(Struct, frozen=True):
-    """How findings are narrowed down.
+    """Selects findings by comments, a baseline and changes.
 
     Attributes:
         comments: whether comments silence findings.
-        baseline: the findings that are known.
-        updates_baseline: whether what is found becomes known.
-        finds_stale: whether someone asks for what the baseline knows and does not occur any more.
-        changes: where only findings about changes are wanted, what tells them from others.
+        baseline: the known findings.
+        updates_baseline: whether present findings are added to the baseline.
+        finds_stale: whether to collect findings of the baseline that no longer occur.
+        changes: the filter for findings about changes, if only those are selected.
         native_functions: the files whose changes count.
     """
 
@@ -95,18 +95,18 @@ class FindingFilter(Struct, frozen=True):
         findings: Findings,
         model: Model | None = None,
     ) -> NarrowedFindings:
-        """What is left of the findings of a file.
+        """Select the findings of a file.
 
         Args:
             source: the file.
             diagnostics: the findings, sorted.
             silenced: those that comments are about.
-            settings: what is shown at all; the rest does not become known.
-            findings: what the rules judged.
-            model: the file; only needed where changes alone are wanted.
+            settings: the severities and confidences to show; hidden findings are not added to a baseline.
+            findings: the rules that ran, and the entries that they did not judge.
+            model: the file; only needed to select changes.
 
         Raises:
-            InputError: changes are asked for and cannot be found out.
+            InputError: the changes cannot be determined.
         """
         uncommented = diagnostics
         if self.comments and silenced:
@@ -123,7 +123,7 @@ class FindingFilter(Struct, frozen=True):
             shown = self.changes.about_changed(model, new_findings, Path(source.path), self.native_functions)
 
         def dropped(before: tuple[Diagnostic, ...], after: tuple[Diagnostic, ...]) -> int:
-            # what no one would see in any case is not counted
+            # hidden findings are not counted
             if after is before:
                 return 0
             return sum(map(settings.shows, before)) - sum(map(settings.shows, after))
@@ -134,7 +134,7 @@ class FindingFilter(Struct, frozen=True):
 
 
 class FilteredFindings(Struct, frozen=True):
-    """What is left of the findings.
+    """The findings of a file after all filters.
 
     Attributes:
         findings: the findings.
@@ -158,7 +158,7 @@ class FilteredFindings(Struct, frozen=True):
 
     @property
     def crashes(self) -> int:
-        """How many checks of rules crashed."""
+        """The number of checks of rules that crashed."""
         return self.findings.crashes
 
 
@@ -169,17 +169,17 @@ def filter_findings(
     finding_filter: FindingFilter | None = None,
     model: Model | None = None,
 ) -> FilteredFindings:
-    """What is left of the findings of a file.
+    """Apply settings and filters to the findings of a file.
 
     Args:
         findings: the findings.
         source: the file.
-        settings: what is shown and what counts.
-        finding_filter: what is left of the findings; by default what comments do not silence, where they may.
-        model: the file; only needed where changes alone are wanted.
+        settings: severities, ignored rules, and the minimum to show.
+        finding_filter: selects findings; by default those that comments do not silence, unless untrusted.
+        model: the file; only needed to select changes.
 
     Raises:
-        InputError: only changes are wanted and cannot be found out.
+        InputError: the changes cannot be determined.
     """
     reported = settings.adjusted(findings.diagnostics, source.path)
     finding_filter = finding_filter or FindingFilter(comments=not settings.untrusted)

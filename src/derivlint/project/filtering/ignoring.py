@@ -34,7 +34,7 @@ class IgnoredFile(Struct, frozen=True):
 def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> IgnoredFile:
     """Add a suppression for every finding that is shown, as far as it can be suppressed.
 
-    Only comments are added; that the text says the same, and that the findings are gone, is checked.
+    Only comments are added; the result is checked to have the same values and no such findings.
 
     Args:
         checked: the check of the file.
@@ -42,7 +42,7 @@ def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> Ignor
         reason: the text after the names, one line.
 
     Raises:
-        InputError: the file is not YAML, or a comment cannot silence what was found.
+        InputError: the file is not YAML, or a comment cannot silence a finding.
     """
     model = checked.model
     path = model.source.path

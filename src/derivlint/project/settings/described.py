@@ -13,7 +13,7 @@ from derivlint.project.settings.kinds import OFF
 from derivlint.project.settings.selection import Selection
 from derivlint.project.settings.settings import Settings
 
-#: What stands for a setting that has no value.
+#: The text of a setting without a value.
 UNSET = "unset"
 
 
@@ -33,7 +33,7 @@ def _value(settings: Settings, field: str) -> str:
 
 
 def selectors(settings: Settings, field: str) -> tuple[str, ...]:
-    """What counts of ``select``, ``ignore`` or ``extend_select``: a ``select`` makes void what was said before it."""
+    """The selectors of ``select``, ``ignore`` or ``extend_select`` that count: a ``select`` overrides all before it."""
     counting: list[str] = []
     off = {rule for rule, severity in settings.severity.items() if severity is None}
     for selection in settings.selections:

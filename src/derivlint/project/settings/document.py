@@ -68,7 +68,7 @@ def load_toml(text: str) -> dict[str, Any]:
 
 
 class Notes(Struct, eq=False):
-    """What there is to say of documents beside their values.
+    """The mistakes and warnings of documents.
 
     Attributes:
         mistakes: what makes the run fail.
@@ -126,7 +126,7 @@ class SettingsDocument:
 
     @cached_property
     def places(self) -> dict[Way, KeyPlace]:
-        """The places of all keys and values; made only when something is to be said of one."""
+        """The positions of all keys and values, computed when one is reported."""
         try:
             return places(self._source.text, load_toml)
         except RecursionError:
@@ -140,7 +140,7 @@ class SettingsDocument:
         return position.line, position.column
 
     def value(self, *way: str) -> SettingsValue | None:
-        """The value that tables lead to, None where there is none."""
+        """The value at the end of a path of tables, or None."""
         data: object = self.data
         for key in way:
             if not isinstance(data, dict) or key not in data:
@@ -169,7 +169,7 @@ class SettingsValue(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """What paths are relative to."""
+        """The folder that paths are relative to."""
         return self.document.folder
 
     @property

@@ -1,4 +1,4 @@
-"""The kinds of values that keys of a configuration take: how each is read, and what the JSON schema says of it."""
+"""The kinds of values that keys of a configuration take, each with its conversion and JSON schema."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ OPERATOR_IGNORES = ValueKind("a table of operators and lists of rule names", _op
 
 
 def option_kind(option: Option) -> ValueKind:
-    """What an option of a rule takes; its default tells."""
+    """The kind of an option of a rule, by its default."""
     default = option.default
     if isinstance(default, bool):
         return FLAG
@@ -251,6 +251,6 @@ def merged(lower: Mapping[Any, Any], upper: Mapping[Any, Any]) -> dict[Any, Any]
     result = dict(lower)
     for key, value in upper.items():
         before = result.pop(key, None)
-        # what was said last comes last, so that of two patterns the more important one decides
+        # the most important source comes last, so that its pattern decides
         result[key] = merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return result

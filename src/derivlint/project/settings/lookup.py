@@ -35,13 +35,13 @@ class SettingsOfFiles:
     """
 
     def __init__(self, no_config: bool, config: Sequence[str] = (), *, untrusted: bool = False, **options: Any) -> None:
-        """Take what the command line says.
+        """Take the options of the command line.
 
         Args:
             no_config: whether no file is read.
-            config: what ``--config`` gives: the name of a file, or ``KEY=VALUE``.
+            config: the values of ``--config``: the name of a file, or ``KEY=VALUE``.
             untrusted: whether the repository is not trusted, so that of the configurations that are found in it only
-                what makes a check stricter counts; the environment may say so as well.
+                stricter settings count; the environment may request that as well.
             options: the values of options by field; None and empty ones are not set.
 
         Raises:
@@ -80,7 +80,7 @@ class SettingsOfFiles:
         return (Settings() if document is None else read_settings(document)), notes
 
     def _nearest(self, folder: Path) -> tuple[Settings, Notes]:
-        """What the configuration nearest to a folder says."""
+        """The settings of the configuration nearest to a folder."""
         nearest = self._by_folder.get(folder)
         if nearest is None:
             notes = Notes()
@@ -96,7 +96,7 @@ class SettingsOfFiles:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What still works, but is not as it should be, in all that was read; each once."""
+        """The warnings of all documents, each once."""
         notes = [self._notes, *(notes for _, notes in self._by_folder.values())]
         if self._named is not None:
             notes.append(self._named[1])

@@ -1,4 +1,4 @@
-"""Where keys and values are in a TOML text, which the parser of the standard library does not say."""
+"""The positions of keys and values in a TOML text, which the parser of the standard library does not return."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLANK_OR_LINE_END = " \t\r\n"
 
 
 class KeyPlace(Struct, frozen=True):
-    """Where a key and its value stand.
+    """The positions of a key and its value.
 
     Attributes:
         key: the key, the last part of a dotted one; None for an element of an array.

@@ -1,4 +1,4 @@
-"""Reading configurations: which file it is, where its table stands, what its keys say."""
+"""Reading configurations: finding the file, its table, and the values of its keys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPTION = "--config"
 
 
 def configuration_in(folder: Path, notes: Notes, *, untrusted: bool = False) -> SettingsDocument | None:
-    """The configuration that is in a folder, None where there is none.
+    """Return the configuration in a folder, or None.
 
     That is ``derivlint.toml``, or a ``pyproject.toml`` with a table for derivlint.
 
@@ -52,7 +52,7 @@ def configuration_in(folder: Path, notes: Notes, *, untrusted: bool = False) -> 
 
 
 def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> SettingsDocument | None:
-    """Read a file; None where that cannot be, which is noted, or where it does not mention what it must."""
+    """Read a file, or return None if it cannot be read, which is noted, or lacks the required text."""
     name = shown(path)
     try:
         data = read_bytes(path, name, MAX_BYTES)

@@ -1,4 +1,4 @@
-"""Which rules run: names, patterns, groups and ``ALL``, from the least important source to the most important one."""
+"""Selection of rules: by names, patterns, groups and ``ALL``, from the least to the most important source."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _WILD = frozenset("*?[")
 
 
 class Selection(Struct, frozen=True):
-    """What one source of settings says of the rules that run.
+    """The selectors of one source of settings.
 
     Attributes:
-        select: the only ones to run; what less important sources say is forgotten. Empty for no change.
+        select: the only rules to run, which overrides less important sources. Empty for no change.
         ignore: those that do not run.
         extend_select: those that run in addition.
     """
@@ -54,7 +54,7 @@ def selected(rules: Sequence[Rule], selections: Iterable[Selection], preview: bo
 
 
 def _strength(selectors: tuple[str, ...], name: str, exact_only: bool = False) -> tuple[int, int] | None:
-    """How specific the most specific selector is that matches a name; None where none does."""
+    """The specificity of the most specific selector that matches a name, or None."""
     return max(
         (specificity(item) for item in selectors if (item == name if exact_only else matches(item, name))),
         default=None,
@@ -87,23 +87,23 @@ def any_matches(selectors: Iterable[str], name: str) -> bool:
 
 
 def known_names() -> tuple[str, ...]:
-    """Everything that has a name which settings can speak of."""
+    """The names of rules and findings that settings can select."""
     return (*derivlint.rules.NAMES, *derivlint.rules.EXTRA_FINDINGS)
 
 
 def unknown_rule(name: str, names: Iterable[str]) -> str:
-    """What to say of a rule that does not exist."""
+    """The message about a rule that does not exist."""
     question = did_you_mean(name, names)
     return f'unknown rule "{name}"' + (f"; {question}" if question else '; "derivlint rules" lists them')
 
 
 class Resolved(Struct, frozen=True):
-    """What a selector in a configuration stands for.
+    """A selector that is resolved to existing rules.
 
     Attributes:
         selector: the selector, with the present name where a rule was renamed.
-        warning: what to tell of it, where it still works.
-        mistake: what is wrong with it.
+        warning: a deprecation, if it still works.
+        mistake: the error in it.
     """
 
     selector: str

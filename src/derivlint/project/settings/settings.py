@@ -1,4 +1,4 @@
-"""The settings of a file: what its configuration says, and what the command line says instead."""
+"""The settings of a file, from its configuration and the command line."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from derivlint.source.comparison import Compared
 
 COMMAND_LINE = "the command line"
 DEFAULT = "default"
-#: The fields that say together where operators come from.
+#: The fields that determine the sources of operators together.
 OPERATORS = ("torch", "native_functions", "tags")
 
 
 class Settings(Compared, Struct, frozen=True):
-    """What a run checks, and what counts.
+    """The settings of a file.
 
     Attributes:
-        origin: the configuration file, None where there is none.
-        operators_from: who says where the operators come from: the configuration file or the command line.
+        origin: the configuration file, or None.
+        operators_from: the source of the settings for operators: the configuration file or the command line.
         origins: where each field that is not the default comes from.
         paths: the derivatives files to check where the command names none.
         exclude: files that are not checked when they are found in a folder or by a pattern.
@@ -154,7 +154,7 @@ class Settings(Compared, Struct, frozen=True):
 
     @property
     def layout(self) -> Layout | None:
-        """How the files hold their entries; None where that is to be seen from each file."""
+        """The layout of the files, or None to detect it for each file."""
         layout = PRESETS[self.preset].layout if self.preset is not None else PLAIN
         overrides = {
             "entries": self.entries_key,
@@ -174,7 +174,7 @@ class Settings(Compared, Struct, frozen=True):
         return None if self.preset is None and changed == PLAIN else changed
 
     def origin_of(self, name: str) -> str:
-        """Where a field's value comes from: ``pyproject.toml:3:1``, ``the command line``, ..., or ``default``."""
+        """The origin of a field's value: ``pyproject.toml:3:1``, ``the command line``, ..., or ``default``."""
         origins = self.origins.get(name, ())
         return ", ".join(item if isinstance(item, str) else item.where for item in origins) or DEFAULT
 
@@ -199,7 +199,7 @@ class Settings(Compared, Struct, frozen=True):
         return tuple(rule.configured(self.options.get(rule.name, {})) for rule in chosen)
 
     def adjusted(self, diagnostics: tuple[Diagnostic, ...], path: str) -> tuple[Diagnostic, ...]:
-        """What was found in a file with the severities that are configured, without what is ignored.
+        """Apply the configured severities to the findings of a file, and drop ignored ones.
 
         Args:
             diagnostics: the findings.

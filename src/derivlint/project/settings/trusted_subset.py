@@ -1,4 +1,4 @@
-"""What counts of a configuration that is not trusted: what makes a check stricter, and files of the repository.
+"""The subset of an untrusted configuration that counts: stricter settings, and files of the repository.
 
 Everything else could hide findings (rules that do not run, files that are not checked, another reading of the file) or
 look outside of the repository.
@@ -24,8 +24,8 @@ def trusted_subset(
     """The settings that count, and the names of those that do not or not wholly, each with its place.
 
     Args:
-        values: what the configuration says, by field.
-        origins: where it says so; a warning is noted for each that does not count.
+        values: the settings of the configuration, by field.
+        origins: their positions; a warning is noted for each that does not count.
         folder: that of the configuration.
     """
     repository = repository_of(folder)
@@ -62,7 +62,7 @@ def _errors(value: Mapping[str, Severity | None], repository: Path) -> dict[str,
     return {rule: severity for rule, severity in value.items() if severity is Severity.ERROR} or None
 
 
-#: What counts of each setting; of those that are not here, nothing. The result is None where nothing is left.
+#: The trusted part of each setting, or None; settings that are not listed are ignored.
 _TRUSTED_PARTS: dict[str, Callable[[Any, Path], Any]] = {
     "native_functions": _files,
     "headers": _files,
