@@ -21,7 +21,7 @@ from derivlint.lsp.session import OpenFile, Session
 from derivlint.lsp.workspace import Projects
 from derivlint.schema import installed_torch
 from tests.lsp.test_session import REQUESTS, change, ignored
-from tests.random_edits import edited
+from tests.mutators.edits import edited
 from tests.safety.memory import small
 
 #: One check of so many fails.
