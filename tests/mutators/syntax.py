@@ -16,7 +16,7 @@ FormulaSlip = Callable[[DerivativeFormula], Iterator[Change]]
 
 
 def nodes(formula: DerivativeFormula, *types: type[N]) -> Iterator[N]:
-    """The nodes of some types in a formula, none where it is no C++."""
+    """The nodes of some types in a formula, none where it is not C++."""
     tree = formula.parsed.tree
     return (node for node in walk(tree) if isinstance(node, types)) if tree is not None else iter(())
 

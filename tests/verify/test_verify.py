@@ -141,7 +141,7 @@ def test_what_no_input_reached_is_reported(run: tuple[dict[str, Any], str]) -> N
 
 
 def test_what_a_later_release_has_is_not_checked(run: tuple[dict[str, Any], str]) -> None:
-    """The entry and the formula are named, and are no error."""
+    """The entry and the formula are named, without an error."""
     assert [(item["entry"], item["key"]) for item in run[0]["unchecked"] if item["why"] == "not-in-torch"] == [
         ("linalg_polar", None),
         ("expm1", "self"),

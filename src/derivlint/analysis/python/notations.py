@@ -100,7 +100,7 @@ def _operator(part: Part, _: Context) -> Notation | None:
     elif part.text == "if":
         message = 'C++ has no "a if condition else b"'
     elif part.text == "^":
-        message = '"^" works on bits in C++, and is no power'
+        message = '"^" works on bits in C++; it does not raise to a power'
     return _at(part, message, templates, operands, misread=part.text == "^")
 
 

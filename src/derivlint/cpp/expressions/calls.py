@@ -202,7 +202,7 @@ def _refused(
         typer.report(TypeProblemKind.AMBIGUOUS_CALL, place, **facts)
         return
     twin = _twin(typer, callee, name)
-    # a size is no fraction, though C++ converts one
+    # C++ converts a fraction to a size, which is never meant
     is_fraction = resolution.blamed is not None and argument_types[resolution.blamed] is DOUBLE
     if twin.exists and twin.complete and not is_fraction:
         twin_resolution = resolve(typer.conversions, twin.functions, arguments)

@@ -90,7 +90,7 @@ class TypeChecker:
             library: the declarations.
             is_complete: whether a function that nothing declares does not exist.
             fallback: returns the checker without headers that judges what this one refuses, or None. It is called for
-                such formulas only: what it reads is no dependency of the others.
+                such formulas only, so that the others do not depend on what it reads.
         """
         self.library = library
         self._is_complete = is_complete
