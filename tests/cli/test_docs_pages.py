@@ -264,3 +264,12 @@ def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:
     first, second, *_ = (block for page, block in fences("sh") if page.name == "README.md")
     assert first == f"{install} . && .venv/bin/derivlint check examples/derivatives.yaml\n"
     assert second == f'{install} -e ".[dev]" && .venv/bin/python -m pytest\n'
+
+
+def test_the_places_of_changes_exist() -> None:
+    """CONTRIBUTING.md names files and folders of the repository, NAME standing for any."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("## Where to change what")[2].partition("\n## ")[0]
+    places = re.findall(r"`((?:src|rules|tests|docs)/[^`]+)`", table)
+    assert len(places) > 20
+    assert [place for place in places if "NAME" not in place and not (ROOT / place).exists()] == []
