@@ -40,7 +40,6 @@ QUICK = (
     "conformance/test_mutants.py",
     "conformance/test_released_findings.py",
     "conformance/test_semantic_mutants.py",
-    "project/test_fixing.py",
     "test_layers.py",
 )
 #: The fixtures that need PyTorch.
@@ -117,7 +116,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     ranks: dict[Path, int] = {}
     for item in items:
-        if is_quick(item.path):
+        if is_quick(item.path) and item.get_closest_marker("growth") is None:
             item.add_marker("quick")
         rank = next((at for at, name in enumerate(FIRST) if item.get_closest_marker(name) is not None), len(FIRST))
         if item.path.parent.name in SLOW:

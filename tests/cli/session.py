@@ -10,6 +10,7 @@ status where it is not 0, ``+++ NAME`` a file that the command wrote.
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -71,7 +72,8 @@ def _outcome(arguments: list[str], stdin: str | None, run: Run, here: Path) -> I
     outcome = run(*arguments, stdin=stdin)
     for mark, text in (("|", outcome.out), ("!", outcome.err)):
         assert not text or text.endswith("\n")
-        yield from (f"{mark} {line}".rstrip() for line in text.replace(str(here), "$HERE").splitlines())
+        text = re.sub(r"\b\d+\.\d\d s\b", "$SECONDS", text.replace(str(here), "$HERE"))
+        yield from (f"{mark} {line}".rstrip() for line in text.splitlines())
     if outcome.status:
         yield f"? {outcome.status}"
     after = _files(here)

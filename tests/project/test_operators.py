@@ -163,27 +163,6 @@ file: tools/autograd/derivatives.yaml
 
 #: Up to PyTorch 2.9 an int is taken here, since then a SymInt.
 OF_2_9 = "- name: triu(Tensor self, int diagonal=0) -> Tensor\n  self: grad.triu(diagonal)\n"
-ADDED = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()\n"
-
-
-@pytest.mark.parametrize("cache", [[], ["--no-cache"]])
-def test_a_lone_file_is_judged_against_the_release_whose_schemas_it_has(cache: list[str], here: Path, run: Run) -> None:
-    (here / "derivatives.yaml").write_text(OF_2_9 + ADDED)
-    for _ in range(2):
-        outcome = run("check", "-v", "--no-config", *cache)
-        assert outcome.status == 0, outcome.out
-        assert (
-            "operators: bundled operator index of PyTorch 2.9.1 (no PyTorch checkout around the file; 2 of its 2 "
-            "schemas are of that release)"
-        ) in outcome.err
-    assert "unknown-schema" in run("check", "--no-config", "--torch", "2.13").out
-
-
-def test_a_file_that_fits_no_release_better_keeps_the_default_one(here: Path, run: Run) -> None:
-    (here / "derivatives.yaml").write_text(ADDED + "- name: no_such(Tensor self) -> Tensor\n  self: grad\n")
-    outcome = run("check", "-v", "--no-config")
-    assert "bundled operator index of PyTorch 2.13.0 (no PyTorch checkout around the file)" in outcome.err
-    assert "unknown-schema" in outcome.out
 
 
 def test_every_command_reads_a_lone_file_alike(here: Path, run: Run) -> None:
@@ -219,18 +198,6 @@ def test_a_file_of_a_release_may_have_operators_that_are_declared_beside_it(here
 
 
 OWN = "- func: my_own(Tensor self) -> Tensor\n  dispatch:\n    CompositeExplicitAutograd: my_own\n"
-
-
-def test_operators_that_are_declared_beside_a_file_need_no_option(here: Path, run: Run) -> None:
-    (here / "my_ops.yaml").write_text(OWN)
-    (here / "other.yaml").write_text("- name: no operator\n")
-    (here / "derivatives.yaml").write_text(f"{SIN}- name: my_own(Tensor self) -> Tensor\n  self: grad\n")
-    assert run("check").status == 0
-    assert run("check", "--torch", "2.13").status == 0
-    assert operators_for(here, Settings()).native_functions == (here / "my_ops.yaml",)
-    assert "my_ops.yaml (no PyTorch checkout around the file, operators are declared beside it)" in (
-        run("check", "--show-settings").out
-    )
 
 
 def test_links_and_large_files_declare_nothing(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
