@@ -98,28 +98,29 @@ def errors(oracle: Oracle, mutants: list[Mutant], installed_natives: NativeFunct
         model.end_revision()
         return found
 
+    def judged(group: list[Mutant]) -> dict[Mutant, list[Diagnostic]]:
+        replaced = {mutant.index: mutant.text for mutant in group}
+        found = checked("".join(replaced.get(index, text) for index, text in enumerate(texts)))
+        errors = [item for item in found.result.diagnostics if item.severity is Severity.ERROR]
+        by_index = defaultdict(list)
+        missing = [item for item in errors if item.rule == "missing-foreach-reference"]
+        for diagnostic in errors:
+            if diagnostic.rule != "missing-foreach-reference":
+                entry = next((item for item in found.model.entries if item.span.contains(diagnostic.span)), None)
+                by_index[entry.index if entry is not None else -1].append(diagnostic)
+        return {
+            mutant: by_index[mutant.index]
+            + [item for item in missing if f"_foreach_{oracle.families[mutant.index]}" in item.message]
+            for mutant in group
+        }
+
     checked("".join(texts))
     by_mutant: dict[Mutant, list[Diagnostic]] = {}
     for group in batches(mutants, oracle.families):
-        replaced = dict(zip((mutant.index for mutant in group), (mutant.text for mutant in group), strict=True))
-        found = checked("".join(replaced.get(i, text) for i, text in enumerate(texts)))
-        by_index = defaultdict(list)
-        missing = []
-        for diagnostic in found.result.diagnostics:
-            if diagnostic.severity is not Severity.ERROR:
-                continue
-            if diagnostic.rule == "missing-foreach-reference":
-                missing.append(diagnostic)
-                continue
-            for entry in found.model.entries:
-                if entry.span.contains(diagnostic.span):
-                    by_index[entry.index].append(diagnostic)
-                    break
-        for mutant in group:
-            base = oracle.families[mutant.index]
-            by_mutant[mutant] = by_index[mutant.index] + [
-                item for item in missing if f"_foreach_{base}" in item.message
-            ]
+        by_mutant |= judged(group)
+    # an unknown key anywhere in a file may explain that an entry has no name: that entry is judged again without it
+    for mutant in [mutant for mutant, found in by_mutant.items() if mutant.refusal is not None and not found]:
+        by_mutant |= judged([mutant])
     return by_mutant
 
 
