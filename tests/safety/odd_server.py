@@ -51,15 +51,9 @@ def _fail() -> None:
 
 
 MISHAPS: dict[str, Callable[[], None]] = {
-    "crash": _crash,
-    "kill": _kill,
-    "exhaust": _exhaust,
-    "abort": _abort,
-    "spin": _spin,
-    "sleep": _sleep,
-    "leave": _leave,
-    "fail": _fail,
-}
+    "crash": _crash, "kill": _kill, "exhaust": _exhaust, "abort": _abort, "spin": _spin, "sleep": _sleep,
+    "leave": _leave, "fail": _fail,
+}  # fmt: skip
 
 
 def main(lifeline: int) -> None:

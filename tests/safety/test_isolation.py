@@ -20,33 +20,17 @@ from derivlint.compiler import children
 from derivlint.compiler.children import KEPT, LINES, QUOTED, PythonChild, ended_by_interrupt, quoted
 from derivlint.compiler.gxx import CompilerError, run
 from tests.safety.verifying import SCRIPT, Place, place_in
+from tests.sampling import sample
 
 REPOSITORY = Path(__file__).parents[2]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
 #: Modules that derivlint, its processes or PyTorch import, or would if they were there, and that a checkout may have.
 TRAPS = (
-    "json",
-    "pickle",
-    "random",
-    "select",
-    "subprocess",
-    "ctypes",
-    "resource",
-    "hashlib",
-    "typing_extensions",
-    "expecttest",
-    "sitecustomize",
-    "usercustomize",
-    "conftest",
-    "triton",
-    "scipy",
-    "opt_einsum",
-    "yaml",
-    "click",
-    "lark",
-    "rich",
-)
+    "json", "pickle", "random", "select", "subprocess", "ctypes", "resource", "hashlib", "typing_extensions",
+    "expecttest", "sitecustomize", "usercustomize", "conftest", "triton", "scipy", "opt_einsum", "yaml", "click",
+    "lark", "rich",
+)  # fmt: skip
 #: Packages of a PyTorch checkout that is not built in place.
 PACKAGES = ("torch", "tools", "aten", "torchgen", "functorch", "caffe2", "numpy", "derivlint")
 
@@ -69,7 +53,7 @@ def executed(place: Place) -> list[str]:
     return sorted(path.name for path in place.folder.parent.glob("executed-*"))
 
 
-@pytest.mark.parametrize("python_path", [None, "", ":", ".", "CURRENT"])
+@pytest.mark.parametrize("python_path", sample([None, "", ":", ".", "CURRENT"], 3, always=(None, "CURRENT")))
 def test_verify_works_in_a_checkout_that_is_not_built(checkout: Place, python_path: str | None) -> None:
     """Nothing of it is executed, also not where PYTHONPATH names the current folder in one of many ways."""
     # what Python itself imports when it starts is out of reach: PYTHONPATH is the user's own
@@ -321,7 +305,10 @@ def test_no_module_reads_data_that_could_run_code() -> None:
     assert len(files) > 300
     found = []
     for path in files:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not any(word in text for word in (*forbidden, ".load", "allow_pickle")):
+            continue
+        for node in ast.walk(ast.parse(text)):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name.partition(".")[0] for alias in node.names]

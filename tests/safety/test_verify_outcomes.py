@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,13 @@ import pytest
 from derivlint.verify import runner
 from derivlint.verify.processes import process, recordings, workdir
 from derivlint.verify.unchecked import SkipReason, StoppedError
+from tests.safety.verify_faults import fork_children
 from tests.safety.verifying import Place, place_in
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="children are forked with means of Linux"),
+    pytest.mark.forks,
+]
 
 #: What happens to the process that checks an operator, and what is said of the operator.
 MISHAPS = {
@@ -28,8 +35,9 @@ MISHAPS = {
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    """Three right entries with recorded inputs."""
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Three right entries with recorded inputs, and children that are forks of this process."""
+    fork_children(monkeypatch)
     return place_in(tmp_path)
 
 
@@ -39,8 +47,6 @@ def odd(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(process, "MODULE", "tests.safety.odd_server")
     monkeypatch.setattr(runner, "PROCESSOR", 1.0)
     monkeypatch.setattr(runner, "IDLE", 3.0)
-    # the tests are found from another folder than the current one
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
     return monkeypatch
 
 
@@ -89,14 +95,14 @@ def test_the_next_run_checks_what_was_not_checked(place: Place, odd: pytest.Monk
 def test_a_crash_is_a_finding_and_findings_come_first(place: Place, odd: pytest.MonkeyPatch) -> None:
     """A formula that ends the process is wrong; with --exit-zero it still was not checked."""
     odd.setenv("MISHAPS", "sin=crash,cos=kill")
-    status, stdout, _ = place.verify("--all", "--no-base", "--output-format", "json")
+    status, stdout, _ = place.verify("--all", "--output-format", "json")
     assert status == 1
     assert [item["message"] for item in json.loads(stdout)["diagnostics"]] == [
         "checking this ended the process: SIGSEGV"
     ]
     assert {name: item["why"] for name, item in unchecked(stdout).items()} == {"sin": "crashed", "cos": "killed"}
     odd.setenv("MISHAPS", "sin=crash")
-    assert place.verify("--all", "--no-base", "--exit-zero")[0] == 4
+    assert place.verify("--all", "--exit-zero")[0] == 4
 
 
 def test_a_crash_that_is_accepted_does_not_fail_the_whole_file(place: Place, odd: pytest.MonkeyPatch) -> None:
@@ -132,7 +138,6 @@ def test_lintrunner_and_sarif_hear_of_it(place: Place, odd: pytest.MonkeyPatch) 
     assert "sin is not checked" in json.loads(stdout.splitlines()[0])["description"]
     status, stdout, _ = place.verify("--all", "--output-format", "sarif")
     (invocation,) = json.loads(stdout)["runs"][0]["invocations"]
-    (invocation,) = json.loads(stdout)["runs"][0]["invocations"]
     (said,) = invocation["toolExecutionNotifications"]
     assert (status, said["level"]) == (4, "error")
     assert said["message"]["text"].startswith("sin is not checked: ")
@@ -162,50 +167,33 @@ def test_a_formula_that_cannot_be_translated_is_not_right(place: Place) -> None:
     ]
 
 
-def damage(path: Path, how: str) -> None:
-    """Damage a file."""
-    data = path.read_bytes()
-    middle = len(data) // 2
-    if how == "link":
-        other = path.with_suffix(".other")
-        path.rename(other)
-        path.symlink_to(other)
-        return
-    path.write_bytes(
-        {
-            "empty": b"",
-            "cut off": data[:middle],
-            "one byte less": data[:-1],
-            "longer": data + b"\0",
-            "a bit flipped": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
-            "the last bit flipped": data[:-1] + bytes([data[-1] ^ 1]),
-            "a huge length": data[:60] + b"\xff" * 8 + data[68:],
-            "a pickle": b"\x80\x05cposix\nsystem\n(S'touch pwned'\ntR.",
-            "writable": data,
-        }[how]
-    )
-    if how == "writable":
-        path.chmod(0o666)
+def flipped(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        "empty",
-        "cut off",
-        "one byte less",
-        "longer",
-        "a bit flipped",
-        "the last bit flipped",
-        "a huge length",
-        "a pickle",
-        "writable",
-        "link",
-    ],
-)
+#: What becomes of a file of recorded inputs.
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "cut off": lambda data: data[: len(data) // 2],
+    "one byte less": lambda data: data[:-1],
+    "longer": lambda data: data + b"\0",
+    "a bit flipped": lambda data: flipped(data, len(data) // 2),
+    "the last bit flipped": lambda data: flipped(data, len(data) - 1),
+    "a huge length": lambda data: data[:60] + b"\xff" * 8 + data[68:],
+    "a pickle": lambda data: b"\x80\x05cposix\nsystem\n(S'touch pwned'\ntR.",
+    "writable": bytes,
+    "link": bytes,
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
 def test_damaged_inputs_are_recorded_again(place: Place, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """What is not what was written, or may have been written by others, is replaced."""
-    damage(place.samples, how)
+    place.samples.write_bytes(DAMAGES[how](place.samples.read_bytes()))
+    if how == "writable":
+        place.samples.chmod(0o666)
+    elif how == "link":
+        place.samples.symlink_to(place.samples.rename(place.samples.with_suffix(".other")))
     recorded = []
 
     def record(dtype: str, path: Path, names: str, progress: Any) -> None:
@@ -307,7 +295,6 @@ def test_scripts_do_not_overwrite_what_derivlint_has_not_written(place: Place) -
     assert script.read_text() == "mine\n"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="users have no numbers there")
 def test_libraries_are_loaded_from_folders_of_this_user_only(tmp_path: Path) -> None:
     """Every folder from the library up to the place counts, each time."""
     library = tmp_path / "place" / "digest" / "build" / "library.so"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import errno
+import faulthandler
+import importlib
 import io
 import mmap
 import os
@@ -11,31 +13,22 @@ import select
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
+import torch
 
+# what forks would import one by one
 from derivlint.compiler.children import quoted
-from derivlint.verify.processes import record, server
+from derivlint.verify.processes import process, recordings, server
 
 #: Functions of ``os`` that can fail, and of files that ``open`` returns.
 CALLS = (
-    "open",
-    "read",
-    "pread",
-    "write",
-    "replace",
-    "mkdir",
-    "chmod",
-    "unlink",
-    "utime",
-    "fsync",
-    "pipe",
-    "fork",
-    "dup2",
-)
+    "open", "read", "pread", "write", "replace", "mkdir", "chmod", "unlink", "utime", "fsync", "pipe", "fork", "dup2",
+)  # fmt: skip
 METHODS = ("read", "write", "flush", "close", "readline")
 #: What the means of these tests themselves call, whatever is installed.
 _open, _pipe, _fork, _dup2 = io.open, os.pipe, os.fork, os.dup2
@@ -163,6 +156,8 @@ class Forked:
     def _become(self, module: str, arguments: tuple[str, ...], down: tuple[int, int], up: tuple[int, int]) -> None:
         status = 1
         try:
+            # what ends the process ends it without a report among those of the tests
+            faulthandler.disable()
             # a group of its own, as of a child that was started
             os.setsid()
             _dup2(down[0], 0)
@@ -176,7 +171,7 @@ class Forked:
             )
             sys.argv = [module, *arguments]
             lifeline, _ = _pipe()
-            (server if module.endswith("server") else record).main(lifeline)
+            importlib.import_module(module).main(lifeline)
             status = 0
         except SystemExit as error:
             os.write(2, f"{error.code}\n".encode())
@@ -199,6 +194,17 @@ class Forked:
             with suppress(BrokenPipeError):
                 file.close()
         return status
+
+
+def fork_children(patch: pytest.MonkeyPatch) -> None:
+    """Have the processes that check and record be forks of this one: each would import PyTorch for a second or two."""
+    patch.setattr(process, "PythonChild", Forked)
+    patch.setattr(recordings, "PythonChild", Forked)
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        # PyTorch warns of its own functions
+        warnings.simplefilter("ignore")
+        server.prepare()
 
 
 class _Process:

@@ -1,4 +1,4 @@
-"""``derivlint verify`` with two right entries and inputs that were recorded already, in a process or in this one."""
+"""``derivlint verify`` with three right entries and inputs that were recorded, in a process or in this one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ ENTRIES = """\
 - name: cos(Tensor self) -> Tensor
   self: grad * -self.sin().conj()
 """
-FAST = ("--no-config", "--no-compile", "--quick", "--jobs", "1")
+WITH_BASE = ("--no-config", "--no-compile", "--quick", "--jobs", "1")
+#: Nothing is read of the file that PyTorch ships.
+FAST = (*WITH_BASE, "--no-base")
 #: The command as it is installed.
 SCRIPT = Path(sys.executable).with_name("derivlint")
 
@@ -51,12 +53,12 @@ class Place:
         tensor = torch.rand(3, dtype=torch.float64) + 0.5
         write_inputs(self.samples, {name: [[tensor]] for name in ("exp", "sin", "cos")})
 
-    def verify(self, *arguments: str) -> tuple[int, str, str]:
+    def verify(self, *arguments: str, options: tuple[str, ...] = FAST) -> tuple[int, str, str]:
         """Run the command in this process, in the folder: status, standard output and standard error."""
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             patch.setenv("DERIVLINT_CACHE_DIR", str(self.cache))
-            result = runner().invoke(cli, ["verify", "derivatives.yaml", *FAST, *arguments])
+            result = runner().invoke(cli, ["verify", "derivatives.yaml", *options, *arguments])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result.exit_code, result.stdout, result.stderr
