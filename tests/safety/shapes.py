@@ -42,9 +42,7 @@ FORMULAS: dict[str, Shape] = {
     "nested calls of helpers": formula(lambda n: nested("handle_r_to_c(self.scalar_type(), ", "grad", ")")(n)),
     "nested calls of an unknown function": formula(nested("f(", "grad", ")")),
     "nested arguments twice": formula(lambda n: nested("at::mul(self, ", "grad", ")")(n)),
-    "nested conditions": formula(
-        nested("(", CONDITION, f" ? {CONDITION} : {CONDITION})"),
-    ),
+    "nested conditions": formula(nested("(", CONDITION, f" ? {CONDITION} : {CONDITION})")),
     "conditionals to the right": formula(lambda n: f"{CONDITION} ? grad : " * n + "grad * self"),
     "conditionals to the left": formula(nested(f"({CONDITION} ? ", "grad", " : grad * self)")),
     "brackets": formula(nested("(", "grad", ")")),

@@ -93,26 +93,15 @@ def test_a_body_takes_a_bounded_time_and_memory(name: str) -> None:
 
 #: Where a literal is expected stands something else, or one that is larger than anything.
 FORMULAS = (
-    "(self.sym_size(-self) == 1 ? grad : self)",
-    "grad.expand({self.sym_size(-true), grad.sym_size(-1)})",
-    "self.sym_size(-grad)",
-    "self.sym_size(minus_1) * grad",
-    "self.sym_size(-99999999999999999999999999999) * grad",
-    "grad.expand({self.sym_size(0x1)})",
-    "grad.unsqueeze(0x1F)",
-    "grad.reshape({0b101})",
-    "grad.sum(" + "9" * 5000 + ")",
-    "std::get<0x0>(at::max(grad, 0))",
-    "std::get<" + "9" * 5000 + ">(at::max(grad, 0))",
-    "grads[0x1]",
-    "std::array<Tensor, " + "9" * 5000 + ">{grad}",
-    "grad.pow(1 << 1000000)",
-    "grad.pow(at::pow(99, at::pow(99, 99)))",
-    "at::ones({1000000000}) * grad",
-    "grad.sum(std::vector<int64_t>(1000000000))",
-    "grad.expand({1000000000}).unbind(0)[0]",
+    "(self.sym_size(-self) == 1 ? grad : self)", "grad.expand({self.sym_size(-true), grad.sym_size(-1)})",
+    "self.sym_size(-grad)", "self.sym_size(minus_1) * grad", "self.sym_size(-99999999999999999999999999999) * grad",
+    "grad.expand({self.sym_size(0x1)})", "grad.unsqueeze(0x1F)", "grad.reshape({0b101})",
+    "grad.sum(" + "9" * 5000 + ")", "std::get<0x0>(at::max(grad, 0))",
+    "std::get<" + "9" * 5000 + ">(at::max(grad, 0))", "grads[0x1]", "std::array<Tensor, " + "9" * 5000 + ">{grad}",
+    "grad.pow(1 << 1000000)", "grad.pow(at::pow(99, at::pow(99, 99)))", "at::ones({1000000000}) * grad",
+    "grad.sum(std::vector<int64_t>(1000000000))", "grad.expand({1000000000}).unbind(0)[0]",
     "grad * std::pow(99, std::pow(99, std::pow(99, 99)))",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("formula", FORMULAS, ids=lambda formula: formula[:40])

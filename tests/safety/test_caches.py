@@ -244,29 +244,17 @@ def test_findings_of_wrong_types_are_made_anew(cache: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        (("entries",), []),
-        (("entries",), -1),
-        (("entries",), True),
-        (("formulas",), 10**40),
-        (("formulas",), _NAN),
-        (("silenced",), [10**6]),
-        (("silenced",), [-1]),
-        (("ran",), "all"),
-        (("diagnostics",), {}),
-        (("crashes",), 1),
-        (("diagnostics", 0, "path"), "/etc/passwd"),
-        (("diagnostics", 0, "span"), [5, 10**9]),
-        (("diagnostics", 0, "span"), [5, 4]),
-        (("diagnostics", 0, "rule"), 3),
-        (("diagnostics", 0, "message"), None),
+        (("entries",), []), (("entries",), -1), (("entries",), True), (("formulas",), 10**40), (("formulas",), _NAN),
+        (("silenced",), [10**6]), (("silenced",), [-1]), (("ran",), "all"), (("diagnostics",), {}), (("crashes",), 1),
+        (("diagnostics", 0, "path"), "/etc/passwd"), (("diagnostics", 0, "span"), [5, 10**9]),
+        (("diagnostics", 0, "span"), [5, 4]), (("diagnostics", 0, "rule"), 3), (("diagnostics", 0, "message"), None),
         (("diagnostics", 0, "severity"), "fatal"),
         (("diagnostics", 0, "related"), [{"message": "x", "span": [0, 1], "path": "/etc/passwd"}]),
         (("diagnostics", 0, "fix"), {"title": "x", "edits": [{"span": [0, 10**9], "text": "x"}]}),
-        (("diagnostics", 0, "elsewhere"), True),
-        ((), []),
+        (("diagnostics", 0, "elsewhere"), True), ((), []),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_run_with_damaged_findings_is_one_without(cache: Path, change: tuple[tuple[Any, ...], Any]) -> None:
     first = run()
     place = findings_file(cache)
@@ -359,19 +347,11 @@ def test_only_values_of_the_form_are_taken(cache: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "shape", "expected"),
     [
-        (1, int, True),
-        (True, int, False),
-        (1.0, int, False),
-        (None, (str, None), True),
-        ([1, "a"], [int], False),
-        ([1, "a"], Row(int, str), True),
-        ([1], Row(int, str), False),
-        ({"a": 1}, {"a": int}, True),
-        ({"a": 1, "b": 1}, {"a": int}, False),
-        ({"b": 1}, {"*": int}, True),
-        ([], {"*": int}, False),
+        (1, int, True), (True, int, False), (1.0, int, False), (None, (str, None), True), ([1, "a"], [int], False),
+        ([1, "a"], Row(int, str), True), ([1], Row(int, str), False), ({"a": 1}, {"a": int}, True),
+        ({"a": 1, "b": 1}, {"a": int}, False), ({"b": 1}, {"*": int}, True), ([], {"*": int}, False),
         (_NAN, object, True),
     ],
-)
+)  # fmt: skip
 def test_forms(value: object, shape: Any, expected: bool) -> None:
     assert fits(value, shape) is expected
