@@ -228,7 +228,7 @@ def test_nothing_in_a_file_name_is_quoted_raw(
         assert_harmless(outputs([command, f"./{folder}/derivatives.yaml"], capsys)[1])
 
 
-@pytest.mark.parametrize("text", [text for text in HOSTILE if "\x00" not in text and not text.startswith("\ud800")])
+@pytest.mark.parametrize("text", sample([text for text in HOSTILE if "\x00" not in text and text[0] != "\ud800"], 14))
 @pytest.mark.parametrize("options", [(), ("--output-format", "concise"), ("--color", "always")])
 def test_nothing_in_a_file_is_quoted_raw(
     here: Path, capsys: pytest.CaptureFixture[str], text: str, options: tuple[str, ...]
