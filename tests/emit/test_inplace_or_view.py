@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from torchgen.api import cpp
-from torchgen.api.autograd import match_differentiability_info
 from torchgen.context import native_function_manager
-from torchgen.gen import get_grouped_by_view_native_functions, parse_native_yaml
+from torchgen.gen import get_grouped_by_view_native_functions
 from torchgen.gen_functionalization_type import gen_functionalization_view_inverse_declaration
 from torchgen.model import NativeFunctionsViewGroup
 from torchgen.packaged.autograd import gen_inplace_or_view_type
-from torchgen.packaged.autograd.load_derivatives import load_derivatives
 from torchgen.selective_build.selector import SelectiveBuilder
 
-import derivlint
 from derivlint.compiler.gxx import torch_includes
 from derivlint.emit.emission import EmissionMode
 from derivlint.emit.inplace_or_view import (
@@ -33,10 +28,11 @@ from derivlint.emit.manifest import FORMAT, MANIFEST
 from derivlint.emit.template import load
 from derivlint.emit.view_funcs import HEADER, view_funcs, view_funcs_header, view_funcs_source
 from derivlint.model import Model, build_model
+from derivlint.runtime import build
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.emit import view_checks
-from tests.emit.compiling import errors
+from tests.emit.compiling import errors, run_script
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +41,10 @@ def all_kernels(model: Model) -> dict[str, InplaceOrViewKernel]:
 
 
 @pytest.fixture(scope="module")
-def torchgen_kernels(
-    derivatives_path: Path, native_functions_path: Path, tags_path: Path
-) -> dict[str, tuple[str, str, str]]:
+def torchgen_kernels(torchgen_infos: tuple[Any, list[Any]]) -> dict[str, tuple[str, str, str]]:
     """Definition, registration and include of every kernel that torchgen generates."""
-    cached, _ = load_derivatives(str(derivatives_path), str(native_functions_path), str(tags_path))
-    natives = parse_native_yaml(str(native_functions_path), str(tags_path)).native_functions
     found = {}
-    for match in match_differentiability_info(sorted(natives, key=lambda each: cpp.name(each.func)), dict(cached)):
+    for match in torchgen_infos[1]:
         if gen_inplace_or_view_type.use_derived(match):
             env = gen_inplace_or_view_type.gen_inplace_or_view_type_env(match)
             if env["inplace_or_view_method_definitions"]:
@@ -64,11 +56,10 @@ def torchgen_kernels(
 
 
 @pytest.fixture(scope="module")
-def inverses(native_functions_path: Path, tags_path: Path) -> str:
+def inverses(native_functions_path: Path, torchgen_functions: list[Any]) -> str:
     """The header with what goes from views to their bases, which PyTorch generates and does not ship."""
-    natives = parse_native_yaml(str(native_functions_path), str(tags_path)).native_functions
     declarations = []
-    for group in get_grouped_by_view_native_functions(natives):
+    for group in get_grouped_by_view_native_functions(torchgen_functions):
         if isinstance(group, NativeFunctionsViewGroup):
             with native_function_manager(group.view):
                 made = gen_functionalization_view_inverse_declaration(SelectiveBuilder.get_nop_selector(), group)
@@ -366,16 +357,7 @@ def test_all_kernels_compile_as_pytorchs_own(
     assert errors(files, "ADInplaceOrViewType.cpp", tmp_path, "-DAT_PER_OPERATOR_HEADERS") == []
 
 
-def test_views_compile_without_the_header_that_is_not_shipped(model: Model, tmp_path: Path) -> None:
-    chosen = [kernel for kernel in inplace_or_view_kernels(model) if kernel.view_func is not None]
-    assert len(chosen) > 30
-    files = {
-        "views.h": view_funcs_header(view_funcs(model), "mine"),
-        "views.cpp": inplace_or_view_source(chosen, "mine", view_funcs_header="views.h"),
-    }
-    assert errors(files, "views.cpp", tmp_path) == []
-
-
+@pytest.mark.full
 def test_an_empty_shard_compiles(tmp_path: Path) -> None:
     files = {HEADER: view_funcs_header(()), "empty.cpp": inplace_or_view_source(())}
     assert errors(files, "empty.cpp", tmp_path) == []
@@ -388,12 +370,15 @@ def test_emission_is_deterministic(
     assert inplace_or_view_source(again) == inplace_or_view_source(list(all_kernels.values()))
 
 
-def test_variable_type_header_declares_what_the_shipped_one_declares(tmp_path: Path) -> None:
-    """The compiler takes both for the same: what one declares, the other declares again with the same type."""
+@pytest.fixture(scope="module")
+def shipped_header() -> str:
+    """The header of variable types as PyTorch ships it."""
     includes = torch_includes()
     assert includes is not None
-    shipped = (includes[0] / "torch/csrc/autograd/generated/VariableType.h").read_text(encoding="utf-8")
+    return (includes[0] / "torch/csrc/autograd/generated/VariableType.h").read_text(encoding="utf-8")
 
+
+def test_variable_type_header_declares_what_the_shipped_one_declares(shipped_header: str) -> None:
     def names(text: str) -> set[str]:
         return set(re.findall(r"using [\w: ]+|\w+(?=\([^()]*\);)", text))
 
@@ -402,37 +387,43 @@ def test_variable_type_header_declares_what_the_shipped_one_declares(tmp_path: P
         return {re.sub(r"\s+", "", line) for line in found}
 
     own = variable_type_header()
-    assert names(own) == names(shipped)
-    assert signatures(own) == signatures(shipped)
+    assert names(own) == names(shipped_header)
+    assert signatures(own) == signatures(shipped_header)
     assert len(signatures(own)) == 8
-    without_guard = shipped.replace("#pragma once", "")
-    files = {"own.h": own, "shipped.h": without_guard, "both.cpp": '#include "own.h"\n#include "shipped.h"\n'}
-    assert errors(files, "both.cpp", tmp_path) == []
 
 
 # ---- inside PyTorch
 
 
 @pytest.fixture(scope="module")
-def observed(request: pytest.FixtureRequest, model: Model) -> dict[str, dict[str, str]]:
+def observed(request: pytest.FixtureRequest, model: Model, shipped_header: str) -> dict[str, dict[str, str]]:
     """What was seen before and after our kernels were loaded into the installed torch, in a process of its own.
 
-    The build takes half a minute and is kept in pytest's cache, by content.
+    One unit has all views, without the header of inverses that is not shipped, and both headers of variable types: what
+    one declares, the other declares again with the same type. The build takes half a minute and is kept in pytest's
+    cache, by content.
     """
     cache = request.config.cache
     assert cache is not None
     folder = cache.mkdir("derivlint-views")
     namespace = "derivlint_view_tests"
-    funcs = view_funcs(model, view_checks.OPERATORS)
-    kernels = inplace_or_view_kernels(model, view_checks.OPERATORS)
+    funcs = view_funcs(model)
+    kernels = [each for each in inplace_or_view_kernels(model) if each.view_func is not None]
+    assert len(kernels) > 30
+    kernels += [each for each in inplace_or_view_kernels(model, view_checks.OPERATORS) if each.view_func is None]
+    unit = (
+        '#include "own.h"\n#include "shipped.h"\n',
+        inplace_or_view_source(kernels, namespace, view_funcs_header="ViewFuncs.h"),
+        view_funcs_source(funcs, namespace, "ViewFuncs.h"),
+    )
     files = {
+        "own.h": variable_type_header(),
+        "shipped.h": shipped_header.replace("#pragma once", ""),
         "ViewFuncs.h": view_funcs_header(funcs, namespace),
-        "ViewFuncs.cpp": view_funcs_source(funcs, namespace, "ViewFuncs.h"),
-        "own_views.cpp": inplace_or_view_source(kernels, namespace, view_funcs_header="ViewFuncs.h"),
+        "own_views.cpp": "\n".join(unit),
         "loader.cpp": load("loader.cpp") + "\n",
     }
     operators = {str(kernel.function.name): None for kernel in kernels}
-    assert len(operators) > 30
     manifest = {
         "format": FORMAT,
         "mode": EmissionMode.EXTENSION.value,
@@ -442,17 +433,8 @@ def observed(request: pytest.FixtureRequest, model: Model) -> dict[str, dict[str
     }
     for name, text in {**files, MANIFEST: json.dumps(manifest)}.items():
         (folder / name).write_text(text, encoding="utf-8")
-    path = os.pathsep.join([str(Path(derivlint.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, str(Path(view_checks.__file__)), str(folder)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert isinstance(found, dict)
+    build(folder, in_haste=True)
+    found: dict[str, dict[str, str]] = run_script(view_checks, folder)
     return found
 
 
