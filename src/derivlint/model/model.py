@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from collections.abc import Sequence as Seq
 from functools import partial
 from itertools import count, islice
-from typing import Any, TypeVar, cast
 
 from derivlint.cpp.load import library_of
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
@@ -21,19 +20,13 @@ from derivlint.model.index import (
     BY_SCHEMA,
     FOREACH,
     FORMULAS,
-    INDEXES,
     UNRESOLVED,
-    EntryIndex,
-    IndexEntries,
-    Plain,
-    Row,
-    index_named,
 )
 from derivlint.model.info import build_info
 from derivlint.model.layout import PLAIN, Layout, marked_layout, name_of_layout
 from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
-from derivlint.model.memos import Dependency, EntryMemos, Memo, Memos
-from derivlint.model.query import Answers
+from derivlint.model.memos import Dependency, Memos
+from derivlint.model.query import Answers, file_fact
 from derivlint.model.read import DEFAULT, ListEntries, document_of, items_of, layout_of, read_syntax, versions_of
 from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
@@ -41,27 +34,8 @@ from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Sequence, YamlNode, read_yaml
 from derivlint.yaml_reader.split import SplitDocument, read_split
 
-V = TypeVar("V")
 #: As many schemas are not misspelt at once: the file is of another release.
 MANY_UNKNOWN = 4
-#: An answer that is not known yet; it is equal to no other one.
-_UNKNOWN = object()
-#: Works out a fact of the file as a whole, about something that has a name.
-FindFact = Callable[["Model", str], Any]
-FindFactT = TypeVar("FindFactT", bound=FindFact)
-#: The functions that work out facts of the file as a whole, of the modules that are loaded, by name.
-FACTS: dict[str, FindFact] = {}
-
-
-def file_fact(find: FindFactT) -> FindFactT:
-    """A function that works out a fact of the file as a whole; it can be found again by its name."""
-    FACTS[name_of(find)] = find
-    return find
-
-
-def name_of(find: Callable[..., object]) -> str:
-    """The name of a function, ``module:function``."""
-    return f"{find.__module__}:{find.__qualname__}"
 
 
 class Model(Answers):
@@ -92,9 +66,7 @@ class Model(Answers):
         *,
         memos: Memos | None = None,
     ) -> None:
-        #: what is known of earlier texts; None where nothing is kept
-        self.memos = memos if isinstance(document, SplitDocument) else None
-        super().__init__(is_recording=self.memos is not None)
+        super().__init__(memos if isinstance(document, SplitDocument) else None)
         self.document = document
         self.layout = layout_of(document, layout or PLAIN)
         self.versions = versions_of(document, self.layout)
@@ -105,24 +77,11 @@ class Model(Answers):
         self.natives = natives if self.version is None else natives.of_version(self.version)
         self.book = book_of(self.natives)
         self.matcher = Matcher(self)
-        self._indexed: dict[str, IndexEntries[Any]] = {}
-        self._entries_in: dict[tuple[str, str], tuple[Entry, ...]] = {}
-        #: the answers of dependencies in this text, as far as they were needed
-        self._evaluated: dict[Dependency, Plain] = {}
-        #: the facts that are being worked out or verified
-        self._open: set[Dependency] = set()
-        #: the facts of entries that were needed, by their positions
-        self._entry_facts: dict[tuple[str, int], tuple[Plain, frozenset[Dependency]]] = {}
-        #: what is known of the entries, and what indexes call them
-        self.records: Seq[EntryMemos] = ()
-        self._keys: Seq[Any] = ()
-        self._positions: Mapping[Any, int] | Seq[int] = ()
         self.all_entries: Seq[Entry] = ()
-        self.entries: Seq[Entry] = ()
         self._read()
         self._keys = self._positions = range(len(self.entries))
         if self.memos is not None and isinstance(document, SplitDocument):
-            self._carry_over(self.memos, document)
+            self._carry_over(self.memos, document.texts)
 
     def _read(self) -> None:
         """Read the entries; those of other versions have positions after those of this one."""
@@ -142,163 +101,6 @@ class Model(Answers):
             self.entries = tuple(entry for entry, here in zip(self.all_entries, holds, strict=True) if here)
 
     # ---- the file as a whole
-
-    def entries_in(self, index: EntryIndex[Any], key: str) -> tuple[Entry, ...]:
-        """The entries that an index has under a key, in file order."""
-        self.record(Dependency(index.name, key, True))
-        entries = self._entries_in.get((index.name, key))
-        if entries is None:
-            positions = dict.fromkeys(self._positions[each] for each, _ in self.indexed(index).under(key))
-            entries = self._entries_in[index.name, key] = tuple([self.entries[at] for at in positions])
-        return entries
-
-    def values_in(self, index: EntryIndex[V], key: str) -> list[V]:
-        """The values that an index has under a key, in file order."""
-        self.record(Dependency(index.name, key))
-        return [value for _, value in self.indexed(index).under(key)]
-
-    def indexed(self, index: EntryIndex[Any]) -> IndexEntries[Any]:
-        """The entries by an index; the caller records what it reads of that."""
-        indexed = self._indexed.get(index.name)
-        if indexed is None:
-            indexed = IndexEntries.of(zip(self._keys, self.rows_of(index), strict=True))
-            self._indexed[index.name] = indexed
-            if self.memos is not None:
-                self.memos.indexed[index.name] = indexed
-        return indexed
-
-    def rows_of(self, index: EntryIndex[Any]) -> list[Row]:
-        """The row of each entry, in file order; the caller records what it reads of that."""
-        return [self._row(index.name, at) for at in range(len(self.entries))]
-
-    def _row(self, name: str, position: int) -> Row:
-        rows = self.records[position].rows if self.records else {}
-        row = rows.get(name)
-        if row is None:
-            row = rows[name] = cast("Row", tuple(INDEXES[name].find(self.entries[position])))
-        return row
-
-    def _carry_over(self, memos: Memos, document: SplitDocument) -> None:
-        """Take over the answers of the text before that are about no entry that is new or gone."""
-        self.records = memos.entries_of(document.texts)
-        self._keys = [record.key for record in self.records]
-        self._positions = {key: at for at, key in enumerate(self._keys)}
-        try:
-            memos.indexed = {name: indexed for name, indexed in memos.indexed.items() if index_named(name) is not None}
-            memos.advance(self.records, self._row)
-        except Exception:
-            # rules that need it crash as well, and that is reported
-            memos.forget_answers()
-        self._indexed, self._evaluated = memos.indexed.copy(), memos.answers.copy()
-
-    def fact(self, find: Callable[[Model, str], V], key: str = "") -> V:
-        """A fact of the file as a whole: plain data, which seldom changes when the file does.
-
-        Args:
-            find: works it out.
-            key: what it is about.
-        """
-        dependency = Dependency(name_of(find), key)
-        self.record(dependency)
-        if dependency not in self._evaluated and not self._is_verified(dependency):
-            is_outer = dependency not in self._open
-            self._open.add(dependency)
-            try:
-                value, dependencies = self.recorded(find, self, key)
-            finally:
-                if is_outer:
-                    self._open.discard(dependency)
-            self._answered(dependency, cast("Plain", value))
-            if self.memos is not None:
-                self.memos.add_fact(dependency, self.memo(cast("Plain", value), dependencies))
-        return cast("V", self._evaluated[dependency])
-
-    def _is_verified(self, dependency: Dependency) -> bool:
-        """Whether a fact of an earlier text holds in this one; then it is a fact of this one, too."""
-        memo = self.memos.facts.get(dependency) if self.memos is not None else None
-        if self.memos is None or memo is None or dependency in self._open:
-            return False
-        self._open.add(dependency)
-        try:
-            holds = self.holds(memo)
-        finally:
-            self._open.discard(dependency)
-        if holds and dependency not in self._evaluated:
-            self._answered(dependency, memo.value)
-            self.memos.add_fact(dependency, memo)
-        return dependency in self._evaluated
-
-    def entry_fact(self, find: Callable[[Model, Entry], V], position: int) -> V:
-        """A fact of one entry: plain data.
-
-        Args:
-            find: works it out.
-            position: the position of the entry, which is not read where the fact is known.
-        """
-        name = name_of(find)
-        known = self._entry_facts.get((name, position))
-        if known is None:
-            memo = self.records[position].facts.get(name) if self.memos is not None else None
-            if memo is not None and self.holds(memo):
-                known = memo.value, memo.reads
-            else:
-                value, dependencies = self.recorded(find, self, self.entries[position])
-                known = cast("Plain", value), dependencies
-                if self.memos is not None:
-                    self.records[position].facts[name] = self.memo(known[0], dependencies)
-            self._entry_facts[name, position] = known
-        if known[1]:
-            self.use(known[1])
-        return cast("V", known[0])
-
-    def memo(self, value: V, reads: frozenset[Dependency]) -> Memo[V]:
-        """A result with the answers of its dependencies in this text."""
-        return Memo(value, reads, tuple([cast("Plain", self.answer(dependency)) for dependency in reads]))
-
-    def holds(self, memo: Memo[Any]) -> bool:
-        """Whether all dependencies of a result have the same answers in this text."""
-        evaluated = self._evaluated
-        for dependency, answer in memo.trace:
-            now = evaluated.get(dependency, _UNKNOWN)
-            if now is _UNKNOWN:
-                now = self.answer(dependency)
-            if now is not answer and now != answer:
-                return False
-        return True
-
-    def _answered(self, dependency: Dependency, answer: Plain) -> None:
-        self._evaluated[dependency] = answer
-        if self.memos is not None:
-            self.memos.answers[dependency] = answer
-
-    def answer(self, dependency: Dependency) -> object:
-        """The answer of a dependency in this text; something that is equal to nothing where there is none."""
-        if dependency not in self._evaluated:
-            outer, self.active = self.active, None
-            try:
-                self._answered(dependency, self._answer(dependency))
-            except Exception:
-                # a rule that needs it crashes as well, and that is reported
-                return object()
-            finally:
-                self.active = outer
-        return self._evaluated[dependency]
-
-    def _answer(self, dependency: Dependency) -> Plain:
-        source, key, whole = dependency
-        index = INDEXES.get(source) or index_named(source)
-        if index is not None:
-            return self.indexed(index).answer(key, whole=whole)
-        find = FACTS.get(source)
-        if find is None or dependency in self._open:
-            raise LookupError(source)
-        return cast("Plain", self.fact(find, key))
-
-    def end_revision(self) -> None:
-        """Let go of the memos: the text is checked, and what is worked out later is not kept."""
-        if self.memos is not None:
-            self.memos.end()
-        self.memos, self.is_recording = None, False
 
     @property
     def source(self) -> SourceFile:

@@ -22,7 +22,7 @@ from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.index import EntryIndex
-from derivlint.model.model import file_fact
+from derivlint.model.query import file_fact
 from derivlint.operators import Book
 from derivlint.operators.special import NOT_IMPLEMENTED
 

@@ -25,7 +25,7 @@ from derivlint.model import Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRADS, gradients_of
 from derivlint.model.index import EntryIndex
-from derivlint.model.model import file_fact
+from derivlint.model.query import file_fact
 from derivlint.operators import Book
 from derivlint.schema import Argument
 

@@ -47,7 +47,7 @@ from derivlint.formula import (
 )
 from derivlint.model import Model
 from derivlint.model.generated.forward import PRIMAL
-from derivlint.model.model import file_fact
+from derivlint.model.query import file_fact
 from derivlint.operators import Book
 from derivlint.operators.special import RAISING
 from derivlint.schema import NativeFunction

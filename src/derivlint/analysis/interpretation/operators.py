@@ -11,7 +11,7 @@ from derivlint.analysis.interpretation.derived_calls import bound, degree_of
 from derivlint.formula import Call, Name
 from derivlint.model import Derivative, Model
 from derivlint.model.index import BY_BASE
-from derivlint.model.model import file_fact
+from derivlint.model.query import file_fact
 from derivlint.operators import Book
 from derivlint.operators.reference.derived import Derived, derived, read_derived
 from derivlint.operators.reference.terms import Polynomial, polynomials

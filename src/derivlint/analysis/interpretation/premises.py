@@ -12,7 +12,7 @@ from derivlint.analysis.interpretation.operators import OperatorAnswers, is_zero
 from derivlint.analysis.typed import typed_formulas
 from derivlint.model import AUTO_LINEAR, DispatchBody, Model
 from derivlint.model.index import BY_BASE
-from derivlint.model.model import file_fact
+from derivlint.model.query import file_fact
 from derivlint.operators.reference.terms import Polynomial, Term
 
 
