@@ -17,7 +17,6 @@ from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
 from derivlint.lint.engine.precedence import SHADOWED, Claim, Premises, Yields, unexplained
 from derivlint.lint.engine.result import Result, Unjudged
-from derivlint.lint.engine.watched import Watched
 from derivlint.lint.rule import Rule, Target
 from derivlint.source import Span
 
@@ -331,25 +330,27 @@ class _Run:
         self.crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
 
     def ask_of_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
-        """Add what a rule finds in the suppressions: after a crash, in those without the one on which it crashed."""
-        every = in_use.placed
-        left_out: list[PlacedSuppression] = []
+        """Add what a rule finds in the suppressions: after a crash, in those on which it does not crash alone."""
         check, more = rule.bound(self._model)
-        while True:
-            watched = in_use.placed = Watched(item for item in every if not any(item is other for other in left_out))
+
+        def crash_of(*placed: PlacedSuppression) -> Exception | None:
+            in_use.placed = placed
             try:
                 for finding in check(in_use, *more):
                     self.add(rule, in_use, finding)
             except Exception as error:
-                placed = watched.current
-                where = placed.suppression.span if placed is not None else Span(0, 0)
-                entry = placed.entry if placed is not None else None
-                self.crashes.append(Crash(rule.name, entry, entry, error, where))
-                if placed is None or len(left_out) >= MAX_CRASHES:
-                    break
-                left_out.append(placed)
-            else:
-                break
+                return error
+            return None
+
+        every = in_use.placed
+        error = crash_of(*every)
+        if error is not None:
+            crashes = [(item, crash_of(item)) for item in every]
+            culprits = [(item, crash) for item, crash in crashes if crash is not None]
+            for item, crash in culprits[:MAX_CRASHES]:
+                self.crashes.append(Crash(rule.name, item.entry, item.entry, crash, item.suppression.span))
+            if not culprits or crash_of(*(item for item, crash in crashes if crash is None)) is not None:
+                self.crashes.append(Crash(rule.name, None, None, error, Span(0, 0)))
         in_use.placed = every
 
 
