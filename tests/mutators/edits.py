@@ -25,7 +25,7 @@ def edited(text: str, random: Random) -> str:
 def _edited(text: str, random: Random, at: int) -> str:
     start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at) + 1 or len(text)
     item, following = _item(text, at)
-    match random.randrange(14):
+    match random.randrange(16):
         case 0 | 1:
             return text[:at] + random.choice(_INSERTED) + text[at:]
         case 2 | 3:
@@ -52,10 +52,27 @@ def _edited(text: str, random: Random, at: int) -> str:
         case 12:
             name = text.find("(", item)
             return text[: name - 1] + text[name:] if name > 0 else text
+        case 13 | 14:
+            return _renamed(text, random, item)
         case _:
             return (
                 text.replace("\n", "\r\n") if "\r" not in text and random.random() < 0.2 else text[:start] + text[at:]
             )
+
+
+def _renamed(text: str, random: Random, item: int) -> str:
+    """The text with another operator in an item: none that exists, or that of another entry, whose formulas call it."""
+    start, end = _operator(text, item)
+    if random.random() < 0.5:
+        return text[:end] + random.choice("xyz_") + text[end:]
+    return text[:start] + text[slice(*_operator(text, random.randrange(max(len(text), 1))))] + text[end:]
+
+
+def _operator(text: str, at: int) -> tuple[int, int]:
+    """Where the name of the operator of an item is; an empty range where it has none."""
+    start = text.find("name: ", _item(text, at)[0]) + len("name: ")
+    end = text.find("(", start, start + 60)
+    return (start, end) if end > 0 else (start, start)
 
 
 def _item(text: str, at: int) -> tuple[int, int]:
