@@ -432,3 +432,18 @@ def test_products_of_sparse_matrices_have_the_pattern_of_the_factor() -> None:
     torch.testing.assert_close(into[0].to_dense(), kept * 2)
     torch.testing.assert_close(into[1], kept @ second.mT * 0.5)
     torch.testing.assert_close(into[2], first.mT @ kept * 0.5)
+
+
+def test_gradients_without_one_of_the_incoming_ones_are_those_of_pytorch() -> None:
+    matrix, right = tensor(3, 3), tensor(3, 2)
+    sign, _, factors, pivots = torch.ops.aten._linalg_slogdet.default(matrix)
+    of_slogdet = INTERPRETER.function("slogdet_backward")
+    of_solve = INTERPRETER.function("triangular_solve_backward")
+    assert of_slogdet is not None
+    assert of_solve is not None
+    # the sign of a real determinant has no gradient
+    assert of_slogdet.primitive.function(torch.ones_like(sign), None, matrix, sign, factors, pivots) is None
+    flags = (True, False, False)
+    first, second = of_solve.primitive.function(None, matrix, right, matrix, right, *flags, [True, True])
+    assert torch.equal(first, torch.zeros_like(right))
+    assert torch.equal(second, matrix)
