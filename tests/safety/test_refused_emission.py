@@ -403,8 +403,9 @@ COMMANDS = {
 UNREADABLE = {
     "brackets": (f"grad * {'(' * 300}self{')' * 300}", "nested more than 120 levels deep"),
     "tokens": ("grad" + " + grad" * 4000, "8,001 tokens, more than 5,000"),
+    "characters": ("grad * 1" + "0" * 65_000, "65,008 characters, more than 50,000"),
     "an open bracket": ("grad * (self", '"(" is never closed'),
-    "many digits": ("grad * 1" + "0" * 65_000, 'number "1000'),
+    "many digits": ("grad * 1" + "0" * 40_000, 'number "1000'),
     "above 64 bits": (f"grad * {2**64}", f'number "{2**64}'),
     "octal": ("grad * 017", 'number "017'),
     "a fraction": ("grad * 0x1.8p1", 'number "0x1.8p1'),
