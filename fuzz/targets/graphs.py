@@ -6,10 +6,10 @@ from functools import cache
 
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.differentiation.reverse import differentiate
-from derivlint.graph.errors import GraphError
 from derivlint.graph.syntax.expression import print_expression, read_expression
 from derivlint.graph.syntax.printer import print_graph
 from derivlint.graph.syntax.reader import read_graph
+from derivlint.graph.types import GraphError
 from derivlint.model import build_model
 from derivlint.source import SourceFile
 from fuzz.generators import graphs

@@ -11,12 +11,11 @@ from derivlint.formula import analysis, parse_formula
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.differentiation.forward import jvp
 from derivlint.graph.differentiation.reverse import differentiate
-from derivlint.graph.errors import GraphError
-from derivlint.graph.from_formula import formula_graph, variables_of
+from derivlint.graph.lowering import formula_graph, variables_of
 from derivlint.graph.syntax.expression import print_expression
 from derivlint.graph.syntax.printer import print_graph
 from derivlint.graph.syntax.reader import read_graph
-from derivlint.graph.types import TENSOR
+from derivlint.graph.types import TENSOR, GraphError
 from derivlint.model import build_model
 from derivlint.operators.shapes.size_values import Sizes
 from derivlint.project.check import check_source

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.differentiation.reverse import differentiate
-from derivlint.graph.errors import GraphError, GraphSyntaxError
 from derivlint.graph.syntax.drawing import boxes_of, dot, svg
 from derivlint.graph.syntax.expression import print_expression, read_expression
 from derivlint.graph.syntax.printer import print_graph
 from derivlint.graph.syntax.reader import read_graph
+from derivlint.graph.types import GraphError, GraphSyntaxError
 from tests.graph.situations import programs
 
 

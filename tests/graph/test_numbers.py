@@ -13,10 +13,10 @@ from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.differentiation.forward import jvp
 from derivlint.graph.differentiation.gradient import Gradient
 from derivlint.graph.differentiation.reverse import differentiate
-from derivlint.graph.errors import UndifferentiableError
 from derivlint.graph.evaluate import evaluate
 from derivlint.graph.ir import Graph
 from derivlint.graph.syntax.expression import read_expression
+from derivlint.graph.types import UndifferentiableError
 from tests.graph.situations import BINARY, UNARY, programs
 
 functional: Any = torch.autograd.functional

@@ -9,7 +9,6 @@ import pytest
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.differentiation.gradient import Gradient
 from derivlint.graph.differentiation.reverse import differentiate
-from derivlint.graph.errors import UndifferentiableError
 from derivlint.graph.ir import Graph
 from derivlint.graph.passes import (
     drop_sum_to_size,
@@ -22,6 +21,7 @@ from derivlint.graph.passes import (
 from derivlint.graph.syntax.expression import read_expression
 from derivlint.graph.syntax.printer import print_graph
 from derivlint.graph.syntax.reader import read_graph
+from derivlint.graph.types import UndifferentiableError
 
 HEAD = "graph(%x : Tensor, %y : Tensor):\n"
 

@@ -23,12 +23,11 @@ from derivlint.functional.definitions import PRIMITIVES as TENSOR_PRIMITIVES
 from derivlint.functional.definitions import defined_helper
 from derivlint.graph.builder import Builder, Item, TensorOptions
 from derivlint.graph.built_in_helpers import BUILT_IN
-from derivlint.graph.errors import GraphError
 from derivlint.graph.evaluate import evaluate
 from derivlint.graph.ir import Graph
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import GraphOperators
-from derivlint.graph.types import TENSOR, GraphType, complex_tensor
+from derivlint.graph.types import TENSOR, GraphError, GraphType, complex_tensor
 from derivlint.operators.reference.definitions import (
     FOLDER,
     Definition,

@@ -12,9 +12,9 @@ import torch
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.differentiation.forward import jvp
 from derivlint.graph.differentiation.reverse import differentiate
-from derivlint.graph.errors import GraphError, UndifferentiableError
 from derivlint.graph.evaluate import evaluate
 from derivlint.graph.syntax.reader import read_graph
+from derivlint.graph.types import GraphError, UndifferentiableError
 from tests.cli.conftest import Run
 
 pytestmark = [

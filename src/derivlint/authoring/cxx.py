@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from derivlint.graph.builder import ARITHMETIC, COMPARISONS, default_of, item_of
 from derivlint.graph.differentiation.entries import operator_name
 from derivlint.graph.differentiation.reverse import SUM_TO_SIZE
-from derivlint.graph.errors import GraphError
 from derivlint.graph.ir import ADD, CONSTANT, LIST, ZERO, Graph, GraphNode, GraphValue
 from derivlint.graph.operators import GraphOperators
+from derivlint.graph.types import GraphError
 from derivlint.schema import Argument, NativeFunction
 
 #: Operators that C++ has a sign for, with its precedence; 9 is that of names and calls.

@@ -13,12 +13,11 @@ from derivlint.formula import parse_formula
 from derivlint.graph.differentiation.entries import Entries, operator_name
 from derivlint.graph.differentiation.forward import PRIMAL, TANGENT, jvp
 from derivlint.graph.differentiation.reverse import differentiate
-from derivlint.graph.errors import GraphError, UnknownOperatorError
-from derivlint.graph.from_formula import formula_graph
 from derivlint.graph.ir import Graph, GraphValue, copy_graph
+from derivlint.graph.lowering import formula_graph
 from derivlint.graph.operators import GRAPH_TYPES
 from derivlint.graph.passes import drop_sum_to_size, eliminate_dead_code, inline_linear_blocks, optimize, simplify
-from derivlint.graph.types import TENSOR, GraphType, complex_tensor
+from derivlint.graph.types import TENSOR, GraphError, GraphType, UnknownOperatorError, complex_tensor
 from derivlint.lint.wording import did_you_mean
 from derivlint.operators import Book
 from derivlint.project.errors import InputError

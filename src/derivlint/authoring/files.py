@@ -14,8 +14,8 @@ from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formula import parse_formula
 from derivlint.graph.checking import compare
 from derivlint.graph.differentiation.entries import Entries
-from derivlint.graph.errors import GraphError
-from derivlint.graph.from_formula import variables_of
+from derivlint.graph.lowering import variables_of
+from derivlint.graph.types import GraphError
 from derivlint.lint import Diagnostic, Rule
 from derivlint.model import Model
 from derivlint.project.check import check_source

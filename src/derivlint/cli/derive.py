@@ -67,7 +67,7 @@ def derive(
     Every line says which entries it comes from, with their lines.
     """
     from derivlint.graph.differentiation.entries import Entries
-    from derivlint.graph.errors import GraphError
+    from derivlint.graph.types import GraphError
 
     if check and mode != "reverse":
         raise InputError("--check compares gradients, so that it is for --mode reverse")
@@ -92,7 +92,7 @@ def derive(
 
 
 def _messages(error: Exception, model: Model) -> tuple[str, ...]:
-    from derivlint.graph.errors import UndifferentiableError, UnknownOperatorError
+    from derivlint.graph.types import UndifferentiableError, UnknownOperatorError
 
     if isinstance(error, UndifferentiableError):
         return error.reasons
@@ -104,11 +104,10 @@ def _messages(error: Exception, model: Model) -> tuple[str, ...]:
 
 def _read(text: str, entries: Entries) -> Graph:
     from derivlint.formula import parse_formula
-    from derivlint.graph.errors import GraphSyntaxError, UnknownOperatorError
-    from derivlint.graph.from_formula import formula_graph, variables_of
+    from derivlint.graph.lowering import formula_graph, variables_of
     from derivlint.graph.syntax.expression import read_expression
     from derivlint.graph.syntax.reader import read_graph
-    from derivlint.graph.types import TENSOR
+    from derivlint.graph.types import TENSOR, GraphSyntaxError, UnknownOperatorError
 
     if text.lstrip().startswith("graph("):
         return read_graph(text)

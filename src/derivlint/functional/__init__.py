@@ -13,13 +13,6 @@ from typing import Any
 import torch
 
 from derivlint.functional.checking import CheckError, check
-from derivlint.functional.convolutions import (
-    to_sparse_backward,
-)
-from derivlint.functional.elementwise import (
-    mvlgamma_backward,
-    warn_backwards,
-)
 from derivlint.functional.householder import (
     householder_product_backward,
     householder_product_jvp,
@@ -36,7 +29,9 @@ from derivlint.functional.reductions import (
     error_for_max_pool2d_double_backward,
     logcumsumexp_backward,
     logcumsumexp_jvp,
+    mvlgamma_backward,
     unsqueeze_multiple,
+    warn_backwards,
 )
 from derivlint.functional.shapes import (
     as_strided_backward,
@@ -74,6 +69,7 @@ from derivlint.functional.tensors import (
     strides,
     sum_to,
     tangent,
+    to_sparse_backward,
     wrap_opt_if,
 )
 

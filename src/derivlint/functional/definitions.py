@@ -13,8 +13,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-import derivlint.functional.convolutions as convolutions
-import derivlint.functional.elementwise as elementwise
 import derivlint.functional.linalg as linalg
 import derivlint.functional.reductions as reductions
 import derivlint.functional.shapes as shapes
@@ -213,8 +211,6 @@ class Tensors(Domain):
 
 #: The modules with helpers that are more than an expression.
 _WRITTEN = (
-    convolutions,
-    elementwise,
     linalg,
     reductions,
     shapes,

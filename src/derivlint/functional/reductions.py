@@ -1,4 +1,4 @@
-"""Derivatives of reductions and scans."""
+"""Derivatives of reductions and scans, and of elementwise functions."""
 
 from __future__ import annotations
 
@@ -86,3 +86,17 @@ def error_for_max_pool2d_double_backward() -> Tensor:
         RuntimeError: always.
     """
     raise RuntimeError("max_pool2d with `return_indices=False` is not infinitely differentiable")
+
+
+def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:
+    """The gradient of the multivariate log-gamma function: the digammas at ``x``, ``x - 1/2``, ... summed."""
+    shifts = 0.5 * torch.arange(p, dtype=self.dtype, device=self.device)
+    return grad * (self.unsqueeze(-1) - shifts).digamma().sum(-1)
+
+
+def warn_backwards(grad_output: Tensor) -> Tensor:
+    """The gradient of PyTorch's test of warnings."""
+    import warnings
+
+    warnings.warn("Warn from backward", stacklevel=2)
+    return grad_output

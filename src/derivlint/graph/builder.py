@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from derivlint.graph.errors import GraphError, UnknownOperatorError
 from derivlint.graph.ir import (
     CONSTANT,
     IF,
@@ -28,7 +27,7 @@ from derivlint.graph.ir import (
     is_constant,
 )
 from derivlint.graph.operators import GraphOperators, returned_types
-from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, TENSOR, GraphType, list_of
+from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, TENSOR, GraphError, GraphType, UnknownOperatorError, list_of
 from derivlint.operators.reference.evaluators import COMPARING
 from derivlint.schema import Argument
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from derivlint.graph.builder import Builder, Item, TensorOptions
-from derivlint.graph.errors import GraphError
 from derivlint.graph.ir import GraphValue
+from derivlint.graph.types import GraphError
 
 
 def handle_r_to_c(builder: Builder, scalar_type: Item, grad: Item) -> Item:

@@ -8,9 +8,9 @@ from typing import Any
 
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.differentiation.reverse import differentiate
-from derivlint.graph.errors import GraphError
 from derivlint.graph.evaluate import evaluate
 from derivlint.graph.ir import Graph
+from derivlint.graph.types import GraphError
 
 SHAPE = (2, 3)
 TOLERANCE = 1e-8

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from derivlint.graph.errors import GraphError
 from derivlint.graph.ir import (
     ADD,
     CONSTANT,
@@ -23,6 +22,7 @@ from derivlint.graph.ir import (
     GraphValue,
 )
 from derivlint.graph.numbers import NUMBERS
+from derivlint.graph.types import GraphError
 
 _DTYPES = (
     *("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"),

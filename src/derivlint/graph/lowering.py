@@ -23,6 +23,7 @@ from derivlint.formula import (
     Number,
     String,
     Unary,
+    free_names,
     walk,
 )
 from derivlint.formula.analysis import FAILURES, Analysis, not_understood
@@ -30,10 +31,10 @@ from derivlint.formula.tuples import position_of, tuple_access
 from derivlint.formula.vocabulary import words
 from derivlint.graph.builder import Builder, Item, TensorOptions
 from derivlint.graph.built_in_helpers import BUILT_IN
-from derivlint.graph.errors import GraphError, UnknownOperatorError
-from derivlint.graph.ir import GraphValue
+from derivlint.graph.ir import Graph, GraphValue
 from derivlint.graph.numbers import read_number
-from derivlint.graph.types import FLOAT, INT, complex_tensor, list_of
+from derivlint.graph.operators import GraphOperators
+from derivlint.graph.types import FLOAT, INT, GraphError, GraphType, UnknownOperatorError, complex_tensor, list_of
 from derivlint.operators.constants import constant_named, scalar_type_named
 from derivlint.operators.reference.definitions import Definition, helper_named, tree_of
 from derivlint.operators.special import RAISING
@@ -369,3 +370,32 @@ def is_complex(item: Item) -> bool:
     if item.node is not None and item.node.kind == "prim::dtype":
         item = item.node.inputs[0]
     return item.type == complex_tensor() or item.type.is_complex
+
+
+#: Names in expressions that are values.
+WORDS = frozenset({"true", "false", "nullptr"})
+
+
+def variables_of(formula: Formula) -> tuple[str, ...]:
+    """The variables of an expression, in the order in which they occur; functions that it calls are not among them."""
+    callees = {id(node.callee) for node in formula.nodes if isinstance(node, Call)}
+    names = (name for name in free_names(formula) if id(name) not in callees)
+    return tuple(dict.fromkeys(name.simple for name in names if name.simple is not None and name.simple not in WORDS))
+
+
+def formula_graph(formula: Formula, operators: GraphOperators, inputs: Mapping[str, GraphType]) -> Graph:
+    """The graph of an expression.
+
+    Args:
+        formula: the expression.
+        operators: the operators that it may call.
+        inputs: its variables with their types, in the order that the inputs of the graph have.
+
+    Raises:
+        GraphError: it calls something that does not exist or is not known.
+    """
+    graph = Graph()
+    builder = Builder(operators, graph)
+    names: dict[str, Item] = {name: graph.add_input(type_, name) for name, type_ in inputs.items()}
+    graph.outputs.append(builder.value(Lowering(builder).evaluate(formula, names)))
+    return graph

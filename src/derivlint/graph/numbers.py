@@ -7,8 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from derivlint.graph.errors import GraphError
-from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, GraphType
+from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, GraphError, GraphType
 
 #: The largest integer that C++ has a type for.
 LARGEST = 2**64 - 1

@@ -1,4 +1,4 @@
-"""The types of values in a graph, as TorchScript prints them."""
+"""The types of values in a graph, as TorchScript prints them, and the errors of graphs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,48 @@ COMPLEX_SCALARS = frozenset({"ComplexHalf", "ComplexFloat", "ComplexDouble"})
 #: The numbers of those that are integral, or booleans, where a graph has a scalar type as a number.
 INTEGRAL_NUMBERS = frozenset({0, 1, 2, 3, 4, 11})
 INTEGRAL_SCALARS = frozenset({"Byte", "Char", "Short", "Int", "Long", "Bool"})
+
+
+class GraphError(Exception):
+    """A graph, or the text of one, that cannot be used; the message says why."""
+
+
+class GraphSyntaxError(GraphError):
+    """A text that is not a graph.
+
+    Attributes:
+        line: where it stops being one, from 1.
+        column: the same, from 1.
+    """
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(f"{line}:{column}: {message}")
+        self.line = line
+        self.column = column
+
+
+class UnknownOperatorError(GraphError):
+    """A call of something that is not there.
+
+    Attributes:
+        name: what is called.
+    """
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+class UndifferentiableError(GraphError):
+    """A graph with operators that cannot be differentiated.
+
+    Attributes:
+        reasons: why, each operator once, in the order of the graph.
+    """
+
+    def __init__(self, reasons: tuple[str, ...]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = reasons
 
 
 class GraphType(Struct, frozen=True):

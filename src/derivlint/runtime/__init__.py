@@ -1,6 +1,6 @@
 """Building emitted extensions and loading them into the installed PyTorch.
 
-Begin with :mod:`derivlint.runtime.load`; ``build`` compiles with a cache, ``releases`` refuses code emitted for another
+Begin with :mod:`derivlint.runtime.load`; ``build`` compiles with a cache, ``manifest`` refuses code emitted for another
 release, ``shipped`` finds the nodes that the installed PyTorch exports.
 """
 

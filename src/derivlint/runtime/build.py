@@ -33,9 +33,8 @@ from derivlint.emit.helpers.needed import base_name
 from derivlint.emit.in_tree import GENERATED, NODES
 from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
-from derivlint.runtime.manifest import Manifest, read_manifest, torch_of
+from derivlint.runtime.manifest import Manifest, mismatch_of_headers, read_manifest, torch_of
 from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file, python_headers, undefined_in
-from derivlint.runtime.releases import mismatch_of_headers
 from derivlint.source import is_made_by_user, not_private, read_input, replace_file
 
 LIBRARY = "libtorch_cpu.so"

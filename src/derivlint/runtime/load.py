@@ -8,8 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from derivlint.runtime.build import BuildError, build
-from derivlint.runtime.manifest import ManifestError, read_manifest
-from derivlint.runtime.releases import mismatch
+from derivlint.runtime.manifest import ManifestError, mismatch, read_manifest
 
 
 class LoadError(Exception):

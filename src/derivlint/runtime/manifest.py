@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeGuard
 
 from msgspec import Struct
 
+from derivlint.compiler.gxx import headers_version
 from derivlint.emit.emission import EmissionMode
 from derivlint.emit.extension import target_name
 from derivlint.emit.manifest import AUTHORS, FORMAT, MANIFEST, MAX_BYTES, PENDING
 from derivlint.emit.python_bindings import is_binding
+from derivlint.emit.release import known_number
 from derivlint.source import read_input
 
 
@@ -137,3 +139,27 @@ def torch_of(folder: Path) -> str | None:
 def _version(content: Mapping[str, object]) -> str | None:
     version = content.get("torch")
     return version if isinstance(version, str) else None
+
+
+def mismatch(folder: Path, emitted_for: str | None, installed: str | None) -> str | None:
+    """Why an emitted folder cannot be built with or loaded into a PyTorch; None where nothing speaks against it.
+
+    The C++ API changes from release to release, and where it does not, what kernels have to do may.
+
+    Args:
+        folder: the folder.
+        emitted_for: the version that it was emitted for, None where no one knows.
+        installed: the version that is there, None where no one knows.
+    """
+    emitted_number, installed_number = known_number(emitted_for), known_number(installed)
+    if emitted_number is None or installed_number is None or emitted_number == installed_number:
+        return None
+    return (
+        f'"{folder}" was emitted for PyTorch {emitted_for}, and PyTorch {installed} is installed; '
+        f"emit it again for PyTorch {installed_number[0]}.{installed_number[1]}"
+    )
+
+
+def mismatch_of_headers(folder: Path, emitted_for: str | None, includes: Sequence[Path]) -> str | None:
+    """The same for the headers of an installed PyTorch, which need not be imported."""
+    return mismatch(folder, emitted_for, headers_version(includes))

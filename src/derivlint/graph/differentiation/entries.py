@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from derivlint.analysis.differentiability.operators import Answer, Way, derivatives_of
 from derivlint.graph.builder import Builder, Item, default_of, item_of
-from derivlint.graph.errors import GraphError, UnknownOperatorError
 from derivlint.graph.ir import GraphNode, GraphValue, NodeOrigin
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import GraphOperators
+from derivlint.graph.types import GraphError, UnknownOperatorError
 from derivlint.model import Derivative, DifferentiabilityInfo, ForwardDerivative, Model
 from derivlint.operators.reference.definitions import composite_named
 from derivlint.schema import Argument, NativeFunction

@@ -11,7 +11,6 @@ from derivlint.formula import parse_formula
 from derivlint.graph.builder import Builder, Item
 from derivlint.graph.differentiation.entries import Entries, NodeArguments, output_names
 from derivlint.graph.differentiation.prepare import PreparedGraph
-from derivlint.graph.errors import GraphError, UndifferentiableError
 from derivlint.graph.ir import (
     ADD,
     LIST,
@@ -26,6 +25,7 @@ from derivlint.graph.ir import (
 )
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.passes import optimize
+from derivlint.graph.types import GraphError, UndifferentiableError
 from derivlint.model import ForwardDerivative
 from derivlint.operators.reference.terms import LINEAR_IN_LIST, polynomials
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator
 from derivlint.graph.builder import Builder
 from derivlint.graph.differentiation.entries import Entries, NodeArguments, operator_name
 from derivlint.graph.differentiation.refusal import refused
-from derivlint.graph.errors import GraphError, UndifferentiableError
 from derivlint.graph.ir import (
     ADD,
     CONSTANT,
@@ -23,7 +22,7 @@ from derivlint.graph.ir import (
     replace_uses,
 )
 from derivlint.graph.passes import METADATA, inline_linear_blocks, optimize
-from derivlint.graph.types import INTEGRAL_NUMBERS, holds_tensors
+from derivlint.graph.types import INTEGRAL_NUMBERS, GraphError, UndifferentiableError, holds_tensors
 
 #: Nodes that are not operators and that gradients pass through.
 STRUCTURE = frozenset({LIST, LIST_UNPACK, TUPLE, TUPLE_UNPACK, ADD, "aten::_grad_sum_to_size"})

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from derivlint.formula.vocabulary import words
 from derivlint.graph.differentiation.entries import Entries, operator_name
-from derivlint.graph.errors import GraphError
 from derivlint.graph.ir import (
     ADD,
     CONSTANT,
@@ -26,7 +25,7 @@ from derivlint.graph.ir import (
     GraphNode,
 )
 from derivlint.graph.passes import METADATA, TOTAL
-from derivlint.graph.types import holds_tensors
+from derivlint.graph.types import GraphError, holds_tensors
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction
 

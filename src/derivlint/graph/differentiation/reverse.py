@@ -14,7 +14,6 @@ from derivlint.graph.differentiation.entries import Entries, NodeArguments, outp
 from derivlint.graph.differentiation.gradient import Gradient
 from derivlint.graph.differentiation.lift import lift
 from derivlint.graph.differentiation.prepare import PreparedGraph
-from derivlint.graph.errors import GraphError, UndifferentiableError
 from derivlint.graph.ir import (
     ADD,
     GRAD_OF,
@@ -31,7 +30,7 @@ from derivlint.graph.ir import (
 )
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.passes import TOTAL
-from derivlint.graph.types import GraphType, list_of
+from derivlint.graph.types import GraphError, GraphType, UndifferentiableError, list_of
 from derivlint.model import Derivative
 from derivlint.operators import Book
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from derivlint.graph.builder import Builder, Item
-from derivlint.graph.errors import GraphError
 from derivlint.graph.ir import (
     ADD,
     CONSTANT,
@@ -27,7 +26,7 @@ from derivlint.graph.numbers import NUMBERS, number_type, read_integer
 from derivlint.graph.operators import GraphOperators
 from derivlint.graph.passes import eliminate_dead_code, inline_linear_blocks, simplify
 from derivlint.graph.syntax.reader import children, parse, text_of, unquoted
-from derivlint.graph.types import INT, TENSOR, GraphType, list_of
+from derivlint.graph.types import INT, TENSOR, GraphError, GraphType, list_of
 
 if TYPE_CHECKING:
     from lark import Token, Tree

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 from derivlint.formula.nodes import MAX_DEPTH
 from derivlint.formula.vocabulary import words
 from derivlint.grammar import grammar_text
-from derivlint.graph.errors import GraphError, GraphSyntaxError
 from derivlint.graph.ir import Constant, Graph, GraphBlock, GraphNode, GraphValue
 from derivlint.graph.numbers import read_integer
-from derivlint.graph.types import TENSOR, GraphType, list_of, tuple_of
+from derivlint.graph.types import TENSOR, GraphError, GraphSyntaxError, GraphType, list_of, tuple_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
