@@ -16,9 +16,8 @@ import pytest
 from jsonschema import Draft7Validator
 
 from derivlint.cli.documentation.doc_blocks import BEGIN, END, TABLES, pages
-from derivlint.cli.documentation.doc_pictures import COMMAND, PICTURE
 from derivlint.cli.documentation.doc_tables import commands, findings_keys, settings
-from derivlint.cli.documentation.docs import FINDINGS_SCHEMA
+from derivlint.cli.documentation.docs import COMMAND, FINDINGS_SCHEMA, PICTURE
 from derivlint.cli.main import COMMANDS, cli
 from derivlint.formats.machine.json_schema import findings_schema, schema_text
 from derivlint.project.settings import OWN_FILE, find_settings

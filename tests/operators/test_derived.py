@@ -20,8 +20,7 @@ from derivlint.operators import Book
 from derivlint.operators.reference.definitions import definitions
 from derivlint.operators.reference.derivation import all_derived, derive
 from derivlint.operators.reference.derived import PATH, Derived, derived, read_derived, write_derived
-from derivlint.operators.reference.parity import Parity
-from derivlint.operators.reference.terms import polynomials
+from derivlint.operators.reference.terms import Parity, polynomials
 from derivlint.schema import NativeFunctions
 from tests.operators.definition_inputs import arguments as made
 from tests.operators.definition_inputs import declared

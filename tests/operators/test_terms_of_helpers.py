@@ -16,8 +16,7 @@ from derivlint.analysis.interpretation.callee import is_conventional
 from derivlint.functional.definitions import INTERPRETER
 from derivlint.functional.tensors import Duals
 from derivlint.operators.reference.derived import derived
-from derivlint.operators.reference.parity import Parity
-from derivlint.operators.reference.terms import Polynomial, polynomials
+from derivlint.operators.reference.terms import Parity, Polynomial, polynomials
 
 #: Helpers of nested and sparse tensors, for which generated Python has nothing, and kernels of other scalar types.
 NOT_RUN = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from derivlint.review.shape import shape_of_text
+from derivlint.review.entries import shape_of_text
 
 
 @pytest.mark.parametrize(

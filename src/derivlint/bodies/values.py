@@ -27,7 +27,6 @@ from derivlint.formula.analysis import Analysis
 from derivlint.formula.budget import Budget, BudgetError, is_bounded
 from derivlint.formula.vocabulary import words
 from derivlint.operators.book import Book
-from derivlint.operators.reference.parity import Parity
 from derivlint.operators.reference.sums import (
     ABSENT,
     CONSTANT,
@@ -45,6 +44,7 @@ from derivlint.operators.reference.sums import (
     times,
     without,
 )
+from derivlint.operators.reference.terms import Parity
 from derivlint.operators.special import REAL_FROM_COMPLEX
 
 #: The expressions and statements of one body that are evaluated at most.

@@ -1,7 +1,7 @@
 """The sources of the declarations of PyTorch's C++ classes and of the standard library.
 
 ``derivlint index library`` reads our stub files (``cpp/stubs``) and the headers named here, and writes what
-:mod:`derivlint.cpp.stubs` loads.
+:mod:`derivlint.cpp.load` loads.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from derivlint.formats.links import rule_url
 from derivlint.formats.report import Report
-from derivlint.formats.statistics import statistics_lines
 from derivlint.formats.styles import STYLES, Line, Piece, plain
 from derivlint.lint import Diagnostic, Severity
 from derivlint.lint.fixing import fixable
@@ -203,3 +202,28 @@ def _char_cells(char: str) -> int:
     if unicodedata.category(char) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def statistics_lines(report: Report) -> Iterator[Line]:
+    """A line for each rule with findings: how many, how bad, how many of them have a fix."""
+    rows = [(count, name, *_facts(report, name)) for name, count in report.counts()]
+    if not rows:
+        return
+    number = max(len(f"{count:,}") for count, *_ in rows)
+    name_width = max(len(name) for _, name, *_ in rows)
+    severities = max(len(severity.value) for *_, severity, _ in rows)
+    for count, name, severity, fixes in rows:
+        line = [
+            Piece(f"{count:>{number},}  ", "bold"),
+            Piece(name, link=rule_url(name)),
+            Piece(" " * (name_width - len(name) + 2)),
+            Piece(severity.value, STYLES[severity]),
+        ]
+        if fixes:
+            line += [Piece(" " * (severities - len(severity.value))), Piece(f"  {fixes:,} with a fix", "dim")]
+        yield line
+
+
+def _facts(report: Report, name: str) -> tuple[Severity, int]:
+    diagnostics: list[Diagnostic] = [item for item in report.diagnostics if item.rule == name]
+    return max(item.severity for item in diagnostics), sum(item.fix is not None for item in diagnostics)

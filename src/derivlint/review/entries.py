@@ -1,4 +1,7 @@
-"""The entries that two versions of a file do not have in common, and what differs in each."""
+"""The entries that differ between two versions of a file, and the differences in each.
+
+Formulas are compared by their shape, which has no layout: they are equal if their syntax trees are.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,43 @@ from msgspec import Struct
 from derivlint.analysis.differentiability.coverage import Aspect, CoverageOfModel
 from derivlint.analysis.differentiability.operators import Answer
 from derivlint.analysis.siblings import common_name
+from derivlint.formula import Formula, Lambda, Node, Parenthesized, parse_formula, tokens
+from derivlint.formula.nodes import NamePart
+from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lint.changes import said
 from derivlint.model import DispatchBody, Entry, Model
-from derivlint.review.shape import shape_of_text
 from derivlint.schema import NativeFunction
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping as YamlMapping
 from derivlint.yaml_reader import Scalar, Sequence, YamlNode
+
+#: The fields of nodes that say where they are.
+_PLACES = ("start", "end", "question")
+
+
+def shape_of_text(text: str) -> Hashable:
+    """Return the tree without spans and parentheses, or the tokens if the tree is incomplete."""
+    formula = parse_formula(text)
+    tree = formula.tree
+    if tree is None or any(isinstance(node, Lambda) for node in formula.nodes):
+        return _tokens(formula)
+    return _shape(tree)
+
+
+def _tokens(formula: Formula) -> Hashable:
+    return tuple(token.text for token in tokens(formula.text) if token.type not in TRIVIA)
+
+
+def _shape(part: object) -> Hashable:
+    if isinstance(part, Parenthesized):
+        return _shape(part.inner)
+    if isinstance(part, Node | NamePart):
+        fields = (_shape(getattr(part, name)) for name in part.__struct_fields__ if not name.endswith(_PLACES))
+        return (type(part).__name__, *fields)
+    if isinstance(part, tuple):
+        return tuple(map(_shape, part))
+    assert isinstance(part, Hashable)
+    return part
 
 
 class Status(Enum):

@@ -40,8 +40,7 @@ from derivlint.formula.analysis import Analysis
 from derivlint.model.generated.forward import PRIMAL
 from derivlint.operators import Book
 from derivlint.operators.reference.derived import Derived, derived
-from derivlint.operators.reference.parity import Parity, joint
-from derivlint.operators.reference.terms import Polynomial, not_holomorphic, polynomials
+from derivlint.operators.reference.terms import Parity, Polynomial, joint, not_holomorphic, polynomials
 from derivlint.operators.roles import ParameterRole
 
 #: Holomorphic functions beside the polynomials of the table.

@@ -8,9 +8,13 @@ from typing import Any
 
 import click
 
-from derivlint.cli.checking.fix_options import FixOptions, fix_options
-from derivlint.cli.checking.suppression_options import SuppressionOptions, suppression_options
-from derivlint.cli.checking.watch_option import watch_option
+from derivlint.cli.checking.options import (
+    FixOptions,
+    SuppressionOptions,
+    fix_options,
+    suppression_options,
+    watch_option,
+)
 from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs, settings_lines
 from derivlint.cli.shared.options import settings_options, show_options, source_options

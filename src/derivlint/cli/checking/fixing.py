@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from derivlint.cli.checking.fix_options import FixOptions
+from derivlint.cli.checking.options import FixOptions
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
 from derivlint.formats import Report

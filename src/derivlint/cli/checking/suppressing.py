@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from derivlint.cli.checking.suppression_options import SuppressionOptions
+from derivlint.cli.checking.options import SuppressionOptions
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
 from derivlint.lint.wording import counted

@@ -258,7 +258,7 @@ def names(compiler: str, out: Path) -> None:
 def library(out: Path) -> None:
     """Read the headers of the installed torch and derivlint's stub files for what formulas use beside operators."""
     from derivlint.cpp.library_sources import read_library
-    from derivlint.cpp.stubs import render_library
+    from derivlint.cpp.load import render_library
     from derivlint.schema import installed_torch
 
     torch = installed_torch()

@@ -7,18 +7,50 @@ One that the grammar cannot read leaves its name behind, and never stops the oth
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import Struct
 
 from derivlint.cpp.declarations.declaration import Declarations
 from derivlint.cpp.declarations.declaration_marks import MAX_ARGUMENTS, Marked, mark
-from derivlint.cpp.declarations.declaration_parser import parse_declaration
 from derivlint.cpp.declarations.declaration_reader import DeclarationScope, Reader, likely_name
 from derivlint.cpp.declarations.declaration_syntax import FunctionSyntax
 from derivlint.cpp.declarations.declaration_tokens import Tokens
+from derivlint.formula.parsing.grammar_tables import fed_parser
 from derivlint.formula.vocabulary import Token
 from derivlint.source import Span
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+    from derivlint.cpp.declarations.declaration_syntax import Syntax
+
+
+@cache
+def lark() -> Lark:
+    """The LALR parser; its values are what the tree builder makes.
+
+    Lark is imported on first use: whoever takes declarations from an index never reads a header.
+    """
+    from derivlint.cpp.declarations.declaration_builder import DeclarationBuilder
+
+    return fed_parser("declarations", DeclarationBuilder(), maybe_placeholders=True)
+
+
+def parse_declaration(tokens: list[Token]) -> Syntax | Token:
+    """The declaration, or the token that the parser refused; ``$END`` where more was expected."""
+    from lark.exceptions import UnexpectedToken
+
+    state = cast("Any", lark().parse_interactive()).parser_state
+    feed = state.feed_token
+    end = tokens[-1].end if tokens else 0
+    try:
+        for token in tokens:
+            feed(token)
+        return cast("Syntax", feed(Token("$END", "", end, end), True))
+    except UnexpectedToken as error:
+        return cast("Token", error.token)
 
 
 class HeaderProblem(NamedTuple):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from derivlint.formats.edits import merged_edit
+from itertools import pairwise
+
 from derivlint.formats.links import HOME, rule_url
 from derivlint.formats.machine.json_text import Json, json_line, json_text
 from derivlint.formats.places import byte_position, relative_path, shown_span
 from derivlint.formats.report import Report
-from derivlint.lint import Diagnostic, Related, Severity
+from derivlint.lint import Diagnostic, Fix, Related, Severity, TextEdit
 from derivlint.source import SourceFile, Span
 
 SOURCE = {"name": "derivlint", "url": HOME}
@@ -60,3 +61,17 @@ def _range(source: SourceFile, span: Span) -> Json:
 def _position(source: SourceFile, offset: int) -> Json:
     line, column = byte_position(source, offset)
     return {"line": line, "column": column}
+
+
+def merged_edit(source: SourceFile, fix: Fix) -> TextEdit | None:
+    """All edits of a fix as one, with the text between them; None where there is none.
+
+    Consumers offer each replacement on its own, and half a fix is none.
+    """
+    edits = sorted(fix.edits, key=lambda edit: edit.span)
+    if not edits:
+        return None
+    pieces = [edits[0].text]
+    for before, after in pairwise(edits):
+        pieces += (source.text[before.span.end : after.span.start], after.text)
+    return TextEdit(edits[0].span.cover(edits[-1].span), "".join(pieces))

@@ -25,7 +25,6 @@ from derivlint.formula.analysis import Analysis
 from derivlint.formula.tuples import tuple_access
 from derivlint.operators.reference.definitions import Definition, DefinitionError, DefinitionKind, definitions, tree_of
 from derivlint.operators.reference.derived import Derived, write_derived
-from derivlint.operators.reference.parity import Parity
 from derivlint.operators.reference.sums import (
     ABSENT,
     CONSTANT,
@@ -50,6 +49,7 @@ from derivlint.operators.reference.sums import (
     variable,
     without,
 )
+from derivlint.operators.reference.terms import Parity
 
 
 class _UnsupportedError(Exception):

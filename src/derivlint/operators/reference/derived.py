@@ -20,8 +20,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint.operators.reference.parity import Parity, joint
-from derivlint.operators.reference.terms import Polynomial, Term
+from derivlint.operators.reference.terms import Parity, Polynomial, Term, joint
 from derivlint.source.lazy import cached_property
 
 PATH = Path(__file__).parents[1] / "data" / "derived.txt"

@@ -17,8 +17,15 @@ from derivlint.formula import Call, Conditional, Expr, Member, Name, Node, unpar
 from derivlint.formula.tuples import position_of
 from derivlint.operators.book import Book
 from derivlint.operators.reference.derived import Derived
-from derivlint.operators.reference.parity import Parity, joint
-from derivlint.operators.reference.terms import Polynomial, Term, not_holomorphic, polynomials, read_terms
+from derivlint.operators.reference.terms import (
+    Parity,
+    Polynomial,
+    Term,
+    joint,
+    not_holomorphic,
+    polynomials,
+    read_terms,
+)
 
 _FILE = Path(__file__).parents[1] / "data" / "primitives.txt"
 #: Sums of more products are not followed.

@@ -8,14 +8,62 @@ a single argument; those that have one are derived from it (:mod:`derivlint.oper
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 from msgspec import Struct, field
 
 from derivlint.operators.book import Book
-from derivlint.operators.reference.parity import Parity
+from derivlint.source.choices import Choice
+
+
+class Parity(Choice):
+    """The parity of a value in complex variables."""
+
+    #: it is real, or depends on none
+    REAL = "real"
+    HOLOMORPHIC = "holomorphic"
+    #: it depends on the conjugates only
+    CONJUGATED = "conjugated"
+    #: it depends on both, or through a function that is not holomorphic, or flags decide
+    NON_HOLOMORPHIC = "non-holomorphic"
+    UNKNOWN = "unknown"
+
+    @property
+    def conjugate(self) -> Parity:
+        """The parity of the conjugate."""
+        return _FLIPPED.get(self, self)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether it depends on complex variables, and on all in the same way."""
+        return self in _FLIPPED
+
+    def of(self, inner: Parity) -> Parity:
+        """The parity of a function of this parity whose argument has another."""
+        if Parity.REAL in (self, inner):
+            return Parity.REAL
+        if Parity.UNKNOWN in (self, inner):
+            return Parity.UNKNOWN
+        if Parity.NON_HOLOMORPHIC in (self, inner):
+            return Parity.NON_HOLOMORPHIC
+        return inner.conjugate if self is Parity.CONJUGATED else inner
+
+
+_FLIPPED = {Parity.HOLOMORPHIC: Parity.CONJUGATED, Parity.CONJUGATED: Parity.HOLOMORPHIC}
+
+
+def joint(parities: Iterable[Parity]) -> Parity:
+    """The parity of a sum or product."""
+    distinct = set(parities)
+    distinct.discard(Parity.REAL)
+    if not distinct:
+        return Parity.REAL
+    if Parity.UNKNOWN in distinct:
+        return Parity.UNKNOWN
+    return distinct.pop() if len(distinct) == 1 else Parity.NON_HOLOMORPHIC
+
 
 _FILE = Path(__file__).parents[1] / "data" / "terms.txt"
 _MARKED = re.compile(r"(conj|mixed)\((\w+)\)")

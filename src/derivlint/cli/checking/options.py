@@ -1,11 +1,11 @@
-"""The options of ``derivlint check`` that suppress findings."""
+"""The options of ``derivlint check`` that suppress or fix findings, and ``--watch``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from msgspec import Struct
@@ -78,3 +78,60 @@ def suppression_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         with_suppressions = option(with_suppressions)
     return with_suppressions
+
+
+class FixOptions(Struct, frozen=True):
+    """The options for fixes.
+
+    Attributes:
+        unsafe: whether to apply fixes that may change what is meant.
+        diff: whether to show what would change instead of writing it.
+        only: whether the remaining findings are not reported.
+    """
+
+    unsafe: bool = False
+    diff: bool = False
+    only: bool = False
+
+
+def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options, as one argument ``fixes``: None without any."""
+
+    @wraps(command)
+    def with_fixes(*args: Any, fix: bool, unsafe_fixes: bool, diff: bool, fix_only: bool, **kwargs: Any) -> Any:
+        is_requested = fix or diff or fix_only
+        if unsafe_fixes and not is_requested:
+            raise InputError('"--unsafe-fixes" needs "--fix", "--fix-only" or "--diff"')
+        fixes = FixOptions(unsafe=unsafe_fixes, diff=diff, only=fix_only) if is_requested else None
+        return command(*args, fixes=fixes, **kwargs)
+
+    for option in (
+        click.option("--fix-only", is_flag=True, help="Fix, and report only that; exit with 0 whatever is left."),
+        click.option(
+            "--diff", is_flag=True, help="Print what would change; write nothing, and exit with 1 if anything would."
+        ),
+        click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that may change the meaning."),
+        click.option("--fix", is_flag=True, help="Fix what can be fixed safely, and report what is left."),
+    ):
+        with_fixes = option(with_fixes)
+    return with_fixes
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def watch_option(function: Command) -> Command:
+    """The option, which makes a command run until it is interrupted."""
+
+    @wraps(function)
+    def command(*args: Any, watch: bool, **options: Any) -> Any:
+        if not watch:
+            return function(*args, **options)
+        from derivlint.cli.checking.watch import run_and_watch
+
+        return run_and_watch(click.get_current_context(), lambda: function(*args, **options))
+
+    text = "Check again whenever a derivatives file, its operators, headers or configuration change, until Ctrl-C."
+    wrapped: Any = click.option("--watch", "-w", is_flag=True, help=text)(command)
+    result: Command = wrapped
+    return result
