@@ -68,7 +68,7 @@ class Settings(Compared, Struct, frozen=True):
         min_confidence: the lowest confidence shown.
         fail_level: the lowest severity that makes the command fail.
         untrusted: whether the repository is not trusted.
-        not_honoured: the settings of the repository that do not count for that reason, each with its place.
+        untrusted_settings: the settings of the repository that do not count for that reason, each with its place.
     """
 
     origin: Path | None = None
