@@ -114,7 +114,7 @@ async def test_edits_between_requests_and_failures_are_checked_as_from_scratch(
                 await task
             case 2:
                 with monkeypatch.context() as patch:
-                    place = random.choice(["check.judge", "check.judge_suppressions", "check.check_text"])
+                    place = random.choice(["check.filter_findings", "check.judge_suppressions", "check.check_text"])
                     patch.setattr(f"derivlint.project.{place}", fail)
                     assert "ZeroDivisionError" in str(await session.outcome(file))
                 text += " "
