@@ -104,7 +104,7 @@ _.lsp_text_document__did_close
 _.report_server_error
 
 # keeps the task alive
-_._patrol
+_._parent_watcher
 
 # imported so that their decorators fill the table
 _.FILLED_BY

@@ -22,13 +22,13 @@ from derivlint.lsp.workspace import Projects
 from derivlint.schema import installed_torch
 from tests.lsp.test_session import REQUESTS, change, ignored
 from tests.mutators.edits import edited
-from tests.safety.memory import small
+from tests.safety.test_memory import small
 
 #: One check of so many fails.
 FAILING = 50
 #: Where it fails: around the rules, or inside of some of them.
 FAILURES = (
-    "derivlint.project.check.judge",
+    "derivlint.project.check.filter_findings",
     "derivlint.project.check.judge_suppressions",
     "derivlint.project.check.check_text",
     "derivlint.model.model.Model.functions_of",

@@ -17,7 +17,7 @@ from derivlint.formula.parsing import parser
 from derivlint.lsp.session import OpenFile, Outcome, Session
 from derivlint.lsp.workspace import Projects
 from derivlint.source.lazy import Bounded
-from tests.random_edits import edited
+from tests.mutators.edits import edited
 from tests.sampling import CAMPAIGN
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux tells it")
@@ -65,7 +65,7 @@ async def measured(text: str, edits: int, seed: int, folder: Path) -> list[int]:
         else:
             now = edited(text, random)
         file.document.change(number, [types.TextDocumentContentChangeWholeDocument(now)], "utf-16")
-        session.edited(file)
+        session.cancel_check(file)
         await session.outcome(file)
         if number % max(edits // 40, 1) == 0:
             taken.append(resident())
