@@ -272,3 +272,10 @@ def test_the_places_of_changes_exist() -> None:
     places = re.findall(r"`((?:src|rules|tests|docs)/[^`]+)`", table)
     assert len(places) > 20
     assert [place for place in places if "NAME" not in place and not (ROOT / place).exists()] == []
+
+
+def test_the_modules_of_the_glossary_exist() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## In the code")[2]
+    places = [ROOT / "src" / "derivlint" / name.replace(".", "/") for name in re.findall(r"`([\w.]+)` \|\n", text)]
+    assert len(places) > 20
+    assert [place.name for place in places if not (place.is_dir() or place.with_suffix(".py").is_file())] == []

@@ -180,7 +180,7 @@ class Forked:
         finally:
             os._exit(status)
 
-    def said(self) -> str:
+    def stderr_text(self) -> str:
         """What it said on standard error."""
         return quoted(os.pread(self._said, 4096, 0))
 
