@@ -37,8 +37,8 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.missing import missing_factors
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
-from derivlint.lint.engine.precedence import CONFLICT, FOREIGN_KEY, UNCOMPILED
+from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import CONFLICT, FOREIGN_KEY, PYTHON
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import Entry, Model
@@ -46,7 +46,12 @@ from derivlint.model import Entry, Model
 META = RuleMeta(
     severity=Severity.WARNING,
     group="gradients",
-    yields_to=(CONFLICT, FOREIGN_KEY, UNCOMPILED),
+    yields_to=(
+        CONFLICT,
+        FOREIGN_KEY,
+        PYTHON,
+        Yields(("primal-in-backward-formula",), "formulas are exchanged", Within.FORMULA),
+    ),
     reads=Reading.SEMANTICS,
 )
 
