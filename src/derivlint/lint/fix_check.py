@@ -6,6 +6,7 @@ not offered. Only entries with fixes pay for it, and pay once for the fixes of a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from weakref import WeakKeyDictionary
@@ -38,7 +39,9 @@ class FixCheck:
         start = source.rfind("\n", 0, entry.span.start) + 1
         self._range = Span(start, entry.span.end)
         self._text = source[start : entry.span.end]
-        self._formulas = [(formula.value_span, (formula.body.key, formula.key_text)) for formula in entry.formulas]
+        formulas = sorted((formula.value_span, (formula.body.key, formula.key_text)) for formula in entry.formulas)
+        self._formulas = formulas
+        self._starts = [span.start for span, _ in formulas]
 
     def unsound(self, fixes: Iterable[Fix]) -> set[Fix]:
         """Return those of an entry's fixes that make a formula wrong, or that could not be tried.
@@ -77,8 +80,15 @@ class FixCheck:
                 unsound |= {fix} if fix is not None else set(batch.values())
         return unsound
 
-    def _places(self, fix: Fix) -> list[_Place]:
-        return [place for span, place in self._formulas if any(_overlap(edit.span, span) for edit in fix.edits)]
+    def _places(self, fix: Fix) -> dict[_Place, None]:
+        """Return the formulas that a fix touches; formulas do not overlap, but aliases have the place of one."""
+        places: dict[_Place, None] = {}
+        for edit in fix.edits:
+            at = bisect_right(self._starts, edit.span.end)
+            while at and self._formulas[at - 1][0].end >= edit.span.start:
+                at -= 1
+                places[self._formulas[at][1]] = None
+        return places
 
     def _is_inside(self, fix: Fix) -> bool:
         return all(self._range.start <= edit.span.start <= edit.span.end <= self._range.end for edit in fix.edits)
@@ -101,7 +111,3 @@ class FixCheck:
             is_entry = probe.n_entries == 1 and not probe.document.problems
             results[text] = unsound(probe, probe.entries[0]) if is_entry else None
         return results[text]
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start <= other.end and other.start <= one.end
