@@ -346,11 +346,13 @@ class _Run:
         error = crash_of(*every)
         if error is not None:
             crashes = [(item, crash_of(item)) for item in every]
-            culprits = [(item, crash) for item, crash in crashes if crash is not None]
-            for item, crash in culprits[:MAX_CRASHES]:
-                self.crashes.append(Crash(rule.name, item.entry, item.entry, crash, item.suppression.span))
-            if not culprits or crash_of(*(item for item, crash in crashes if crash is None)) is not None:
+            if crash_of(*(item for item, crash in crashes if crash is None)) is not None:
+                # no single suppression is to blame
                 self.crashes.append(Crash(rule.name, None, None, error, Span(0, 0)))
+            else:
+                culprits = [(item, crash) for item, crash in crashes if crash is not None]
+                for item, crash in culprits[:MAX_CRASHES]:
+                    self.crashes.append(Crash(rule.name, item.entry, item.entry, crash, item.suppression.span))
         in_use.placed = every
 
 
