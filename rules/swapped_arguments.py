@@ -51,6 +51,7 @@ from derivlint.lint.shared.argument_order import each_for, order_finding, passed
 from derivlint.lint.shared.typed_edits import swapped, with_other_suffix
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
+from derivlint.operators.special import WHERE
 
 META = RuleMeta(
     severity=Severity.WARNING,
@@ -217,7 +218,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield order_finding(problem, message, help, with_other_suffix(problem))
         elif kind in (Passed.GRADIENT_ELSEWHERE, Passed.SWAPPED):
             value = quoted(names[0]) if kind is Passed.SWAPPED else f"the gradient {passed(problem)}"
-            help = "swap the two, or negate the condition" if problem.call.name == "where" else "swap the two"
+            help = "swap the two, or negate the condition" if problem.call.name == WHERE else "swap the two"
             yield order_finding(problem, each_for(problem, value, quoted(names[-1])), help, swapped(problem))
         elif kind is Passed.OUTPUT_DISORDER:
             message = f"{quoted(names[0])} before {quoted(names[1])}"

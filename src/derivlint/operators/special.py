@@ -14,6 +14,10 @@ WRAP_OPT_IF = "wrap_opt_if"
 REAL_FROM_COMPLEX = "handle_r_to_c"
 #: An optional tensor as one that may be undefined.
 TO_TENSOR = "toNonOptTensor"
+#: Chooses elements by a condition.
+WHERE = "where"
+#: Methods and operators that return their tensor, or its number, without a history.
+CUTTING = words("data detach item variable_data")
 #: Methods that tell something about a tensor and nothing of its value, wherever types are not known.
 METADATA_MEMBERS = words("""
     sizes sym_sizes size sym_size strides sym_strides stride sym_stride dim ndimension numel sym_numel options

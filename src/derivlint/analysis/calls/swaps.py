@@ -26,6 +26,7 @@ from derivlint.formula import Binary, Call, Expr, Name, Number, String, walk
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.scope import CPP_WORDS
+from derivlint.operators.special import WHERE
 
 #: Exchanges are tried until so many nodes of formulas have been evaluated: the longer a formula, the fewer.
 MOST_NODES = 900
@@ -58,18 +59,16 @@ def _cause(analyses: FormulaAnalyses, formula: TypedFormula, small: bool) -> Pas
     return None
 
 
+def _n_comparisons(node: Expr) -> int:
+    return sum(isinstance(part, Binary) and part.op in ("<", ">", "<=", ">=") for part in walk(node))
+
+
 def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, CallArgument]]:
     for node in formula.nodes:
         call = formula.call(node) if isinstance(node, Call) else None
         if call is None:
             continue
-        if (
-            call.name == "where"
-            and sum(
-                isinstance(each, Binary) and each.op in ("<", ">", "<=", ">=") for each in walk(call.arguments[0].node)
-            )
-            > 1
-        ):
+        if call.name == WHERE and _n_comparisons(call.arguments[0].node) > 1:
             # the branches of a flipped condition change places, those of one of two conditions do not
             continue
         arguments = [item for item in call.arguments if not call.is_method or isinstance(item.node, Name)]

@@ -49,7 +49,7 @@ from derivlint.model import Model
 from derivlint.model.generated.forward import PRIMAL
 from derivlint.model.query import file_fact
 from derivlint.operators import Book
-from derivlint.operators.special import RAISING
+from derivlint.operators.special import CUTTING, RAISING
 from derivlint.schema import NativeFunction
 from derivlint.source.choices import Choice
 
@@ -65,8 +65,6 @@ class Again(Choice):
 ENDING = "scales-computed-gradient"
 #: Operators that no gradient flows through.
 STOPPING = Book.by_hand("detaches") | Book.by_hand("zero") | {"item"}
-#: Those of them that return the value itself.
-CUTTING = frozenset({"data", "detach", "item", "variable_data"})
 #: Types of expressions in which no gradient flows.
 WITHOUT_GRADIENT = types("""
     bool int int64_t double float size_t SymInt SymBool SymFloat ScalarType TypeMeta Layout Device MemoryFormat
