@@ -1,4 +1,4 @@
-"""What is certainly wrong with the formulas of an entry: syntax, types, and values that are not linear or refuted."""
+"""The formulas of an entry that are certainly wrong: syntax, types, values that are not linear or refuted."""
 
 from __future__ import annotations
 

@@ -19,3 +19,9 @@ def notations() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
             kind, _, name = head.partition(" ")
             table.setdefault(kind, {})[name] = tuple(alternatives.split(" | "))
     return table
+
+
+@cache
+def builtins() -> frozenset[str]:
+    """Return the functions of Python that are known with one or two arguments."""
+    return frozenset(name for count in (1, 2) for name in notations()[f"builtin/{count}"])

@@ -31,7 +31,7 @@ from derivlint.formula.python.reader import read_python
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.generated.consequences import has_sound_key
 from derivlint.model.scope import undeclared_names, visible_names
-from derivlint.operators.python import notations
+from derivlint.operators.python import builtins
 from derivlint.source.lazy import cached_property
 
 #: How many combinations of alternatives are looked at, and how many are kept for what is around them.
@@ -179,7 +179,6 @@ def _may_be_python(text: str, compiles: bool) -> bool:
         return True
     before = ""
     relations = 0
-    builtins = {name for count in (1, 2) for name in notations()[f"builtin/{count}"]}
     for token in tokens(text):
         if token.type in ("CHAR", "WS"):
             if token.type == "CHAR":
@@ -188,7 +187,7 @@ def _may_be_python(text: str, compiles: bool) -> bool:
         written = token.text
         if written in ("=", "^") or (before == "[" and token.type in ("BOTH", "PREFIX")):
             return True
-        if written == "(" and before in builtins:
+        if written == "(" and before in builtins():
             return True
         if written in ("(", ",", ")"):
             relations = 0
