@@ -45,7 +45,8 @@ from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import AUTO_LINEAR, Entry, Model
+from derivlint.model import Entry, Model
+from derivlint.model.keys import AUTO_LINEAR
 
 META = RuleMeta(severity=Severity.WARNING, group="views", yields_to=(WRONG_VALUE,), reads=Reading.SEMANTICS)
 

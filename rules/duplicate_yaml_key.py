@@ -40,6 +40,7 @@ from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, T
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry
+from derivlint.model.keys import NAME
 from derivlint.yaml_reader import Mapping, Pair, Scalar, Sequence, YamlNode
 from derivlint.yaml_reader.rewrite import removal
 
@@ -150,7 +151,7 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
         if earlier is key:
             continue
         related = (Related("the first one", entry.place(earlier)),)
-        if mapping is entry.node and key.value == "name":
+        if mapping is entry.node and key.value == NAME:
             which = f' "{entry.operator}"' if entry.operator is not None else ""
             help_text = 'start a new entry with "- " before it'
             yield Finding(entry.place(key), f'the entry{which} has a second "name"', help=help_text, related=related)

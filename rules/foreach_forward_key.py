@@ -34,7 +34,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, How, Model, NameKind, Role
-from derivlint.model.generated.foreach import RESULT
+from derivlint.model.keys import RESULT
 
 META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("G14",))
 

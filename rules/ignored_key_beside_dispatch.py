@@ -44,6 +44,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted_list
 from derivlint.model import Entry
 from derivlint.model.entry_syntax import FormProblemKind
+from derivlint.model.keys import OUTPUT_DIFFERENTIABILITY
 from derivlint.yaml_reader import Mapping
 
 META = RuleMeta(severity=Severity.ERROR, group="dispatch", checks=("X1",))
@@ -123,7 +124,7 @@ def check(entry: Entry) -> Iterator[Finding]:
     (first, value), *others = entry.beside_dispatch
     keys = [key.value for key, _ in entry.beside_dispatch]
     it, are = ("it", "is") if not others else ("them", "are")
-    guess = closest(first.value, ("output_differentiability",))
+    guess = closest(first.value, (OUTPUT_DIFFERENTIABILITY,))
     help_text = f'move {it} below a dispatch key such as "Default"'
     if guess is not None:
         help_text = f'did you mean "{guess}"?'

@@ -32,6 +32,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
+from derivlint.model.keys import RESULT
 
 META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("G13",))
 
@@ -98,7 +99,7 @@ def _check_entry(model: Model, entry: Entry) -> Iterator[Finding]:
         for derivative in facts.info.derivatives:
             formula = derivative.written
             for saved in derivative.saved_outputs:
-                if formula is None or saved.word is None or not saved.is_tensor or saved.name == "result":
+                if formula is None or saved.word is None or not saved.is_tensor or saved.name == RESULT:
                     continue
                 if (formula, saved.name) not in seen:
                     seen.add((formula, saved.name))

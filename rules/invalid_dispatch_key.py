@@ -45,11 +45,11 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import DispatchBody, Entry, Model
 from derivlint.model.entry_syntax import FormProblemKind
+from derivlint.model.keys import DEFAULT
 from derivlint.yaml_reader import Scalar
 
 META = RuleMeta(severity=Severity.ERROR, group="dispatch", checks=("L7",))
 
-DEFAULT = "Default"
 PREFIX = "Autograd"
 NO_BACKENDS = (DEFAULT, "AutogradNestedTensor")
 #: A backend that people call otherwise than PyTorch does.

@@ -37,6 +37,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, FormProblem, Model
 from derivlint.model.entry_syntax import FormProblemKind
+from derivlint.model.keys import DEFAULT
 from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
 META = RuleMeta(
@@ -142,7 +143,7 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
     body = next(body for body in entry.bodies if body.key == problem.key)
     key = quoted(body.key)
     assert body.key_node is not None
-    is_formula = body.key != "Default" and body.key not in model.natives.autograd_keys
+    is_formula = body.key != DEFAULT and body.key not in model.natives.autograd_keys
     if is_formula:
         help_text = 'indent it below a dispatch key such as "Default"'
         return Finding(

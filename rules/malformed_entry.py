@@ -37,6 +37,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, FormProblem, Model
 from derivlint.model.entry_syntax import FormProblemKind
+from derivlint.model.keys import NAME
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y3", "Y8"))
@@ -156,7 +157,7 @@ def _finding(entry: Entry, problem: FormProblem) -> Finding:
         )
     if problem.kind is FormProblemKind.NAME_TYPE:
         if isinstance(node, Scalar) and node.kind == "null":
-            pair = entry.mapping.find("name") if entry.mapping is not None else None
+            pair = entry.mapping.find(NAME) if entry.mapping is not None else None
             where = entry.place(pair.key) if pair is not None and not node.value else entry.place(node)
             return Finding(where, "the name of the entry is empty", help=SHAPE, at=entry)
         return Finding(entry.place(node), f"the name of the entry is {_what(node)}, not a schema", help=SHAPE, at=entry)
@@ -170,7 +171,7 @@ def _without_name(entry: Entry, node: YamlNode) -> Finding:
         help_text = f'did you mean "name" by {quoted(key.value)}?'
         if key.value == "func":
             help_text = '"func" is the key of native_functions.yaml; here it is "name"'
-        fix = Fix(f'replace {quoted(key.value)} by "name"', (TextEdit(entry.place(key), "name"),))
+        fix = Fix(f'replace {quoted(key.value)} by "name"', (TextEdit(entry.place(key), NAME),))
         return Finding(entry.place(key), message, help=help_text, fix=fix, at=entry)
     where = entry.place(node.pairs[0].key) if isinstance(node, Mapping) and node.pairs else entry.place(node)
     return Finding(where, message, help=SHAPE, at=entry)

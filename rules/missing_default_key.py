@@ -42,8 +42,6 @@ from derivlint.yaml_reader import Mapping
 
 META = RuleMeta(severity=Severity.ERROR, group="dispatch", checks=("M7", "V3"))
 
-DEFAULT = "Default"
-
 VALID = (
     """\
 - name: log10(Tensor self) -> Tensor

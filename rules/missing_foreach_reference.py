@@ -34,8 +34,8 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 from derivlint.model.index import BY_BASE, EntryIndex
+from derivlint.model.keys import DEFAULT
 from derivlint.model.query import file_fact
-from derivlint.model.read import DEFAULT
 from derivlint.schema import NativeFunction
 
 META = RuleMeta(

@@ -39,6 +39,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import counted, quoted, quoted_list
 from derivlint.model import Differentiability, DispatchBody, Entry, EntryFunction, Model, NameKind, Role
 from derivlint.model.generated.gradients import body_gradients, counted_gradients
+from derivlint.model.keys import RESULT
 from derivlint.model.scope import undeclared_names
 
 META = RuleMeta(
@@ -209,7 +210,7 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
 def _reason(own: Differentiability, function: EntryFunction, them: str) -> tuple[str, str]:
     if own.info.output_differentiability is not None:
         return f"output_differentiability switches {them} off", "remove the formula, or switch the output on"
-    first = function.output_names[own.output_indices[0]] if own.output_indices else "result"
+    first = function.output_names[own.output_indices[0]] if own.output_indices else RESULT
     return (
         f'a backward formula uses "grad", the gradient of {quoted(first)} only',
         'use "grads[i]" in the backward formulas, or remove this formula',

@@ -40,7 +40,8 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import distance, quoted
-from derivlint.model import NON_DIFFERENTIABLE, DerivativeFormula, Role
+from derivlint.model import DerivativeFormula, Role
+from derivlint.model.keys import NON_DIFFERENTIABLE
 from derivlint.model.keywords import near_keyword
 from derivlint.yaml_reader import Scalar
 

@@ -39,8 +39,9 @@ from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNNAMED_KEY
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import AUTO_ELEMENT_WISE, DerivativeFormula, DispatchBody, Model, Role
+from derivlint.model import DerivativeFormula, DispatchBody, Model, Role
 from derivlint.model.generated.forward import packed_lists
+from derivlint.model.keys import AUTO_ELEMENT_WISE
 from derivlint.model.keywords import is_clear
 
 META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("L22", "L23", "L24", "X6"), yields_to=(UNNAMED_KEY,))

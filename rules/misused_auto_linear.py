@@ -35,8 +35,9 @@ from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.engine.precedence import JOINED_ENTRIES, UNNAMED_KEY
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Role
+from derivlint.model import DispatchBody, Role
 from derivlint.model.generated.forward import packed_lists
+from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR
 from derivlint.model.keywords import is_clear
 
 META = RuleMeta(

@@ -39,6 +39,7 @@ from derivlint.lint.edits import quote_scalar, quote_text
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import DerivativeFormula, Entry, Model, NameKind
+from derivlint.model.keys import OUTPUT_DIFFERENTIABILITY
 from derivlint.yaml_reader import Mapping, Scalar, Sequence
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y4",))
@@ -125,7 +126,7 @@ def _is_other_slip(formula: DerivativeFormula) -> bool:
     """Whether the key is not a key of a formula, such as a misspelt ``output_differentiability``."""
     if formula.resolved_names:
         return formula.resolved_names[0][1].kind is NameKind.UNKNOWN
-    return closest(formula.key_text, ("output_differentiability",)) is not None
+    return closest(formula.key_text, (OUTPUT_DIFFERENTIABILITY,)) is not None
 
 
 def _finding(model: Model, formula: DerivativeFormula) -> Finding:

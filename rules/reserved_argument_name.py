@@ -41,13 +41,14 @@ from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Entry, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRADS, NAMED_PREFIX
+from derivlint.model.keys import RESULT
 from derivlint.model.resolve import EntryFunction, generic_output_index
 from derivlint.model.scope import RETAIN_VARIABLES, variables
 
 META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L4", "L5"))
 
 #: The names that torchgen rejects wherever an argument has them.
-REJECTED = {"grad_input_mask": "the mask of gradients", "result": "the output"}
+REJECTED = {"grad_input_mask": "the mask of gradients", RESULT: "the output"}
 
 NATIVES = """\
 - func: scaled_backward(Tensor grad_output, Tensor self, bool[2] grad_input_mask) -> (Tensor, Tensor)

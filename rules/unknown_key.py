@@ -40,6 +40,7 @@ from derivlint.lint.engine.precedence import JOINED_ENTRIES
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted, quoted_list
 from derivlint.model import DerivativeFormula, EntryFunction, KeyName, NameKind
+from derivlint.model.keys import ENTRY_KEYS
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -143,8 +144,6 @@ Device? device=None, bool? pin_memory=None) -> Tensor
 """,
     ),
 )
-
-ENTRY_KEYS = ("dispatch", "name", "output_differentiability")
 
 
 @judges(DerivativeFormula)

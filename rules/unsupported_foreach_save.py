@@ -35,6 +35,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Derivative, DerivativeFormula, Entry, MatchProblem, Model
 from derivlint.model.generated.foreach import ForeachProblem
+from derivlint.model.keys import RESULT
 from derivlint.model.match_problem import MatchProblemKind
 
 META = RuleMeta(
@@ -135,7 +136,7 @@ def _finding(entry: Entry, formula: DerivativeFormula, problem: MatchProblem, de
     where = formula.span_of(word)
     shares = f"{foreach} shares this formula and"
     if problem.kind is MatchProblemKind.SAVED_OUTPUT:
-        if word.text == "result":
+        if word.text == RESULT:
             message = f'{shares} can save "result" itself, not {quoted(detail.name)}'
             return Finding(where, message, help='use "result" as a whole, or an argument', at=formula)
         message = f"{shares} cannot save the output {quoted(word.text)}"

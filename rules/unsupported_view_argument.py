@@ -35,7 +35,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.differentiable import fits_view_function
-from derivlint.model.read import DEFAULT
+from derivlint.model.keys import DEFAULT
 
 META = RuleMeta(
     severity=Severity.ERROR,

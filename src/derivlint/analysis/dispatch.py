@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from derivlint.model import DispatchBody, Entry, Model
-from derivlint.model.read import DEFAULT
+from derivlint.model.keys import DEFAULT
 from derivlint.schema import NativeFunction
 
 AUTOGRAD = "Autograd"

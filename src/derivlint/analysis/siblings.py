@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from derivlint.formula import Name, Token, tokens, walk
 from derivlint.formula.vocabulary import TRIVIA, words
-from derivlint.model import AUTO_ELEMENT_WISE, DerivativeFormula, Entry, Model, Role
+from derivlint.model import DerivativeFormula, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL
 from derivlint.model.index import BY_BASE, EntryIndex, Nothing
+from derivlint.model.keys import AUTO_ELEMENT_WISE
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source.lazy import cached_property
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from derivlint.analysis.dependence.arguments import is_discrete
 from derivlint.cpp import argument_type
+from derivlint.model.keys import RESULT
 from derivlint.project.errors import InputError
 from derivlint.schema import Argument, FunctionSchema, SchemaError, SchemaKind, parse_schema
 
@@ -52,7 +53,7 @@ def output_names(schema: FunctionSchema) -> tuple[str, ...]:
     """The outputs of an operator as formulas name them."""
     returns = schema.returns
     if len(returns) == 1:
-        return (returns[0].name or "result",)
+        return (returns[0].name or RESULT,)
     return tuple(item.name or f"result{number}" for number, item in enumerate(returns))
 
 

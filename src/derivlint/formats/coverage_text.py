@@ -9,7 +9,7 @@ from derivlint.analysis.differentiability.operators import Answer, Way
 from derivlint.formats.machine.coverage_json import CoverageReport, totals
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.wording import counted
-from derivlint.model.read import DEFAULT
+from derivlint.model.keys import DEFAULT
 
 STYLES = {Answer.YES: "green", Answer.PARTIAL: "yellow", Answer.NO: "red", Answer.UNKNOWN: "dim"}
 NOT_ASKED = "-"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from derivlint.lint.severity import Confidence, Severity
+from derivlint.model.keys import DEFAULT
 from derivlint.source import SourceFile, Span
 from derivlint.source.comparison import Compared
 
@@ -97,7 +98,7 @@ class Diagnostic(Compared, Struct, frozen=True):
         """The operator, the dispatch key unless it is the default, and the key of a formula; empty without entry."""
         if self.entry is None:
             return ""
-        dispatch = [self.dispatch] if self.dispatch not in (None, "Default") else []
+        dispatch = [self.dispatch] if self.dispatch not in (None, DEFAULT) else []
         return ", ".join([self.entry, *dispatch]) + (f": {self.key}" if self.key is not None else "")
 
     @property

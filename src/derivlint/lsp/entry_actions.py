@@ -10,7 +10,8 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.facts import Dependence
 from derivlint.lint import TextEdit
-from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DerivativeFormula, DispatchBody, Entry, Model, Role
+from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
+from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Scalar, read_yaml
 

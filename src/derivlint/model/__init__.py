@@ -19,9 +19,6 @@ from derivlint.source.lazy import loaded_on_demand
 if TYPE_CHECKING:
     from derivlint.model.differentiable import Differentiability, DifferentiableValue
     from derivlint.model.entry import (
-        AUTO_ELEMENT_WISE,
-        AUTO_LINEAR,
-        NON_DIFFERENTIABLE,
         Derivative,
         DerivativeFormula,
         DifferentiabilityInfo,
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
         Role,
     )
     from derivlint.model.entry_syntax import FormProblem, KeyName, OutputDifferentiability
+    from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE
     from derivlint.model.layout import LAYOUTS, PLAIN, Layout
     from derivlint.model.match import FunctionMatch, How, Matcher, MatchProblem
     from derivlint.model.model import Model, build_model, build_models
@@ -45,10 +43,10 @@ __getattr__ = loaded_on_demand(
     {
         "differentiable": "Differentiability DifferentiableValue",
         "entry": (
-            "AUTO_ELEMENT_WISE AUTO_LINEAR NON_DIFFERENTIABLE Derivative DifferentiabilityInfo DispatchBody Entry "
-            "ForwardDerivative InfoSource DerivativeFormula Role"
+            "Derivative DifferentiabilityInfo DispatchBody Entry ForwardDerivative InfoSource DerivativeFormula Role"
         ),
         "entry_syntax": "FormProblem KeyName OutputDifferentiability",
+        "keys": "AUTO_ELEMENT_WISE AUTO_LINEAR NON_DIFFERENTIABLE",
         "layout": "LAYOUTS PLAIN Layout",
         "match": "FunctionMatch How Matcher MatchProblem",
         "model": "Model build_model build_models",

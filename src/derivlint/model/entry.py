@@ -25,6 +25,7 @@ from derivlint.model.entry_syntax import (
     KeyName,
     split_names,
 )
+from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE
 from derivlint.model.resolve import EntryFunction, NameKind, ResolvedName, SchemaProblem, resolve_function
 from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.schema import NativeFunctions
@@ -38,10 +39,6 @@ if TYPE_CHECKING:
     from derivlint.formula import Edit, Word
     from derivlint.model.layout import Layout
     from derivlint.schema import NativeFunction, Type
-
-AUTO_LINEAR = "auto_linear"
-AUTO_ELEMENT_WISE = "auto_element_wise"
-NON_DIFFERENTIABLE = "non_differentiable"
 
 
 class InFormula(Protocol):

@@ -18,7 +18,7 @@ from derivlint.model.entry import (
 )
 from derivlint.model.generated.forward import build_forward
 from derivlint.model.generated.saved import SavedVariables
-from derivlint.model.read import DEFAULT
+from derivlint.model.keys import DEFAULT
 from derivlint.model.resolve import EntryFunction
 from derivlint.model.saved_attribute import without_repetition
 

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from derivlint.model.entry import (
-    AUTO_ELEMENT_WISE,
-    AUTO_LINEAR,
-    NON_DIFFERENTIABLE,
-    DerivativeFormula,
-    DispatchBody,
-    Role,
-)
+from derivlint.model.entry import DerivativeFormula, DispatchBody, Role
 from derivlint.model.generated.gradients import out_of_range_masks
+from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE
 from derivlint.model.resolve import NameKind
 from derivlint.model.scope import NotDeclared, undeclared_names, visible_names
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from derivlint.model.keys import VERSION, VIEW_AUTOGRAD
 from derivlint.schema.versions import ALL_VERSIONS
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
@@ -98,17 +99,17 @@ PLAIN = Layout()
 #: torch_npu's op_plugin/config/derivatives.yaml: one file for every PyTorch that the back end supports.
 #: torch_npu itself declares the casts of formats, in npu_native_functions.yaml.
 TORCH_NPU = Layout(
-    entries="backward", versions=ALL_VERSIONS, version="version", overrides=True, elsewhere=("_npu_format_cast*",)
+    entries="backward", versions=ALL_VERSIONS, version=VERSION, overrides=True, elsewhere=("_npu_format_cast*",)
 )
 #: candle's copy of PyTorch's file, for a generator of its own, whose kernels and helpers are not PyTorch's.
 CANDLE = Layout(
-    ignored=frozenset({"view_autograd"}),
+    ignored=frozenset({VIEW_AUTOGRAD}),
     declares=True,
     composites=True,
     foreach=False,
     semicolons=True,
     cpp=False,
-    marks=frozenset({"view_autograd"}),
+    marks=frozenset({VIEW_AUTOGRAD}),
 )
 #: The layouts that have a name.
 LAYOUTS = {"candle": CANDLE, "torch_npu": TORCH_NPU}

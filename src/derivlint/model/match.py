@@ -18,8 +18,8 @@ from derivlint.model.entry import DifferentiabilityInfo, Entry, ForwardDerivativ
 from derivlint.model.generated.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
 from derivlint.model.generated.inplace import InplaceProblem, inplace_forwards
 from derivlint.model.index import BY_SCHEMA, BY_SIGNATURE, EntryIndex, signature_key
+from derivlint.model.keys import DEFAULT
 from derivlint.model.match_problem import MatchProblemKind
-from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind
 

@@ -23,11 +23,12 @@ from derivlint.model.index import (
     UNRESOLVED,
 )
 from derivlint.model.info import build_info
+from derivlint.model.keys import DEFAULT
 from derivlint.model.layout import PLAIN, Layout, marked_layout, name_of_layout
 from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
 from derivlint.model.memos import Dependency, Memos
 from derivlint.model.query import Answers, file_fact
-from derivlint.model.read import DEFAULT, ListEntries, document_of, items_of, layout_of, read_syntax, versions_of
+from derivlint.model.read import ListEntries, document_of, items_of, layout_of, read_syntax, versions_of
 from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile

@@ -14,17 +14,13 @@ from typing import overload
 from derivlint.formula import Call, Name, walk
 from derivlint.model.entry import Entry, EntryContext
 from derivlint.model.entry_syntax import BodySyntax, EntrySyntax, FormProblem, FormProblemKind, OutputDifferentiability
+from derivlint.model.keys import DEFAULT, DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.model.layout import PLAIN, Layout
 from derivlint.schema import SchemaError, parse_schema
 from derivlint.schema.versions import FileVersions, entry_versions, file_versions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Mapping, Pair, PlacedNode, Scalar, Sequence, YamlNode, read_yaml
 from derivlint.yaml_reader.split import SplitDocument, read_split
-
-NAME = "name"
-DISPATCH = "dispatch"
-OUTPUT_DIFFERENTIABILITY = "output_differentiability"
-DEFAULT = "Default"
 
 
 def read_file(source: SourceFile) -> tuple[Entry, ...]:

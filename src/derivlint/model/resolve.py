@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from derivlint.cpp import Binding, cpp_arguments, return_names
 from derivlint.formula import whole_number
+from derivlint.model.keys import RESULT
 from derivlint.operators import Book, book_of
 from derivlint.schema import (
     BaseType,
@@ -25,7 +26,6 @@ from derivlint.schema import (
     parse_schema,
 )
 
-RESULT = "result"
 TENSOR = BaseType("Tensor")
 
 

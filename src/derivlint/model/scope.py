@@ -16,6 +16,7 @@ from derivlint.formula import Formula, Word, parse_formula
 from derivlint.model.entry import DerivativeFormula, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.model.keys import RESULT
 from derivlint.model.resolve import EntryFunction, generic_output_index
 from derivlint.source.lazy import asked_once
 
@@ -194,7 +195,7 @@ def _reason(
         subject = name.removesuffix(suffix)
         if subject != name and any(argument.name == subject for argument in function.schema.arguments.flat_all):
             return (NotDeclared.PRIMAL_IN_BACKWARD if backward else NotDeclared.NOT_UNPACKED), subject
-    if name == "result" or generic_output_index(name) is not None:
+    if name == RESULT or generic_output_index(name) is not None:
         index = generic_output_index(name)
         outputs = function.outputs
         if index is None:

@@ -18,6 +18,7 @@ from derivlint.formula.nodes import NamePart
 from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lint.changes import said
 from derivlint.model import DispatchBody, Entry, Model
+from derivlint.model.keys import NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.schema import NativeFunction
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping as YamlMapping
@@ -181,9 +182,9 @@ def _texts(entry: Entry) -> dict[tuple[str | None, str], str]:
     """The values of an entry as text, by dispatch key and key; what is not a formula has no dispatch key."""
     texts: dict[tuple[str | None, str], str] = {}
     if entry.name is not None:
-        texts[None, "name"] = _line(entry.name.value)
+        texts[None, NAME] = _line(entry.name.value)
     if entry.output_differentiability is not None:
-        texts[None, "output_differentiability"] = _written(entry.output_differentiability.node)
+        texts[None, OUTPUT_DIFFERENTIABILITY] = _written(entry.output_differentiability.node)
     for body in entry.bodies:
         for formula in body.formulas:
             key = ", ".join(name.text for name in formula.names)

@@ -11,7 +11,7 @@ from derivlint.formats.machine.json_format import render_json
 from derivlint.formats.styles import STYLES, Line, Piece
 from derivlint.lint import Diagnostic
 from derivlint.lint.wording import counted
-from derivlint.model.read import DEFAULT
+from derivlint.model.keys import DEFAULT
 from derivlint.review.entries import DerivativeChange, EntryChange, Status, ValueChange
 from derivlint.review.review import Review, Version
 from derivlint.source import visible

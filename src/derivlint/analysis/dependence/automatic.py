@@ -15,8 +15,9 @@ from derivlint.analysis.interpretation.facts import Dependence
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.formula import Expr
 from derivlint.formula.vocabulary import words
-from derivlint.model import AUTO_LINEAR, DerivativeFormula, DispatchBody, Role
+from derivlint.model import DerivativeFormula, DispatchBody, Role
 from derivlint.model.generated.forward import PRIMAL
+from derivlint.model.keys import AUTO_LINEAR
 from derivlint.operators import Book
 from derivlint.operators.special import RAISING
 

@@ -17,7 +17,7 @@ from derivlint.formula import Call, Expr, Name
 from derivlint.formula.vocabulary import words
 from derivlint.model import Differentiability, DifferentiabilityInfo, Model
 from derivlint.model.index import BY_OPERATOR
-from derivlint.model.read import DEFAULT
+from derivlint.model.keys import DEFAULT
 from derivlint.operators.book import Book
 from derivlint.operators.special import RAISING
 from derivlint.schema import Argument, NativeFunction

@@ -10,8 +10,9 @@ from __future__ import annotations
 from derivlint.analysis.interpretation.interpret import FormulaInterpreter
 from derivlint.analysis.interpretation.operators import OperatorAnswers, is_zero
 from derivlint.analysis.typed import typed_formulas
-from derivlint.model import AUTO_LINEAR, DispatchBody, Model
+from derivlint.model import DispatchBody, Model
 from derivlint.model.index import BY_BASE
+from derivlint.model.keys import AUTO_LINEAR
 from derivlint.model.query import file_fact
 from derivlint.operators.reference.terms import Polynomial, Term
 

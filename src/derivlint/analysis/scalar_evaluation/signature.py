@@ -13,11 +13,11 @@ from derivlint.model import Differentiability
 from derivlint.model.generated.evaluation import INDEX
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX, gradients_of
+from derivlint.model.keys import RESULT
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.source.lazy import asked_once
 
 #: The name of the output of an in-place function in formulas.
-RESULT = "result"
 #: The input of an in-place function, before it is overwritten, in forward formulas.
 ORIGINAL_SELF = "original_self"
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.interpretation.operators import OperatorAnswers
-from derivlint.analysis.scalar_evaluation.signature import ORIGINAL_SELF, RESULT, EvaluationSignature, signature_of
+from derivlint.analysis.scalar_evaluation.signature import ORIGINAL_SELF, EvaluationSignature, signature_of
 from derivlint.analysis.shapes.cases import FOREACH, Values, legal_cases
 from derivlint.analysis.shapes.evaluate import compile_sizes
 from derivlint.analysis.typed import TypedFormula
@@ -22,6 +22,7 @@ from derivlint.model import Differentiability
 from derivlint.model.generated.evaluation import INDEX
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.model.keys import RESULT
 from derivlint.operators import Book
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Sizes, Value, is_expandable

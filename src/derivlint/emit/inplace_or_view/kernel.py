@@ -15,8 +15,8 @@ from derivlint.emit.own_operators import redispatching
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.view_func import by_name, class_name, generated_functions, has_view_func
 from derivlint.model.differentiable import Differentiability
+from derivlint.model.keys import DEFAULT
 from derivlint.model.model import Model
-from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction
 

@@ -12,9 +12,9 @@ from derivlint.emit.release import Release, filled, release_of
 from derivlint.emit.selection import is_selected
 from derivlint.emit.template import listing, yaml_name
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
+from derivlint.model.keys import DEFAULT
 from derivlint.model.match import FunctionMatch
 from derivlint.model.model import Model
-from derivlint.model.read import DEFAULT
 from derivlint.schema import NativeFunction, OperatorName
 
 GENERIC_KERNEL = "torch::autograd::autogradNotImplementedFallback()"

@@ -15,9 +15,9 @@ from derivlint.model.differentiable import (
 )
 from derivlint.model.entry import DifferentiabilityInfo, InfoSource
 from derivlint.model.generated.evaluation import formals
+from derivlint.model.keys import DEFAULT
 from derivlint.model.match import FunctionMatch
 from derivlint.model.model import Model
-from derivlint.model.read import DEFAULT
 from derivlint.model.words import substitute
 from derivlint.operators import Book
 from derivlint.schema import Argument, ListType, NativeFunction, Return, SchemaKind

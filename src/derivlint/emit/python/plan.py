@@ -19,7 +19,7 @@ from derivlint.model import Derivative, DifferentiabilityInfo, Entry, ForwardDer
 from derivlint.model.differentiable import Differentiability, is_tensor_list
 from derivlint.model.generated.evaluation import is_guarded
 from derivlint.model.generated.saved import TYPE_AND_SIZE
-from derivlint.model.read import DEFAULT
+from derivlint.model.keys import DEFAULT
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import Argument, NativeFunction, SchemaKind
 

@@ -13,10 +13,9 @@ from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import GraphOperators
 from derivlint.graph.types import GraphError, UnknownOperatorError
 from derivlint.model import Derivative, DifferentiabilityInfo, ForwardDerivative, Model
+from derivlint.model.keys import DEFAULT, RESULT
 from derivlint.operators.reference.definitions import composite_named
 from derivlint.schema import Argument, NativeFunction
-
-DEFAULT = "Default"
 
 
 class NodeArguments(Struct, frozen=True):
@@ -166,5 +165,5 @@ def output_names(function: NativeFunction, outputs: Sequence[GraphValue]) -> dic
         if item.name is not None:
             names[item.name] = value
     if len(outputs) == 1:
-        names["result"] = outputs[0]
+        names[RESULT] = outputs[0]
     return names

@@ -27,6 +27,7 @@ from derivlint.graph.lowering import Lowering
 from derivlint.graph.passes import optimize
 from derivlint.graph.types import GraphError, UndifferentiableError
 from derivlint.model import ForwardDerivative
+from derivlint.model.keys import RESULT
 from derivlint.operators.reference.terms import LINEAR_IN_LIST, polynomials
 
 #: Operators over lists that are linear in them; their forward formulas take primals and tangents at once.
@@ -169,7 +170,7 @@ class _Forward:
         items = result if isinstance(result, list) and len(forward.var_names) > 1 else [result]
         for name, item in zip(forward.var_names, items, strict=True):
             if name == "self":
-                name = "result"
+                name = RESULT
             target = outputs.get(name) if name in outputs else node.outputs[0]
             if isinstance(target, GraphValue) and item is not None:
                 self._tangents[target] = self._builder.value(item)

@@ -24,6 +24,7 @@ from derivlint.lsp.features.locate import (
 )
 from derivlint.lsp.features.variables import Variable, VariableKind, variable
 from derivlint.model import DerivativeFormula, Entry, Model, Role
+from derivlint.model.keys import ENTRY_KEYS, NAME
 from derivlint.schema import Argument
 from derivlint.source import Span
 
@@ -33,14 +34,6 @@ _DEGREES = {
     Degree.LINEAR: "linear in the {what}",
     Degree.AFFINE: "affine in the {what}: a term has none",
     Degree.NONLINEAR: "not linear in the {what}",
-}
-_ENTRY_KEYS = {
-    "name": "the schema of the operator, as native_functions.yaml has it",
-    "dispatch": "formulas for each dispatch key, instead of one set for all",
-    "output_differentiability": (
-        "one boolean for each output: whether gradients flow through it; "
-        "or one C++ condition under which the output is differentiable"
-    ),
 }
 #: Longer expressions are cut where they are quoted.
 _LONG = 120
@@ -75,8 +68,8 @@ def hover(analysis: DocumentAnalysis, offset: int) -> Hover | None:
         lines = ", ".join(f"`{formula.key_text}`" for formula in at.body.formulas)
         text = paragraphs([f"dispatch key `{at.body.key}` with formulas for {lines or 'nothing'}", _node(model, at)])
     elif isinstance(at, AtEntryKey):
-        about = _ENTRY_KEYS.get(at.key.value)
-        is_name = at.key.value == "name"
+        about = ENTRY_KEYS.get(at.key.value)
+        is_name = at.key.value == NAME
         text = paragraphs([about, describe.entry_text(model, at.entry) if is_name else None, _outputs(at)])
     elif isinstance(at, AtSuppression):
         text = _suppression(at)

@@ -24,6 +24,7 @@ from derivlint.lsp.features.locate import (
 from derivlint.lsp.features.variables import Variable, variable
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.generated.gradients import GRAD_INPUT_MASK, GRADS, integer
+from derivlint.model.keys import NAME
 from derivlint.schema import Argument, NativeFunction
 from derivlint.schema.syntax.arguments import Return
 from derivlint.source import Span
@@ -40,7 +41,7 @@ def definition(analysis: DocumentAnalysis, offset: int) -> tuple[FileSpan, ...]:
     at = locate(analysis, offset)
     if isinstance(at, AtSchema):
         return _of_schema(analysis, at)
-    if isinstance(at, AtEntryKey) and at.key.value == "name":
+    if isinstance(at, AtEntryKey) and at.key.value == NAME:
         return _of_entry(analysis, at.entry)
     if isinstance(at, AtKey) and at.name is not None:
         part = _part_of_key(at.written, at.name.text)

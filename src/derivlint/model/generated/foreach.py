@@ -14,6 +14,7 @@ from derivlint.cpp.types import TENSOR_LIST
 from derivlint.formula import Word, parse_formula
 from derivlint.model.entry import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource
 from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.keys import RESULT
 from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.model.words import WordReplacer, mentions, replace_in_words, rewrite_words
@@ -24,7 +25,6 @@ from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction,
 WITH_INPLACE_REFERENCE = Book.by_hand("inplace-reference")
 #: foreach functions without the ``alpha`` of their reference
 OTHER_ARITY = Book.by_hand("fewer-arguments")
-RESULT = "result"
 
 
 class ForeachProblem(Struct, frozen=True):

@@ -10,14 +10,8 @@ from collections.abc import Sequence
 from derivlint.cpp import Binding
 from derivlint.cpp.operator_names import with_symint
 from derivlint.formula import Word, parse_formula
-from derivlint.model.entry import (
-    AUTO_ELEMENT_WISE,
-    AUTO_LINEAR,
-    Derivative,
-    DerivativeFormula,
-    DifferentiabilityInfo,
-    ForwardDerivative,
-)
+from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, ForwardDerivative
+from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR
 from derivlint.model.resolve import EntryFunction, NameKind
 from derivlint.model.words import mentions, occurrences, substitute, variable_uses
 from derivlint.schema import NativeFunction, Type

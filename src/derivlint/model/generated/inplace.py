@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from derivlint.formula import Call, Formula, Member, Name, parse_formula
 from derivlint.model.entry import DifferentiabilityInfo, ForwardDerivative
+from derivlint.model.keys import RESULT
 from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.words import mentions, substitute
 
@@ -47,7 +48,7 @@ def inplace_forwards(
     if len(forwards) != 1:
         return (), [InplaceProblem(MatchProblemKind.SEVERAL_FORMULAS, forwards[1])]
     written = forwards[0]
-    replacements = {"result": SELF_PRIMAL}
+    replacements = {RESULT: SELF_PRIMAL}
     if mentions(parse_formula(written.formula), SELF_PRIMAL):
         if own_entry:
             return (), [InplaceProblem(MatchProblemKind.PRIMAL_OF_SELF, written)]

@@ -16,7 +16,7 @@ from derivlint.model import Model
 from derivlint.model.differentiable import Differentiability, is_tensor_list
 from derivlint.model.entry import DerivativeFormula, Entry, Role
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin, evaluations
-from derivlint.model.read import DEFAULT
+from derivlint.model.keys import DEFAULT, RESULT
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.verify.inputs.sites import Site, decisions_of
 
@@ -122,7 +122,7 @@ def own_outputs(spec: FunctionSpec) -> tuple[FunctionValue, ...]:
     names = {value.name for value in spec.arguments}
     own = tuple(value for value in spec.returns if value.name not in names)
     if not own and spec.kind == BACKWARD and spec.returns:
-        return (FunctionValue("result", spec.returns[0].type),)
+        return (FunctionValue(RESULT, spec.returns[0].type),)
     return own
 
 

@@ -17,7 +17,7 @@ from derivlint.lsp.features.completions.context import (
 )
 from derivlint.lsp.features.completions.draft import function_being_written
 from derivlint.lsp.features.completions.formula_completion import formula_completions
-from derivlint.model.read import DEFAULT, DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
+from derivlint.model.keys import DEFAULT, DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.model.resolve import EntryFunction
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import Span

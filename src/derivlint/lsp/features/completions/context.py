@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from derivlint.lsp.analysis import DocumentAnalysis
+from derivlint.model.keys import DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.model.layout import PLAIN
-from derivlint.model.read import DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.source import Span
 
 _KEY = re.compile(r"""(?P<key>"[^"\n]*"|'[^'\n]*'|[^\s#'"\[\]{}:][^:\n#]*?)[ \t]*:(?=[ \t]|$)""")

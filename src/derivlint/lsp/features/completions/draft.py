@@ -14,7 +14,7 @@ from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.completions.context import CompletionContext, DraftPair, decoded
 from derivlint.lsp.features.facts import FormulaFacts
 from derivlint.model import DerivativeFormula, Entry, Model, build_model
-from derivlint.model.read import NAME, OUTPUT_DIFFERENTIABILITY
+from derivlint.model.keys import NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.model.resolve import EntryFunction
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile

@@ -18,9 +18,10 @@ from derivlint.lsp.features.completions.draft import Draft, Fragment, draft_of, 
 from derivlint.lsp.features.describe import signatures_text
 from derivlint.lsp.features.facts import accessed, operator_name
 from derivlint.lsp.features.variables import VariableKind, variable
-from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE, Role
+from derivlint.model import Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
+from derivlint.model.keys import BACKWARD_WORDS, FORWARD_WORDS
 from derivlint.model.scope import is_internal, visible_names
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
@@ -116,13 +117,7 @@ def _n_gradients(draft: Draft) -> int:
 
 
 def _keywords(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
-    if draft.written.role is Role.FORWARD:
-        words = {
-            AUTO_LINEAR: "the function itself, on tangents",
-            AUTO_ELEMENT_WISE: "the backward formula, on the tangent",
-        }
-    else:
-        words = {NON_DIFFERENTIABLE: "no gradient flows through this argument"}
+    words = FORWARD_WORDS if draft.written.role is Role.FORWARD else BACKWARD_WORDS
     for word, about in words.items():
         if word.startswith(prefix):
             yield Completion(word, "Keyword", word, span, about, f"{_OWN}9")

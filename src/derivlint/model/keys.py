@@ -1,0 +1,40 @@
+"""The keys of entries, and the formulas other than C++: the one place that spells them, with what they mean.
+
+``ENTRY_KEYS`` are the keys of an entry beside the names of arguments and outputs; a new one is added here, read by
+:mod:`derivlint.model.read`, and stored in :class:`~derivlint.model.entry_syntax.EntrySyntax`.
+"""
+
+from __future__ import annotations
+
+NAME = "name"
+DISPATCH = "dispatch"
+OUTPUT_DIFFERENTIABILITY = "output_differentiability"
+#: The keys of an entry that are not names of its arguments or outputs, with their meaning.
+ENTRY_KEYS = {
+    NAME: "the schema of the operator, as native_functions.yaml has it",
+    DISPATCH: "formulas for each dispatch key, instead of one set for all",
+    OUTPUT_DIFFERENTIABILITY: (
+        "one boolean for each output: whether gradients flow through it; "
+        "or one C++ condition under which the output is differentiable"
+    ),
+}
+#: The key for versions in files of torch_npu.
+VERSION = "version"
+#: The key for the autograd of views in files of candle.
+VIEW_AUTOGRAD = "view_autograd"
+
+#: The dispatch key of the formulas of an entry without ``dispatch``.
+DEFAULT = "Default"
+#: The only output in keys and formulas, if it has no name of its own.
+RESULT = "result"
+
+AUTO_LINEAR = "auto_linear"
+AUTO_ELEMENT_WISE = "auto_element_wise"
+NON_DIFFERENTIABLE = "non_differentiable"
+#: The formulas of forward keys other than C++, with their meaning.
+FORWARD_WORDS = {
+    AUTO_LINEAR: "the function itself, on tangents",
+    AUTO_ELEMENT_WISE: "the backward formula, on the tangent",
+}
+#: Likewise of backward keys.
+BACKWARD_WORDS = {NON_DIFFERENTIABLE: "no gradient flows through this argument"}
