@@ -105,7 +105,7 @@ def free_names(formula: Formula) -> tuple[Name, ...]:
     """The simple names that no parameter of a lambda binds, in source order; names of types are not among them."""
     if formula.tree is None:
         return ()
-    found: list[Name] = []
+    names: list[Name] = []
     stack: list[tuple[Node, frozenset[str]]] = [(formula.tree, frozenset())]
     while stack:
         node, bound = stack.pop()
@@ -113,7 +113,7 @@ def free_names(formula: Formula) -> tuple[Name, ...]:
             continue
         if isinstance(node, Name):
             if node.simple is not None and node.simple not in bound:
-                found.append(node)
+                names.append(node)
             continue
         if isinstance(node, Lambda):
             stack.extend((use, bound) for use in reversed(node.uses))
@@ -122,5 +122,5 @@ def free_names(formula: Formula) -> tuple[Name, ...]:
                 stack.append((node.body, bound))
             continue
         stack.extend((child, bound) for child in reversed(node.children))
-    found.sort(key=lambda name: name.start)
-    return tuple(found)
+    names.sort(key=lambda name: name.start)
+    return tuple(names)

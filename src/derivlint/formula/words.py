@@ -43,7 +43,7 @@ class Word(NamedTuple):
 
 def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tuple[Word, ...]:
     """The words of a text, given its tokens without blanks and comments and its lambdas."""
-    found: list[Word] = []
+    words: list[Word] = []
     count = len(tokens)
     template_depth = 0
     cast_end = -1
@@ -53,7 +53,7 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
         before, kind = kind, token.type
         # what lies between two tokens is blank or a comment
         if token.start > position + 1:
-            _add(found, text, position, token.start, "comment")
+            _add(words, text, position, token.start, "comment")
         position = token.end
         if kind in _WORDLESS:
             continue
@@ -69,7 +69,7 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
                 role = "callee"
             else:
                 role = "variable"
-            found.append(Word(token.text, token.start, token.end, role))
+            words.append(Word(token.text, token.start, token.end, role))
         elif kind == "TEMPLATE_OPEN":
             template_depth += 1
         elif kind == "TEMPLATE_CLOSE":
@@ -77,26 +77,26 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
         elif kind == "CAST_OPEN":
             cast_end = next(later.start for later in islice(tokens, index, None) if later.type == "RPAR")
         elif kind in ("STRING", "CHAR", "UNCLOSED_STRING"):
-            _add(found, text, token.start, token.end, "string")
+            _add(words, text, token.start, token.end, "string")
         elif kind == "UNCLOSED_COMMENT":
-            _add(found, text, token.start, token.end, "comment")
+            _add(words, text, token.start, token.end, "comment")
         elif token.text[0] == "_" or token.text[0].isalnum():
-            _add(found, text, token.start, token.end, "keyword" if kind != "BAD" else "variable")
-    _add(found, text, position, len(text), "comment")
+            _add(words, text, token.start, token.end, "keyword" if kind != "BAD" else "variable")
+    _add(words, text, position, len(text), "comment")
     if lambdas:
-        _mark_lambdas(found, lambdas)
-    return tuple(found)
+        _mark_lambdas(words, lambdas)
+    return tuple(words)
 
 
-def _add(found: list[Word], text: str, start: int, end: int, role: str) -> None:
-    found.extend(Word(match[0], match.start(), match.end(), role) for match in _WORD.finditer(text, start, end))
+def _add(words: list[Word], text: str, start: int, end: int, role: str) -> None:
+    words.extend(Word(match[0], match.start(), match.end(), role) for match in _WORD.finditer(text, start, end))
 
 
-def _mark_lambdas(found: list[Word], lambdas: list[LambdaInfo]) -> None:
+def _mark_lambdas(words: list[Word], lambdas: list[LambdaInfo]) -> None:
     """Give the words in lambdas their roles: types of declarations, parameters and other local names.
 
     Args:
-        found: the words, in source order.
+        words: the words, in source order.
         lambdas: the lambdas, by where they begin; one lies in the body of another or after it.
     """
     type_starts = set().union(*(info.type_starts for info in lambdas))
@@ -104,8 +104,8 @@ def _mark_lambdas(found: list[Word], lambdas: list[LambdaInfo]) -> None:
     open_lambdas: list[LambdaInfo] = []
     # how many of the lambdas around a word declare a name
     local: Counter[str] = Counter()
-    for index in range(bisect_left(found, lambdas[0].start, key=_start), len(found)):
-        word = found[index]
+    for index in range(bisect_left(words, lambdas[0].start, key=_start), len(words)):
+        word = words[index]
         while open_lambdas and open_lambdas[-1].end <= word.start:
             local.subtract(open_lambdas.pop().local_names)
         while pending and pending[-1].capture_end <= word.start:
@@ -114,6 +114,6 @@ def _mark_lambdas(found: list[Word], lambdas: list[LambdaInfo]) -> None:
                 open_lambdas.append(info)
                 local.update(info.local_names)
         if word.start in type_starts:
-            found[index] = word if word.role == "qualified" else word._replace(role="type")
+            words[index] = word if word.role == "qualified" else word._replace(role="type")
         elif word.role in ("variable", "callee") and local[word.text] > 0:
-            found[index] = word._replace(role="lambda")
+            words[index] = word._replace(role="lambda")

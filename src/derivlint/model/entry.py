@@ -239,14 +239,14 @@ class DispatchBody:
     @cached_property
     def derivatives(self) -> dict[DerivativeFormula, Derivative]:
         """The backward formulas with their derivatives."""
-        found = self.info.derivatives if self.info is not None else ()
-        return {each.written: each for each in found if each.written is not None}
+        derivatives = self.info.derivatives if self.info is not None else ()
+        return {derivative.written: derivative for derivative in derivatives if derivative.written is not None}
 
     @cached_property
     def forwards(self) -> dict[DerivativeFormula, ForwardDerivative]:
         """The forward formulas with their derivatives."""
-        found = self.info.forward_derivatives if self.info is not None else ()
-        return {each.written: each for each in found if each.written is not None}
+        forwards = self.info.forward_derivatives if self.info is not None else ()
+        return {forward.written: forward for forward in forwards if forward.written is not None}
 
     @cached_property
     def keys_with(self) -> Counter[str]:
@@ -365,14 +365,14 @@ class Entry:
     @cached_property
     def function(self) -> EntryFunction | None:
         """What its schema resolves to."""
-        found = self._resolved
-        return found if isinstance(found, EntryFunction) else None
+        resolved = self._resolved
+        return resolved if isinstance(resolved, EntryFunction) else None
 
     @cached_property
     def schema_problem(self) -> SchemaProblem | None:
         """Why its schema resolves to no function."""
-        found = self._resolved
-        return found if isinstance(found, SchemaProblem) else None
+        resolved = self._resolved
+        return resolved if isinstance(resolved, SchemaProblem) else None
 
     @property
     def span(self) -> Span:
@@ -420,7 +420,7 @@ class Entry:
     @property
     def expressions(self) -> list[Expression]:
         """The C++ expressions of the entry: its formulas in file order, and the condition at the end."""
-        found = [
+        expressions = [
             Expression(self, formula.value, formula)
             for formula in self.formulas
             if formula.is_expression and isinstance(formula.value, Scalar)
@@ -428,8 +428,8 @@ class Entry:
         declared = self.output_differentiability
         condition = declared.condition if declared is not None else None
         if condition is not None:
-            found.append(Expression(self, condition, None))
-        return found
+            expressions.append(Expression(self, condition, None))
+        return expressions
 
 
 class Derivative(Compared, Struct, frozen=True):

@@ -38,13 +38,13 @@ def near_keyword(formula: DerivativeFormula) -> str | None:
     letters = text.lower().translate(_BETWEEN)
     if not letters.isalpha() or text.strip() in visible_names(formula):
         return None
-    found = _BY_LETTERS.get(letters)
-    if found is None and len(letters) > 6:
+    keyword = _BY_LETTERS.get(letters)
+    if keyword is None and len(letters) > 6:
         from difflib import get_close_matches
 
         close = get_close_matches(letters, _BY_LETTERS, n=1, cutoff=_ALIKE)
-        found = _BY_LETTERS[close[0]] if close else None
-    return found
+        keyword = _BY_LETTERS[close[0]] if close else None
+    return keyword
 
 
 def is_clear(body: DispatchBody) -> bool:

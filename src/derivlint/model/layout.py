@@ -117,7 +117,7 @@ LAYOUTS = {"candle": CANDLE, "torch_npu": TORCH_NPU}
 
 def name_of_layout(layout: Layout | None) -> str | None:
     """The name of a layout; None for one without a name."""
-    return next((name for name, known in LAYOUTS.items() if known is layout), None)
+    return next((name for name, named in LAYOUTS.items() if named is layout), None)
 
 
 #: The layouts that a key of entries gives away.

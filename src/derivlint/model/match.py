@@ -88,12 +88,12 @@ def infos_of(entry: Entry) -> dict[str, InfoByKey]:
 
 def twins_of(infos: Mapping[str, InfoByKey], natives: NativeFunctions) -> dict[str, InfoByKey]:
     """The infos of the ``_copy`` twins of views, by schema; an entry written for the twin wins."""
-    found = {}
+    twins = {}
     for by_key in infos.values():
         twin = _view_copy(next(iter(by_key.values())).func, natives) if by_key else None
         if twin is not None and str(twin.schema) not in infos:
-            found[str(twin.schema)] = _of_twin(by_key, twin)
-    return found
+            twins[str(twin.schema)] = _of_twin(by_key, twin)
+    return twins
 
 
 def _view_copy(function: NativeFunction, natives: NativeFunctions) -> NativeFunction | None:
@@ -159,8 +159,8 @@ class Applicable(NamedTuple):
 def _infos_for(infos: Infos, schema: str, twin: NativeFunction | None) -> InfoByKey:
     """The infos of one schema; of several entries for it the last counts, as for torchgen."""
     (*_, last) = infos.entries_in(BY_SCHEMA, schema)
-    found = infos_of(last)[schema]
-    return found if twin is None else _of_twin(found, twin)
+    by_key = infos_of(last)[schema]
+    return by_key if twin is None else _of_twin(by_key, twin)
 
 
 class Matcher:
@@ -188,8 +188,8 @@ class Matcher:
                 if "self" in derivative.var_names and derivative.saves_strides
             )
             own = how is How.EXACT
-            forwards[key], found = inplace_forwards(info, own_entry=own)
-            problems.extend(self._problem(problem.kind, function, info, problem) for problem in found)
+            forwards[key], inplace_problems = inplace_forwards(info, own_entry=own)
+            problems.extend(self._problem(problem.kind, function, info, problem) for problem in inplace_problems)
         return FunctionMatch(function, infos, how, forwards, self._book, tuple(problems))
 
     def _problem(
@@ -218,8 +218,8 @@ class Matcher:
 
     def source(self, function: NativeFunction) -> str | None:
         """The schema of the entry that a function may have its infos of; None where no entry applies."""
-        found = self._applicable_once(function)
-        return None if found is None else found.schema
+        applicable = self._applicable_once(function)
+        return None if applicable is None else applicable.schema
 
     def _applicable_once(self, function: NativeFunction) -> Applicable | None:
         return self._infos.ask(self._applicable, function)
@@ -236,9 +236,9 @@ class Matcher:
             by_signature = self._by_signature(function, How.SIGNATURE)
             if by_signature is not None:
                 return by_signature
-        other = self._by_signature(function, How.GENERATED_FUNCTIONAL) if function.generated else None
-        if other is not None:
-            return other
+        variant = self._by_signature(function, How.GENERATED_FUNCTIONAL) if function.generated else None
+        if variant is not None:
+            return variant
         return self._reference(function) if foreach and self._infos.shares_foreach else None
 
     def _exact(self, function: NativeFunction) -> Applicable | None:
@@ -257,10 +257,10 @@ class Matcher:
         is_functional = how is How.SIGNATURE
         key = function.schema.signature_key_no_defaults
         if function.name.base.endswith(COPY):
-            for each in reversed(self._infos.natives.with_base(function.name.base)):
-                schema = each.schema
+            for twin in reversed(self._infos.natives.with_base(function.name.base)):
+                schema = twin.schema
                 if (schema.kind is SchemaKind.functional) is is_functional and schema.signature_key_no_defaults == key:
-                    exact = self._exact(each)
+                    exact = self._exact(twin)
                     if exact is not None and exact.twin is not None:
                         return exact._replace(how=how)
         written = _with_infos(self._infos.values_in(BY_SIGNATURE, signature_key(is_functional, key)))
@@ -270,22 +270,24 @@ class Matcher:
         """The function that a foreach function applies to every element."""
         is_inplace = function.schema.kind is SchemaKind.inplace
         how = How.FOREACH_INPLACE if is_inplace else How.FOREACH_GENERATED
-        others = [
-            other.schema
-            for other in self._infos.natives.with_base(function.name.element_base)
-            if is_reference(function, other.schema)
+        references = [
+            candidate.schema
+            for candidate in self._infos.natives.with_base(function.name.element_base)
+            if is_reference(function, candidate.schema)
         ]
         for is_functional in (True, False) if is_inplace and str(function.name) in WITH_INPLACE_REFERENCE else (True,):
             keys = dict.fromkeys(
                 signature_key(is_functional, schema.signature_key_no_defaults)
-                for schema in others
+                for schema in references
                 if (schema.kind is SchemaKind.functional) is is_functional
             )
-            found = {key: schemas for key in keys if (schemas := _with_infos(self._infos.values_in(BY_SIGNATURE, key)))}
-            if found:
+            schemas_by_key = {
+                key: schemas for key in keys if (schemas := _with_infos(self._infos.values_in(BY_SIGNATURE, key)))
+            }
+            if schemas_by_key:
                 # the one that comes first in the file
-                first = next(iter(found)) if len(found) == 1 else min(found, key=self._place)
-                return Applicable(how, found[first][-1])
+                first = next(iter(schemas_by_key)) if len(schemas_by_key) == 1 else min(schemas_by_key, key=self._place)
+                return Applicable(how, schemas_by_key[first][-1])
         return None
 
     def _place(self, signature: str) -> int:
@@ -293,19 +295,19 @@ class Matcher:
         return self._infos.entries_in(BY_SIGNATURE, signature)[0].index
 
     def _find(self, function: NativeFunction, problems: list[MatchProblem]) -> tuple[InfoByKey, How | None]:
-        found = self._applicable_once(function)
-        if found is None:
+        applicable = self._applicable_once(function)
+        if applicable is None:
             return {}, None
         # asked once, so that the infos of a twin are the same objects for all of its functions
-        infos = self._infos.ask(_infos_for, self._infos, found.schema, found.twin)  # type: ignore[arg-type]
-        if found.how is How.GENERATED_FUNCTIONAL:
+        infos = self._infos.ask(_infos_for, self._infos, applicable.schema, applicable.twin)  # type: ignore[arg-type]
+        if applicable.how is How.GENERATED_FUNCTIONAL:
             for info in infos.values():
                 if any("self" in saved.name for saved in info.all_saved_inputs):
                     problems.append(self._problem(MatchProblemKind.FUNCTIONAL_NEEDS_SELF, function, info))
                     return {}, None
-        if found.how in (How.FOREACH_INPLACE, How.FOREACH_GENERATED):
+        if applicable.how in (How.FOREACH_INPLACE, How.FOREACH_GENERATED):
             return self._of_reference(function, infos, problems)
-        return infos, found.how
+        return infos, applicable.how
 
     def _of_reference(
         self, function: NativeFunction, infos: InfoByKey, problems: list[MatchProblem]

@@ -79,7 +79,7 @@ class EntryMemos(Struct):
 
     def add(self, memo: Memo[Any]) -> None:
         """Add the newest result, or make it the newest one again."""
-        self.results = (memo, *(known for known in self.results if known is not memo))[:MAX_RESULTS]
+        self.results = (memo, *(result for result in self.results if result is not memo))[:MAX_RESULTS]
 
 
 class Memos:
@@ -161,9 +161,9 @@ class Memos:
         for name, indexed in self.indexed.items():
             old_rows = [(key, self.entries[key].rows[name]) for key in gone]
             new_rows = [(key, row(name, positions[key])) for key in new]
-            changed.update((name, key) for _, each in (*old_rows, *new_rows) for key, _ in each)
+            changed.update((name, key) for _, entry_row in (*old_rows, *new_rows) for key, _ in entry_row)
             self.indexed[name] = indexed.replaced(old_rows, new_rows, positions)
-        uncertain = self.uncertain = {Dependency(*each, whole) for each in changed for whole in (False, True)}
+        uncertain = self.uncertain = {Dependency(*index_key, whole) for index_key in changed for whole in (False, True)}
         for fact in [*self.holding]:
             if not uncertain.isdisjoint(self.facts[fact].reads):
                 uncertain.add(fact)

@@ -90,16 +90,17 @@ class Model(Answers):
             self.all_entries = self.entries = ListEntries(self.document, self)
             return
         items = items_of(self.document, self.layout)
-        syntax = [(item, read_syntax(item.node, self.layout, self.versions)) for item in items]
-        holds = [each.versions is None or self.version in (None, *each.versions.names) for _, each in syntax]
+        read = [(item, read_syntax(item.node, self.layout, self.versions)) for item in items]
+        versions = [syntax.versions for _, syntax in read]
+        holds = [served is None or self.version in (None, *served.names) for served in versions]
         inside, outside = count(), count(sum(holds))
         self.all_entries = tuple(
-            Entry(next(inside if here else outside), item, each, self)
-            for (item, each), here in zip(syntax, holds, strict=True)
+            Entry(next(inside if is_inside else outside), item, syntax, self)
+            for (item, syntax), is_inside in zip(read, holds, strict=True)
         )
         self.entries = self.all_entries
         if not all(holds):
-            self.entries = tuple(entry for entry, here in zip(self.all_entries, holds, strict=True) if here)
+            self.entries = tuple(entry for entry, is_inside in zip(self.all_entries, holds, strict=True) if is_inside)
 
     # ---- the file as a whole
 
@@ -129,10 +130,10 @@ class Model(Answers):
     @property
     def infos(self) -> Iterator[DifferentiabilityInfo]:
         """Every info, those of entries first, in torchgen's order."""
-        found: dict[str, InfoByKey] = {}
+        by_schema: dict[str, InfoByKey] = {}
         for entry in self.entries:
-            found.update(infos_of(entry))
-        for by_key in (*found.values(), *twins_of(found, self.natives).values()):
+            by_schema.update(infos_of(entry))
+        for by_key in (*by_schema.values(), *twins_of(by_schema, self.natives).values()):
             yield from by_key.values()
 
     def info_of(self, body: DispatchBody) -> DifferentiabilityInfo | None:
@@ -152,7 +153,7 @@ class Model(Answers):
         # which of them is this one follows from their texts
         self.record(Dependency(BY_NODE.name, info.prefix, True))
         own = info.source.index or 0
-        before = {each for each, _ in self.indexed(BY_NODE).under(info.prefix) if self._positions[each] < own}
+        before = {key for key, _ in self.indexed(BY_NODE).under(info.prefix) if self._positions[key] < own}
         return f"{info.prefix}{len(before)}"
 
     @property
@@ -190,8 +191,8 @@ class Model(Answers):
         function = body.entry.function
         if function is None:
             return None
-        found = (item for item in self.differentiabilities_of(body) if item.function is function.canonical)
-        return next(found, None)
+        candidates = (item for item in self.differentiabilities_of(body) if item.function is function.canonical)
+        return next(candidates, None)
 
     def differentiabilities_of(self, body: DispatchBody) -> tuple[Differentiability, ...]:
         """What the kernels of one dispatch key do with the formulas, of every function that they reach."""
@@ -271,29 +272,31 @@ class Model(Answers):
         if entry.function is None or any(body.key == DEFAULT for body in entry.bodies):
             return []
         signature = entry.function.schema.signature(strip_default=True)
-        found = [
+        served = [
             function
             for function in self.natives.foreach_of(entry.function.canonical.name.base)
             if self.shares_foreach and not self.match(function).infos and is_reference(function, signature)
         ]
-        found.extend(
+        served.extend(
             match.function
             for match in self.functions_of(entry)
             if match.infos and self.book.is_view(match.function) and has_generated_kernel(match)
         )
-        return found
+        return served
 
     def foreach_without_reference(self) -> list[NativeFunction]:
         """In-place foreach functions to which no entry applies, and none would."""
         if not self.shares_foreach:
             return []
         missing = self.fact(_without_reference)
-        return [each for each in self.natives.inplace_foreach if str(each.name) in missing] if missing else []
+        return (
+            [function for function in self.natives.inplace_foreach if str(function.name) in missing] if missing else []
+        )
 
 
 def _entries_for(model: Model, function: NativeFunction) -> tuple[Entry, ...]:
-    found = model.entries_in(BY_SCHEMA, str(function.schema))
-    return tuple(entry for entry in found if entry.function is not None and entry.function.canonical is function)
+    candidates = model.entries_in(BY_SCHEMA, str(function.schema))
+    return tuple(entry for entry in candidates if entry.function is not None and entry.function.canonical is function)
 
 
 def _functions_of(model: Model, entry: Entry) -> tuple[FunctionMatch, ...]:
@@ -306,7 +309,7 @@ def _functions_of(model: Model, entry: Entry) -> tuple[FunctionMatch, ...]:
     for function in (*natives.with_base(base), *natives.with_base(f"{base}{COPY}"), *natives.foreach_of(base)):
         candidates.setdefault(str(function.schema), function)
     own = str(entry.function.schema)
-    found = []
+    matches = []
     for function in candidates.values():
         # other overloads are not looked at
         if not model.matcher.may_serve(canonical, function) or model.matcher.source(function) != own:
@@ -315,8 +318,8 @@ def _functions_of(model: Model, entry: Entry) -> tuple[FunctionMatch, ...]:
         sources = [info.source for info in match.infos.values()]
         sources.extend(problem.info.source for problem in match.problems)
         if any(source.index == entry.index for source in sources):
-            found.append(match)
-    return tuple(found)
+            matches.append(match)
+    return tuple(matches)
 
 
 def _differentiabilities(model: Model, entry: Entry) -> tuple[Differentiability, ...]:
@@ -324,10 +327,10 @@ def _differentiabilities(model: Model, entry: Entry) -> tuple[Differentiability,
 
 
 def _by_dispatch_key(model: Model, entry: Entry) -> dict[str, tuple[Differentiability, ...]]:
-    found: dict[str, list[Differentiability]] = {}
+    by_key: dict[str, list[Differentiability]] = {}
     for item in model.differentiabilities(entry):
-        found.setdefault(item.key, []).append(item)
-    return {key: tuple(items) for key, items in found.items()}
+        by_key.setdefault(item.key, []).append(item)
+    return {key: tuple(items) for key, items in by_key.items()}
 
 
 def _evaluations(model: Model, entry: Entry) -> tuple[Evaluation, ...]:
@@ -359,11 +362,11 @@ def _type_problems(model: Model, entry: Entry) -> tuple[FormulaProblem, ...]:
     if not model.layout.cpp or not model.natives.has_symbolic_sizes:
         # the tables of C++ are those of a much later PyTorch
         return ()
-    found = model.typing.problems(entry, model.evaluations(entry))
-    if found and entry.name is not None and model.natives.by_schema(entry.name.value) is None:
+    problems = model.typing.problems(entry, model.evaluations(entry))
+    if problems and entry.name is not None and model.natives.by_schema(entry.name.value) is None:
         # what a generator of its own makes of "auto_linear" for an operator of its own is not known
-        found = tuple(problem for problem in found if problem.written.auto is None)
-    return found
+        problems = tuple(problem for problem in problems if problem.written.auto is None)
+    return problems
 
 
 @file_fact
@@ -447,11 +450,11 @@ def build_models(
     first = Model(document, natives, layout, version, memos=memos)
     if first.versions is None or (version is not None and version in first.versions.names):
         return (first,)
-    found = {frozenset(entry.span.start for entry in first.entries): first}
+    models = {frozenset(entry.span.start for entry in first.entries): first}
     for version in reversed(first.versions.names):
         holds = frozenset(
             entry.span.start for entry in first.all_entries if entry.versions is None or version in entry.versions.names
         )
-        if holds not in found:
-            found[holds] = Model(document, natives, layout, version)
-    return tuple(found.values())
+        if holds not in models:
+            models[holds] = Model(document, natives, layout, version)
+    return tuple(models.values())

@@ -77,10 +77,10 @@ class Answers:
             subject: its arguments.
         """
         question = (find, *subject)
-        known = self._answers.get(question)
-        if known is None:
-            known = self._answers[question] = self.recorded(find, *subject)
-        answer, dependencies = known
+        cached = self._answers.get(question)
+        if cached is None:
+            cached = self._answers[question] = self.recorded(find, *subject)
+        answer, dependencies = cached
         if dependencies:
             # as :meth:`use`, without a call: no function is called more often
             if self.active is None:
@@ -131,7 +131,7 @@ class Answers:
         self.record(Dependency(index.name, key, True))
         entries = self._entries_in.get((index.name, key))
         if entries is None:
-            positions = dict.fromkeys(self._positions[each] for each, _ in self.indexed(index).under(key))
+            positions = dict.fromkeys(self._positions[entry_key] for entry_key, _ in self.indexed(index).under(key))
             entries = self._entries_in[index.name, key] = tuple([self.entries[at] for at in positions])
         return entries
 
@@ -219,20 +219,20 @@ class Answers:
             position: the position of the entry, which is not read where the fact is known.
         """
         name = name_of(find)
-        known = self._entry_facts.get((name, position))
-        if known is None:
+        cached = self._entry_facts.get((name, position))
+        if cached is None:
             memo = self.records[position].facts.get(name) if self.memos is not None else None
             if memo is not None and self.holds(memo):
-                known = memo.value, memo.reads
+                cached = memo.value, memo.reads
             else:
                 value, dependencies = self.recorded(find, self, self.entries[position])
-                known = cast("Plain", value), dependencies
+                cached = cast("Plain", value), dependencies
                 if self.memos is not None:
-                    self.records[position].facts[name] = self.memo(known[0], dependencies)
-            self._entry_facts[name, position] = known
-        if known[1]:
-            self.use(known[1])
-        return cast("V", known[0])
+                    self.records[position].facts[name] = self.memo(cached[0], dependencies)
+            self._entry_facts[name, position] = cached
+        if cached[1]:
+            self.use(cached[1])
+        return cast("V", cached[0])
 
     def memo(self, value: V, reads: frozenset[Dependency]) -> Memo[V]:
         """A result with the answers of its dependencies in this text."""

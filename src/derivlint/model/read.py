@@ -99,13 +99,13 @@ class ListEntries(Seq[Entry]):
     def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
         if isinstance(index, slice):
             return tuple(self[at] for at in range(*index.indices(len(self))))
-        found = self._read[index]
-        if found is None:
+        entry = self._read[index]
+        if entry is None:
             at = index % len(self._read)
             item = self._document.item(at)
             syntax = read_syntax(item.node, self._operators.layout)
-            found = self._read[at] = Entry(at, item, syntax, self._operators)
-        return found
+            entry = self._read[at] = Entry(at, item, syntax, self._operators)
+        return entry
 
     def __iter__(self) -> Iterator[Entry]:
         return map(self.__getitem__, range(len(self)))
@@ -210,13 +210,13 @@ def _read_dispatch(node: YamlNode, problems: list[FormProblem]) -> tuple[BodySyn
 
 
 def _formulas(pairs: list[Pair], problems: list[FormProblem]) -> tuple[tuple[Scalar, YamlNode], ...]:
-    found = []
+    formulas = []
     for key, value in pairs:
         assert isinstance(key, Scalar)
         if not (isinstance(value, Scalar) and value.kind == "str"):
             problems.append(FormProblem(FormProblemKind.FORMULA_TYPE, value, key.value))
-        found.append((key, value))
-    return tuple(found)
+        formulas.append((key, value))
+    return tuple(formulas)
 
 
 _FALSE_WORDS = {"false", "no", "off"}

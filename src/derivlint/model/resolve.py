@@ -151,8 +151,8 @@ class EntryFunction:
             return ResolvedName(NameKind.OUTPUT, output=output, index=output.index)
         index = generic_output_index(name)
         if index is not None:
-            found = self.outputs[index] if index < len(self.outputs) else None
-            return ResolvedName(NameKind.GENERIC_OUTPUT, output=found, index=index)
+            generic = self.outputs[index] if index < len(self.outputs) else None
+            return ResolvedName(NameKind.GENERIC_OUTPUT, output=generic, index=index)
         if name == RESULT:
             only = self.outputs[0] if len(self.outputs) == 1 else None
             return ResolvedName(NameKind.GENERIC_OUTPUT, output=only)

@@ -141,12 +141,12 @@ def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
     if declared is not None and len(declared) != len(function.outputs):
         # which of them are switched off is not known
         visible.update(f"{NAMED_PREFIX}{output.declared_name}" for output in function.outputs)
-    found = []
+    undeclared = []
     for word in variables(formula.parsed):
         if word.text not in visible:
             reason, subject = _reason(formula, word.text, function, info)
-            found.append(UndeclaredName(formula, word, reason, subject))
-    return tuple(found)
+            undeclared.append(UndeclaredName(formula, word, reason, subject))
+    return tuple(undeclared)
 
 
 def first_undeclared(formula: DerivativeFormula, reason: NotDeclared) -> list[UndeclaredName]:
@@ -170,8 +170,8 @@ def undeclared_in_condition(text: str, function: EntryFunction) -> list[Word]:
     formula = parse_formula(text)
     if formula.tree is None:
         return []
-    known = {argument.name for argument in function.schema.arguments.flat_all}
-    return [word for word in variables(formula) if word.text not in known]
+    declared = {argument.name for argument in function.schema.arguments.flat_all}
+    return [word for word in variables(formula) if word.text not in declared]
 
 
 def _reason(
@@ -200,6 +200,6 @@ def _reason(
         outputs = function.outputs
         if index is None:
             index = 0 if len(outputs) == 1 else None
-        known = index is not None and index < len(outputs)
-        return NotDeclared.OTHER_OUTPUT_NAME, outputs[index].name if known and index is not None else None
+        is_in_range = index is not None and index < len(outputs)
+        return NotDeclared.OTHER_OUTPUT_NAME, outputs[index].name if is_in_range and index is not None else None
     return NotDeclared.UNKNOWN, None

@@ -31,17 +31,17 @@ class PlainSize(Struct, frozen=True):
 
 def plain_sizes(formula: Formula) -> list[PlainSize]:
     """The calls of a formula that ask for plain sizes, from left to right."""
-    found: list[PlainSize] = []
+    calls: list[PlainSize] = []
     if formula.tree is None or not any(mentions(formula, name) for name in SYMBOLIC):
-        return found
+        return calls
     for node in formula.nodes:
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in SYMBOLIC:
             callee = node.callee
             if _is_literal(node) if callee.name == "size" else not node.args:
                 receiver = callee.object.simple if isinstance(callee.object, Name) else None
-                found.append(PlainSize(node, Word(callee.name, callee.name_start, callee.name_end, "member"), receiver))
-    found.sort(key=lambda item: item.method.start)
-    return found
+                calls.append(PlainSize(node, Word(callee.name, callee.name_start, callee.name_end, "member"), receiver))
+    calls.sort(key=lambda item: item.method.start)
+    return calls
 
 
 def _is_literal(call: Call) -> bool:
@@ -56,7 +56,7 @@ def _is_literal(call: Call) -> bool:
 
 def sizes_in_text(formula: Formula) -> list[Word]:
     """The words of strings and comments that torchgen takes for such a call."""
-    found = []
+    words = []
     for name in SYMBOLIC:
         for word in occurrences(formula, name):
             if word.role in ("string", "comment"):
@@ -66,5 +66,5 @@ def sizes_in_text(formula: Formula) -> list[Word]:
                 is_call = behind[:1] == "(" and ")" in behind
                 fits = digits.isdecimal() if name == "size" else behind.startswith("()")
                 if is_call and fits and text[: word.start].endswith((".", "->")):
-                    found.append(word)
-    return sorted(found, key=lambda word: word.start)
+                    words.append(word)
+    return sorted(words, key=lambda word: word.start)

@@ -123,9 +123,11 @@ class WordReplacer:
             the words that changed though they are not the fragment itself, with their new form; those in texts and
             comments are not among them.
         """
-        found = [index for index, piece in enumerate(self._pieces) if old in piece and self._roles[index] is not None]
+        containing = [
+            index for index, piece in enumerate(self._pieces) if old in piece and self._roles[index] is not None
+        ]
         changed: list[tuple[str, str]] = []
-        for index in reversed(found):
+        for index in reversed(containing):
             word, role = self._pieces[index], self._roles[index]
             became = word.replace(old, new)
             if became == word:

@@ -43,10 +43,10 @@ def asked_once(find: Callable[[S], T]) -> Callable[[S], T]:
 
     @wraps(find)
     def answer(subject: S) -> T:
-        kept = subject.__dict__
-        if name not in kept:
-            kept[name] = find(subject)
-        value: T = kept[name]
+        attributes = subject.__dict__
+        if name not in attributes:
+            attributes[name] = find(subject)
+        value: T = attributes[name]
         return value
 
     return answer

@@ -128,8 +128,8 @@ def remove_leftovers(folder: Path) -> None:
     if os.name == "nt":
         # asking there whether a process runs ends it
         return
-    with suppress(OSError), os.scandir(folder) as found:
-        for entry in found:
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
             match = _NAME.fullmatch(entry.name) if entry.name.startswith(PREFIX) else None
             if match is None or match["host"] != _host() or _is_running(int(match["process"]), match["run"]):
                 continue

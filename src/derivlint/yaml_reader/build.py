@@ -179,8 +179,8 @@ class NodeBuilder:
         """The node that the alias at ``span`` stands for."""
         node = self.anchors.get(name)
         if node is None:
-            known = ", ".join(f'"{anchor}"' for anchor in list(self.anchors)[:5])
-            defined = f"; anchors so far: {known}" if known else ""
+            anchors = ", ".join(f'"{anchor}"' for anchor in list(self.anchors)[:5])
+            defined = f"; anchors so far: {anchors}" if anchors else ""
             raise ReadError(
                 YamlProblem(
                     YamlProblemKind.SYNTAX,
@@ -224,9 +224,9 @@ class NodeBuilder:
                 todo.extend(missing)
                 continue
             todo.pop()
-            known = [(1, 0) if isinstance(part, Scalar) else extents[id(part)] for part in inner]
-            height = 0 if isinstance(top, Scalar) else 1 + max((high for _, high in known), default=0)
-            extents[id(top)] = (1 + sum(size for size, _ in known), height)
+            inner_extents = [(1, 0) if isinstance(part, Scalar) else extents[id(part)] for part in inner]
+            height = 0 if isinstance(top, Scalar) else 1 + max((high for _, high in inner_extents), default=0)
+            extents[id(top)] = (1 + sum(size for size, _ in inner_extents), height)
         return extents[id(node)]
 
     def _check_scalar(self, scalar: Scalar, is_key: bool, begin: int) -> None:
@@ -249,12 +249,14 @@ class NodeBuilder:
         if reason is not None:
             self._report(scalar.within, f"{quote(scalar.value)} {reason}, as its tag {quote(_short(tag))} demands")
 
-    def _report_tag(self, begin: int, node: YamlNode | OpenNode, what: str) -> None:
+    def _report_tag(self, begin: int, node: YamlNode | OpenNode, node_kind: str) -> None:
         """Report the tag among the properties that begin at ``begin``."""
         tag = node.tag
         assert tag is not None
-        known = tag.startswith(YAML_TAG) and tag[len(YAML_TAG) :] in _YAML_TYPES
-        message = f"tag {quote(_short(tag))} does not fit {what}" if known else f"unknown tag {quote(_short(tag))}"
+        is_yaml_tag = tag.startswith(YAML_TAG) and tag[len(YAML_TAG) :] in _YAML_TYPES
+        message = (
+            f"tag {quote(_short(tag))} does not fit {node_kind}" if is_yaml_tag else f"unknown tag {quote(_short(tag))}"
+        )
         place = self.text.find("!", begin, node.start)
         if place < 0:
             # ruamel.yaml's parser lets ``!tag &anchor`` begin at the anchor.

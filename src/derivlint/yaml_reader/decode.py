@@ -133,13 +133,13 @@ def _fold(decoded: _Decoded, text: str, offset: int, end: int, *, escaped: bool)
         else:
             offset += 1
     if escaped or _normal(text, breaks[0]) != "\n":
-        kept = breaks
+        line_ends = breaks
     elif len(breaks) == 1:
         decoded.put(" ", breaks[0], offset)
         return offset
     else:
-        kept = breaks[1:]
-    for place in kept:
+        line_ends = breaks[1:]
+    for place in line_ends:
         decoded.put(_normal(text, place), place, break_end(text, place))
     return offset
 

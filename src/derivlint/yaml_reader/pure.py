@@ -83,7 +83,7 @@ class PureParser(Reader, Scanner, Parser):
     def scan_anchor(self, TokenClass: Any) -> Any:  # noqa: N803
         """The name of an anchor or alias: letters and digits, as YAML 1.1 has it, not ``&a.b``."""
         start = self.get_mark()
-        what = "alias" if self.peek() == "*" else "anchor"
+        kind = "alias" if self.peek() == "*" else "anchor"
         self.forward()
         length = 0
         while self.peek(length) in _ANCHOR_CHARACTERS:
@@ -91,7 +91,7 @@ class PureParser(Reader, Scanner, Parser):
         if not length or self.peek(length) not in _ANCHOR_ENDS:
             self.forward(length)
             problem = "did not find expected alphabetic or numeric character"
-            raise ScannerError(f"while scanning an {what}", start, problem, self.get_mark())
+            raise ScannerError(f"while scanning an {kind}", start, problem, self.get_mark())
         name = self.prefix(length)
         self.forward(length)
         return TokenClass(name, start, self.get_mark())

@@ -148,8 +148,8 @@ class _Reading:
         items = find_items(self.text, base)
         if items is None:
             part = self._diagnosed(base, len(self.text), whole)
-            found = [part.stopped] if part.stopped is not None else []
-            return self._document(part.root, part.problems + found)
+            stops = [part.stopped] if part.stopped is not None else []
+            return self._document(part.root, part.problems + stops)
         nodes, problems = self._read_items(items.starts, items.end)
         problems.extend(items.problems)
         if not self.rescued and all(problem.kind is YamlProblemKind.TAG for problem in problems):
@@ -159,8 +159,8 @@ class _Reading:
         return self._document(Sequence(items.starts[0], end, None, False, tuple(nodes)), problems)
 
     def _document(self, root: YamlNode | None, problems: list[YamlProblem]) -> Document:
-        found = tuple(sorted(problems, key=lambda problem: problem.span))
-        return Document(self.source, root, found, has_anchors=self.has_anchors or bool(self.anchors))
+        sorted_problems = tuple(sorted(problems, key=lambda problem: problem.span))
+        return Document(self.source, root, sorted_problems, has_anchors=self.has_anchors or bool(self.anchors))
 
     def broken_item(self, start: int, end: int) -> YamlProblem | None:
         """The syntax error of an item, if it has one and nothing else that counts for other items."""

@@ -36,7 +36,7 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
     escaped = _escaped(scalar, text)
     if not scalar.exact or escaped is None:
         return None
-    wanted = scalar.value[:start] + text + scalar.value[end:]
+    value = scalar.value[:start] + text + scalar.value[end:]
     spans = [scalar.range_of(start, end)]
     if spans[0].end > scalar.end:
         # the blank lines after a block that keeps them are its value, but are outside of it
@@ -46,7 +46,7 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
         behind = scalar.range_of(start - 1, start).end
         spans.append(Span(behind, behind))
     for span in spans:
-        if _decodes_to(scalar, span, escaped, wanted, in_flow):
+        if _decodes_to(scalar, span, escaped, value, in_flow):
             return span, escaped
     return None
 
@@ -71,14 +71,14 @@ def _double(char: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _decodes_to(scalar: Scalar, span: Span, escaped: str, wanted: str, in_flow: bool) -> bool:
+def _decodes_to(scalar: Scalar, span: Span, escaped: str, value: str, in_flow: bool) -> bool:
     start, end = span
     old = scalar.text
     new = old[:start] + escaped + old[end:]
     stop = scalar.end + len(escaped) - (end - start)
-    if scalar.style == "plain" and not _can_be_plain(new[scalar.start : stop], wanted, scalar.tag is None, in_flow):
+    if scalar.style == "plain" and not _can_be_plain(new[scalar.start : stop], value, scalar.tag is None, in_flow):
         return False
-    return Scalar(scalar.start, stop, scalar.tag, wanted, scalar.style, new, scalar.kind).exact
+    return Scalar(scalar.start, stop, scalar.tag, value, scalar.style, new, scalar.kind).exact
 
 
 def _can_be_plain(written: str, value: str, untagged: bool, in_flow: bool) -> bool:

@@ -56,28 +56,28 @@ def describe(text: str, start: int, end: int, error: Exception) -> YamlProblem:
         # The parser only names the place where the next item is missing.
         context = _open_bracket(text, start, mark)
     if "quoted scalar" in about and context is not None:
-        found = _in_quotes(text, context, mark, end, problem)
+        description = _in_quotes(text, context, mark, end, problem)
     elif "mapping values are not allowed" in problem:
-        found = _colon(text, start, mark)
+        description = _colon(text, start, mark)
     elif text[mark : mark + 1] == "\t" and not text[line_start(text, mark) : mark].strip(" \t-?:"):
-        found = _tab(text, mark)
+        description = _tab(text, mark)
     elif (
         "cannot start any token" in problem
         and text[mark : mark + 1] in _LEADING
         and _open_bracket(text, start, mark) is not None
     ):
-        found = _leading_problem(text, mark, mark)
+        description = _leading_problem(text, mark, mark)
     elif "flow" in about and context is not None and text[context : context + 1] in ("[", "{"):
-        found = _flow(text, context, mark, end)
+        description = _flow(text, context, mark, end)
     else:
-        found = (
+        description = (
             _directive(text, mark, context, problem)
             or _leading(text, start, mark)
             or _behind_quote(text, start, mark)
             or _by_message(text, start, mark, context, problem)
             or _layout(text, start, mark)
         )
-    return found
+    return description
 
 
 def _index(error: Exception, name: str, start: int) -> int | None:
@@ -279,7 +279,7 @@ def _layout(text: str, start: int, mark: int) -> YamlProblem:
     if text[begin:mark].strip(" ") or begin < start:
         return _problem(f"{quote(text[mark:stop])} does not fit here", mark, stop, _QUOTE_IT)
     indent = mark - begin
-    what = (
+    kind = (
         "list item"
         if re.match(r"-(?:\s|$)", text[mark : mark + 2])
         else "key"
@@ -287,7 +287,7 @@ def _layout(text: str, start: int, mark: int) -> YamlProblem:
         else "text"
     )
     return _problem(
-        f"this {what}, indented by {indent}, belongs to no list or mapping above it",
+        f"this {kind}, indented by {indent}, belongs to no list or mapping above it",
         mark,
         stop,
         "indent it like its neighbours",

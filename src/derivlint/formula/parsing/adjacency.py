@@ -132,8 +132,8 @@ class _TokenReader:
             if self.open[-1].kind in ("call", "braces"):
                 self.open.pop()
                 return False
-            what = "subscript" if token.text == "]" else "pair of parentheses"
-            message = f'missing operand: empty {what} "{self.text[previous.start : token.end]}"'
+            brackets = "subscript" if token.text == "]" else "pair of parentheses"
+            message = f'missing operand: empty {brackets} "{self.text[previous.start : token.end]}"'
             return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, previous.start, token.end)
         if previous is not None and previous.type == "COMMA" and token.type == "RBRACE":
             self.open.pop()
@@ -260,12 +260,12 @@ class _TokenReader:
         previous = self.previous
         assert previous is not None
         in_list = bool(self.open) and self.open[-1].kind in _LISTS
-        what = "operator or comma" if in_list else "operator"
-        left = self._text(previous)
+        missing = "operator or comma" if in_list else "operator"
+        before = self._text(previous)
         help_text = None
         if token.text in ("if", "else"):
             help_text = 'C++ writes "condition ? a : b"'
-        message = f'missing {what} between "{left}" and "{self._text(token)}"'
+        message = f'missing {missing} between "{before}" and "{self._text(token)}"'
         return SyntaxProblem(SyntaxProblemKind.MISSING_OPERATOR, message, token.start, token.end, help_text)
 
     def _text(self, token: Token) -> str:

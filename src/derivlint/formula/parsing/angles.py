@@ -64,7 +64,7 @@ def _template_brackets(tokens: list[Token], opening: int) -> dict[int, int]:
         return {}
     name = tokens[opening - 1].text
     before = tokens[opening - 2].type if opening > 1 else ""
-    known = name in KNOWN_TEMPLATES and before != "ACCESS"
+    is_template = name in KNOWN_TEMPLATES and before != "ACCESS"
     marks = {opening: 0}
     depth = 1
     names_type = False
@@ -86,26 +86,26 @@ def _template_brackets(tokens: list[Token], opening: int) -> dict[int, int]:
             else:
                 marks[index] = min(depth, len(token.text))
                 depth -= marks[index]
-        elif not _is_type_token(tokens, index, known):
+        elif not _is_type_token(tokens, index, is_template):
             return {}
     follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
     if marks[index] < len(tokens[index].text) or follower in _OPENS_OPERAND:
         return {}
-    if known or names_type or follower in ("LBRACE", "SCOPE") or (before == "SCOPE" and follower == "LPAR"):
+    if is_template or names_type or follower in ("LBRACE", "SCOPE") or (before == "SCOPE" and follower == "LPAR"):
         return marks
     return {}
 
 
-def _is_type_token(tokens: list[Token], index: int, known: bool) -> bool:
+def _is_type_token(tokens: list[Token], index: int, is_template: bool) -> bool:
     token = tokens[index]
     if token.type in ("SCOPE", "COMMA", "NUMBER", "CHAR"):
         return True
     following = tokens[index + 1] if index + 1 < len(tokens) else token
     if token.text in ("*", "&", "&&"):
-        return known or following.text in _BEFORE_DECLARATOR_END or following.text in ("*", "&", "&&", "const")
+        return is_template or following.text in _BEFORE_DECLARATOR_END or following.text in ("*", "&", "&&", "const")
     if token.text == "-":
-        return following.type == "NUMBER" and (known or tokens[index - 1].text in ("<", ","))
-    return known and token.text in ("+", "/", "%")
+        return following.type == "NUMBER" and (is_template or tokens[index - 1].text in ("<", ","))
+    return is_template and token.text in ("+", "/", "%")
 
 
 def mark_casts(tokens: list[Token]) -> list[Token]:

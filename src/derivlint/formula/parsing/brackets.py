@@ -26,15 +26,17 @@ def bracket_problem(tokens: list[Token]) -> SyntaxProblem | None:
     if not stack:
         return None
     opening = stack[-1]
-    others = tuple((f'"{other.text}" is not closed either', other.start, other.end) for other in reversed(stack[:-1]))
+    unclosed = tuple((f'"{token.text}" is not closed either', token.start, token.end) for token in reversed(stack[:-1]))
     message = f'"{opening.text}" is never closed'
     help_text = f'add "{_CLOSED_BY[opening.text]}"'
-    return SyntaxProblem(SyntaxProblemKind.UNCLOSED_BRACKET, message, opening.start, opening.end, help_text, others[:3])
+    return SyntaxProblem(
+        SyntaxProblemKind.UNCLOSED_BRACKET, message, opening.start, opening.end, help_text, unclosed[:3]
+    )
 
 
 def _wrong_partner(stack: list[Token], closing: Token) -> SyntaxProblem:
     opening = stack[-1]
-    if any(other.text == _OPENED_BY[closing.text] for other in stack):
+    if any(opening.text == _OPENED_BY[closing.text] for opening in stack):
         # f(x[i) closes the outer bracket: the inner one was forgotten
         message = f'"{opening.text}" is not closed before "{closing.text}"'
         related = ((f'"{closing.text}" closes an outer bracket', closing.start, closing.end),)

@@ -128,8 +128,8 @@ class TreeBuilder:
         return Parenthesized(opening.start, closing.end, inner)
 
     def comma(self, children: list[Any]) -> Binary:  # noqa: D102
-        left, operator, right = children
-        return Binary(left.start, right.end, ",", operator.start, left, right)
+        first, operator, right = children
+        return Binary(first.start, right.end, ",", operator.start, first, right)
 
     def call_empty(self, children: list[Any]) -> Call:  # noqa: D102
         callee, _, closing = children

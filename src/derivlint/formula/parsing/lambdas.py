@@ -55,12 +55,12 @@ def mark_lambdas(tokens: list[Token]) -> tuple[list[Token], list[LambdaInfo]]:
             marked.append(Token("LAMBDA_END", "", token.start, tokens[index + 1].end))
             index += 2
             continue
-        found = _lambda_at(tokens, index, partner) if token.type == "LSQB" and _may_begin(tokens, index) else None
-        if found is None:
+        lambda_ = _lambda_at(tokens, index, partner) if token.type == "LSQB" and _may_begin(tokens, index) else None
+        if lambda_ is None:
             marked.append(token)
             index += 1
             continue
-        info, brace = found
+        info, brace = lambda_
         infos.append(info)
         closing = partner[brace]
         if _is_single_return(tokens, brace, closing, partner):

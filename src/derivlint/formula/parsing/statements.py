@@ -261,7 +261,7 @@ def _is_macro(tokens: list[Token], index: int) -> bool:
 
 def _with_declarations(tokens: list[Token]) -> list[Token]:
     """The tokens with each ``const auto& x`` at the begin of a statement as one."""
-    found: list[Token] = []
+    marked: list[Token] = []
     partner = partners(tokens)
     index = 0
     begins = True
@@ -274,17 +274,17 @@ def _with_declarations(tokens: list[Token]) -> list[Token]:
         declared = _declared(tokens, index, partner) if begins else None
         if declared is not None:
             made, index = declared
-            found.append(Token("DECLARE", "", made.start, made.end, made))
+            marked.append(Token("DECLARE", "", made.start, made.end, made))
             if index < len(tokens) and tokens[index].text == "=":
-                found.append(Token("ASSIGN", "=", tokens[index].start, tokens[index].end))
+                marked.append(Token("ASSIGN", "=", tokens[index].start, tokens[index].end))
                 index += 1
             type_words, nested, begins = made.type_words, index, False
             continue
         following = _next_declared(tokens, index) if type_words is not None and token.type == "COMMA" else None
         if following is not None and type_words is not None and _is_outermost(tokens, nested, index, partner):
             name, after = following
-            found.append(token)
-            found.append(
+            marked.append(token)
+            marked.append(
                 Token(
                     "DECLARE",
                     "",
@@ -294,7 +294,7 @@ def _with_declarations(tokens: list[Token]) -> list[Token]:
                 )
             )
             if tokens[after].text == "=":
-                found.append(Token("ASSIGN", "=", tokens[after].start, tokens[after].end))
+                marked.append(Token("ASSIGN", "=", tokens[after].start, tokens[after].end))
                 after += 1
             index = after
             continue
@@ -307,9 +307,9 @@ def _with_declarations(tokens: list[Token]) -> list[Token]:
             or index == after_macro
             or (token.type == "LPAR" and index > 0 and tokens[index - 1].text == "for")
         )
-        found.append(token)
+        marked.append(token)
         index += 1
-    return found
+    return marked
 
 
 def _is_outermost(tokens: list[Token], begin: int, index: int, partner: dict[int, int]) -> bool:

@@ -46,15 +46,15 @@ def _kind(word: str) -> str:
 
 def _with_unmatched(text: str) -> list[Token]:
     """The tokens of a text in which something is none."""
-    found: list[Token] = []
+    matched: list[Token] = []
     scan = formula_table().terminals.match
     position = 0
     while position < len(text):
         match = scan(text, position)
         token = _unmatched(text, position) if match is None else Token(_kind(match[0]), match[0], *match.span())
-        found.append(token)
+        matched.append(token)
         position = token.end
-    return found
+    return matched
 
 
 _REST_OF_LINE = re.compile(r"[^\n]*")

@@ -32,11 +32,11 @@ def accidental_saves(body: DispatchBody) -> list[AccidentalSave]:
     if info is None:
         return []
     used: set[str] = set()
-    found: dict[str, AccidentalSave] = {}
+    saves: dict[str, AccidentalSave] = {}
     for derivative in sorted(info.derivatives, key=lambda item: item.written.index if item.written is not None else -1):
         for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
             if not saved.accidental:
                 used.add(saved.name)
             elif derivative.written is not None and saved.word is not None:
-                found.setdefault(saved.name, AccidentalSave(derivative.written, saved, saved.word))
-    return [item for name, item in found.items() if name not in used]
+                saves.setdefault(saved.name, AccidentalSave(derivative.written, saved, saved.word))
+    return [item for name, item in saves.items() if name not in used]

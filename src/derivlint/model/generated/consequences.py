@@ -27,9 +27,9 @@ def has_sound_key(formula: DerivativeFormula) -> bool:
     names = [name.text for name in formula.names]
     if len(set(names)) != len(names) or any(formula.body.keys_with[name] > 1 for name in names):
         return False
-    wanted = NameKind.ARGUMENT if formula.role is Role.BACKWARD else NameKind.OUTPUT
+    expected = NameKind.ARGUMENT if formula.role is Role.BACKWARD else NameKind.OUTPUT
     for _, resolved in formula.resolved_names:
-        if resolved.kind is not wanted:
+        if resolved.kind is not expected:
             return False
         if resolved.argument is not None and not resolved.argument.is_tensor_like:
             return False

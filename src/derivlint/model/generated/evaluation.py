@@ -235,8 +235,8 @@ def list_size(name: str) -> str:
 def unpacked_type(saved: SavedAttribute, *, is_output: bool = False) -> DeclaredType:
     """The type that a node unpacks a saved value into."""
     # a number that an operator returns is kept as the tensor that autograd made of it
-    kept = TENSOR if is_output and saved.type.canonical is SCALAR else saved.type
-    return UNPACKED.get(kept.canonical, kept)
+    saved_type = TENSOR if is_output and saved.type.canonical is SCALAR else saved.type
+    return UNPACKED.get(saved_type.canonical, saved_type)
 
 
 def _gradient_consumer(info: DifferentiabilityInfo, derivative: Derivative) -> Consumer:
@@ -265,10 +265,10 @@ def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Eva
     if not differentiability.forwards:
         return
     function = differentiability.function
-    known = formals(function)
+    parameters = formals(function)
     if not differentiability.is_inplace:
         for name, item in zip(return_names(function), function.schema.returns, strict=True):
-            known[name] = return_type(item.type)
+            parameters[name] = return_type(item.type)
     info = differentiability.info
     inputs = [value.name for value in differentiability.inputs]
     for forward in differentiability.forwards:
@@ -285,7 +285,7 @@ def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Eva
         if forward.required_original_self_value:
             tangents |= dict.fromkeys((f"{ORIGINAL_SELF}_t_raw", f"{ORIGINAL_SELF}_t"), ORIGINAL_SELF)
             primals |= dict.fromkeys((f"{ORIGINAL_SELF}_tensor", f"{ORIGINAL_SELF}_p"), ORIGINAL_SELF)
-        variables = {**known, **dict.fromkeys((*tangents, *primals), TENSOR)}
+        variables = {**parameters, **dict.fromkeys((*tangents, *primals), TENSOR)}
         if forward.required_original_self_value:
             if differentiability.is_inplace_foreach:
                 variables[f"{ORIGINAL_SELF}s"] = declared_type(f"std::vector<{ORIGINAL}>")
@@ -324,7 +324,7 @@ def _origin(entry: Entry, differentiability: Differentiability) -> Origin:
 
 def _tangent_consumer(differentiability: Differentiability, forward: ForwardDerivative) -> Consumer:
     if len(forward.var_types) > 1:
-        elements = [return_type(each).canonical for each in forward.var_types]
+        elements = [return_type(kind).canonical for kind in forward.var_types]
         return Consumer(Use.ASSIGNED, type=template_type("optional", [template_type("tuple", elements)]))
     is_list = not differentiability.is_foreach and is_tensor_list(forward.var_types[0])
     tangent = template_type("vector", [TENSOR.canonical]) if is_list else TENSOR.canonical
@@ -340,17 +340,17 @@ def _saved(differentiability: Differentiability) -> Iterator[Evaluation]:
     info = differentiability.info
     if info.source.kind != "entry":
         return
-    known: dict[str, DeclaredType] | None = None
+    variables: dict[str, DeclaredType] | None = None
     for derivative in info.derivatives:
         if derivative.written is None:
             continue
         for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
             if saved.expr == saved.name:
                 continue
-            if known is None:
-                known = formals(function)
+            if variables is None:
+                variables = formals(function)
                 for name, item in zip(return_names(function), function.schema.returns, strict=True):
-                    known.setdefault(name, return_type(item.type))
+                    variables.setdefault(name, return_type(item.type))
             yield Evaluation(
                 derivative.written,
                 function,
@@ -358,7 +358,7 @@ def _saved(differentiability: Differentiability) -> Iterator[Evaluation]:
                 Mode.SAVE,
                 info.key,
                 saved.expr,
-                known,
+                variables,
                 Consumer(Use.ASSIGNED, type=saved.type.canonical),
                 place=_place(derivative, saved),
             )

@@ -104,8 +104,8 @@ def foreach_info(
         prefix="Foreach",
         derivatives=tuple(built),
         forward_derivatives=tuple(forwards),
-        all_saved_inputs=_distinct([item for each in built for item in each.saved_inputs]),
-        all_saved_outputs=_distinct([item for each in built for item in each.saved_outputs]),
+        all_saved_inputs=_distinct([item for derivative in built for item in derivative.saved_inputs]),
+        all_saved_outputs=_distinct([item for derivative in built for item in derivative.saved_outputs]),
         available_named_gradients=(),
         used_named_gradients=frozenset(),
         args_with_derivatives=tuple(

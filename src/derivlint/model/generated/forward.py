@@ -141,13 +141,13 @@ def base_name_uses(formula: DerivativeFormula) -> list[tuple[Binding, tuple[Word
     if info is None or formula.forward is None or formula.auto is not None:
         return []
     packed = packed_lists(info)
-    found = []
+    base_names = []
     for binding in info.args_with_derivatives:
         if binding.is_tensor_like and binding.name not in packed:
             uses = variable_uses(formula.parsed, binding.name)
             if uses:
-                found.append((binding, uses))
-    return found
+                base_names.append((binding, uses))
+    return base_names
 
 
 def misread_base_name(formula: DerivativeFormula) -> list[tuple[str, Word | None]]:
@@ -161,13 +161,13 @@ def misread_base_name(formula: DerivativeFormula) -> list[tuple[str, Word | None
         return []
     is_foreach = info.func.name.is_foreach
     expanded = parse_formula(forward.formula)
-    found: list[tuple[str, Word | None]] = []
+    misread: list[tuple[str, Word | None]] = []
     for binding in info.args_with_derivatives:
         if binding.is_tensor_list and not is_foreach:
             continue
         if formula.auto is not None:
             if mentions(expanded, binding.name):
-                found.append((binding.name, None))
+                misread.append((binding.name, None))
         elif not variable_uses(formula.parsed, binding.name):
-            found.extend((binding.name, word) for word in occurrences(formula.parsed, binding.name)[:1])
-    return found
+            misread.extend((binding.name, word) for word in occurrences(formula.parsed, binding.name)[:1])
+    return misread

@@ -237,17 +237,17 @@ def misread_gradients(body: DispatchBody) -> tuple[str, DerivativeFormula, Word]
 def out_of_range_masks(written: DerivativeFormula) -> list[tuple[Index, int]]:
     """The uses of ``grad_input_mask[i]`` whose literal index is not below the number of arguments in the key."""
     formula = written.parsed
-    found: list[tuple[Index, int]] = []
+    masks: list[tuple[Index, int]] = []
     if formula.tree is None or not mentions(formula, GRAD_INPUT_MASK):
-        return found
+        return masks
     for node in formula.nodes:
         if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
             base = node.object
             value = integer(node.args[0].text)
             is_mask = isinstance(base, Name) and base.simple == GRAD_INPUT_MASK
             if is_mask and value is not None and value >= len(written.names):
-                found.append((node, value))
-    return found
+                masks.append((node, value))
+    return masks
 
 
 def named_gradient_of(body: DispatchBody, index: int) -> str | None:

@@ -40,7 +40,7 @@ def wrap_opt_if_calls(written: DerivativeFormula, info: DifferentiabilityInfo) -
     formula = written.parsed
     if formula.tree is None or not mentions(formula, WRAP_OPT_IF):
         return []
-    found: list[WrapOptIf] = []
+    calls: list[WrapOptIf] = []
     seen: set[str] = set()
     for node in formula.nodes:
         if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.simple == WRAP_OPT_IF:
@@ -58,8 +58,8 @@ def wrap_opt_if_calls(written: DerivativeFormula, info: DifferentiabilityInfo) -
                 behind = formula.text[first.end : node.end]
                 if behind.lstrip().startswith(","):
                     comma = first.end + len(behind) - len(behind.lstrip())
-            found.append(WrapOptIf(node, variable, is_hidden, comma))
-    return found
+            calls.append(WrapOptIf(node, variable, is_hidden, comma))
+    return calls
 
 
 def _is_guarded(name: str, formula: DerivativeFormula, info: DifferentiabilityInfo) -> bool:

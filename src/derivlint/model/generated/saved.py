@@ -210,10 +210,10 @@ class SavedVariables:
     @cached_property
     def _words(self) -> dict[str, list[Word]]:
         """The words of the formula by their text."""
-        found: dict[str, list[Word]] = {}
+        words: dict[str, list[Word]] = {}
         for word in self._formula.words:
-            found.setdefault(word.text, []).append(word)
-        return found
+            words.setdefault(word.text, []).append(word)
+        return words
 
     def _is_free(self, start: int, end: int) -> bool:
         return self._taken.find(1, start, end) < 0

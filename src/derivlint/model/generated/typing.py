@@ -105,7 +105,7 @@ class TypeChecker:
             entry: the entry.
             evaluations: where the generated code evaluates its formulas.
         """
-        found: list[FormulaProblem] = []
+        located: list[FormulaProblem] = []
         wrong: set[DerivativeFormula] = set()
         for evaluation in sorted(evaluations, key=_precedence):
             formula = evaluation.written
@@ -123,10 +123,10 @@ class TypeChecker:
             if problems:
                 if any(problem.kind not in ACCEPTED for problem in problems):
                     wrong.add(formula)
-                found.extend(
+                located.extend(
                     _located(evaluation, problem) for problem in problems if not _is_reported(evaluation, problem)
                 )
-        return tuple(sorted(found, key=lambda item: item.where))
+        return tuple(sorted(located, key=lambda item: item.where))
 
     def unknown_functions(self, entries: Iterable[Entry]) -> frozenset[str]:
         """The functions that formulas call by bare names and no known header declares; empty if all headers are known.
@@ -161,9 +161,9 @@ class TypeChecker:
             text: the expression.
         """
         declared = evaluation.variables
-        known = self._typed.setdefault((text, evaluation.mode), [])
-        for asked, typed in known:
-            if all(declared.get(name) is type for name, type in asked.items()):
+        results = self._typed.setdefault((text, evaluation.mode), [])
+        for types, typed in results:
+            if all(declared.get(name) is type for name, type in types.items()):
                 return typed
         formula = parse_formula(text)
         if formula.tree is None:
@@ -171,7 +171,7 @@ class TypeChecker:
         typed = self._inferred(evaluation, formula, formula.tree)
         if not typed.typer.problems:
             # a problem may mention variables that were not asked for
-            known.append(({name: declared.get(name) for name in typed.typer.asked}, typed))
+            results.append(({name: declared.get(name) for name in typed.typer.asked}, typed))
         elif (fallback := self._fallback()) is not None:
             return fallback.typed(evaluation, text)
         return typed
