@@ -51,11 +51,6 @@ META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=NONLINEAR,
 
 VALID = (
     """\
-- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-  self: grad.masked_fill(mask, 0)
-  mask: non_differentiable
-""",
-    """\
 - name: clamp_min(Tensor self, Scalar min) -> Tensor
   self: where(self >= min, grad, at::scalar_tensor(0., grad.options()))
 """,
@@ -63,11 +58,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-  self: grad.masked_fill(mask, value)
-  mask: non_differentiable
-""",
         at="2:32-37",
         message='the term "value" has no gradient, but the rest of the sum is linear in the gradient "grad"',
         help="a backward formula is linear in the gradients of the outputs",

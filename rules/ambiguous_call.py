@@ -39,20 +39,12 @@ META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), reads=Re
 VALID = (
     """\
 - name: exp(Tensor self) -> Tensor
-  self: grad.clamp(std::optional<at::Scalar>())
-""",
-    """\
-- name: exp(Tensor self) -> Tensor
   self: grad.clamp(0)
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: grad.clamp(std::nullopt)
-""",
         at="2:14-33",
         message='the call of "clamp" is ambiguous: 2 overloads match equally well',
     ),

@@ -66,12 +66,7 @@ INVALID = (
         at="4:11-18",
         message='"complex" is a function of one namespace and a type of another',
         help='write "at::complex" for the function',
-        fixed="""\
-- name: complex(Tensor real, Tensor imag) -> Tensor
-  real: at::real(grad)
-  imag: at::imag(grad)
-  result: at::complex(real_t, imag_t)
-""",
+        fixed="  result: at::complex(real_t, imag_t)",
     ),
     Invalid(
         """\
@@ -82,11 +77,10 @@ INVALID = (
         at="3:11-18",
         message='"complex" is a function of one namespace and a type of another',
         help='write "at::complex" for the function',
-        fixed="""\
-- name: polar(Tensor abs, Tensor angle) -> Tensor
-  abs, angle: polar_backward(grad, result)
-  result: at::complex(abs_t * angle_p.cos() - angle_t * imag(result), abs_t * angle_p.sin() + angle_t * real(result))
-""",
+        fixed=(
+            "  result: at::complex(abs_t * angle_p.cos() - angle_t * imag(result), abs_t * angle_p.sin() + "
+            "angle_t * real(result))"
+        ),
     ),
 )
 

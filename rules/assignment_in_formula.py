@@ -49,10 +49,6 @@ META = RuleMeta(severity=Severity.ERROR, group="syntax", yields_to=(PYTHON,))
 
 VALID = (
     """\
-- name: maximum(Tensor self, Tensor other) -> Tensor
-  self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
-""",
-    """\
 - name: amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
   self: scale_grad_by_count(restore_reduced_dims(grad, dim, keepdim), restore_reduced_dims(result, dim, keepdim) == \
 self, dim)
@@ -61,17 +57,10 @@ self, dim)
 
 INVALID = (
     Invalid(
-        """\
-- name: maximum(Tensor self, Tensor other) -> Tensor
-  self: at::where(self = other, grad / 2, grad).masked_fill_(self < other, 0)
-""",
         at="2:24-25",
         message='a formula cannot assign with "="',
         help='to compare, write "=="',
-        fixed="""\
-- name: maximum(Tensor self, Tensor other) -> Tensor
-  self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
-""",
+        fixed="  self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)",
     ),
     Invalid(
         """\
@@ -81,10 +70,7 @@ INVALID = (
         at="2:24-26",
         message='a formula cannot assign with "*="',
         help='use "*", which makes a new value',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad * (result * 1).conj()
-""",
+        fixed="  self: grad * (result * 1).conj()",
     ),
 )
 

@@ -64,11 +64,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: sin(Tensor self) -> Tensor
-  self: grad * self.cos().conj()
-  result: self_t * self_p.cos()
-""",
     # an argument without backward formula has no parts, a list of tensors is unpacked by the function
     """\
 - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
@@ -97,11 +92,7 @@ INVALID = (
         at="3:20-24",
         message='"self" is ambiguous in a forward formula: it has a value and a tangent',
         help='use "self_p" for its value or "self_t" for its tangent',
-        fixed="""\
-- name: sin(Tensor self) -> Tensor
-  self: grad * self.cos().conj()
-  result: self_t * self_p.cos() + 0 * self_p
-""",
+        fixed="  result: self_t * self_p.cos() + 0 * self_p",
     ),
     Invalid(
         """\
@@ -123,11 +114,7 @@ INVALID = (
         at="3:40-44",
         message='"self" is ambiguous in a forward formula: it has a value and a tangent',
         help='use "original_self_p" for its value before the call, "result" after it, or "self_t" for its tangent',
-        fixed="""\
-- name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
-  self: grad * polygamma(n + 1, self)
-  result: self_t.mul_(polygamma(n + 1, original_self_p))
-""",
+        fixed="  result: self_t.mul_(polygamma(n + 1, original_self_p))",
     ),
 )
 

@@ -61,10 +61,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: scale_grad(grad, self)
-""",
         at="2:9-19",
         message='"_foreach_abs" shares this formula, in which "scale_grad" becomes "scale_grads[i]"',
         help='use a name that does not contain "grad"',

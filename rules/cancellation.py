@@ -55,10 +55,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: log1p(Tensor self) -> Tensor
-  self: grad / (1 + self).conj()
-""",
     # what is subtracted was never rounded
     """\
 - name: neg(Tensor self) -> Tensor
@@ -68,10 +64,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: log1p(Tensor self) -> Tensor
-  self: grad * (1 - self / (1 + self)).conj()
-""",
         at="2:17-38",
         message=(
             'in half precision, the gradient of "self" is 0, not 0.0001, '

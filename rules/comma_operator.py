@@ -39,20 +39,12 @@ META = RuleMeta(severity=Severity.WARNING, group="syntax", checks=("X2",), yield
 VALID = (
     """\
 - name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
-  other: div(grad * self, other)
-""",
-    """\
-- name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
   other: (grad * self) / other
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
-  other: (grad * self, other)
-""",
         at="2:22-23",
         message='"," discards the value before it: these parentheses are not a call',
     ),

@@ -57,11 +57,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-  other: non_differentiable
-""",
         at="3:3-8",
         message='"other" is declared non_differentiable but has a formula under the key "self, other"',
     ),

@@ -57,12 +57,6 @@ META = RuleMeta(severity=Severity.WARNING, group="complex", yields_to=(WRONG_VAL
 
 VALID = (
     """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-  result: other_t * self_p + self_t * other_p
-""",
-    """\
 - name: tanh_backward(Tensor grad_output, Tensor output) -> Tensor
   grad_output: tanh_backward(grad, output.conj())
   output: grad.conj() * (-2 * output.conj() * grad_output)
@@ -81,12 +75,7 @@ INVALID = (
         at="4:22-35",
         message='the factor "mat2_p.conj()" is conjugated, but the tangent is not',
         help='remove ".conj()": only gradients are multiplied by the conjugate of the derivative',
-        fixed="""\
-- name: bmm(Tensor self, Tensor mat2) -> Tensor
-  self: grad.bmm(mat2.transpose(1, 2).conj())
-  mat2: self.transpose(1, 2).conj().bmm(grad)
-  result: self_t.bmm(mat2_p) + self_p.bmm(mat2_t)
-""",
+        fixed="  result: self_t.bmm(mat2_p) + self_p.bmm(mat2_t)",
     ),
     Invalid(
         """\
@@ -97,11 +86,7 @@ INVALID = (
         at="3:20-32",
         message='the factor "other.conj()" is conjugated, but the tangent is not',
         help='remove ".conj()": only gradients are multiplied by the conjugate of the derivative',
-        fixed="""\
-- name: div.Scalar(Tensor self, Scalar other) -> Tensor
-  self: div_tensor_self_backward(grad, other, self.scalar_type())
-  result: self_t / other
-""",
+        fixed="  result: self_t / other",
     ),
 )
 

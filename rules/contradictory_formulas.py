@@ -77,11 +77,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: my_square(Tensor self) -> Tensor
-  self: grad * 2 * self
-  result: self_t * self_p
-""",
         at="3:11-26",
         message='the derivative with respect to "self" is 0.571 at self = 0.571; the backward formula gives 1.14',
         help="one of the two formulas is wrong; computed with one-element tensors",

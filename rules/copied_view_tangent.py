@@ -52,11 +52,6 @@ META = RuleMeta(severity=Severity.WARNING, group="views", yields_to=(WRONG_VALUE
 
 VALID = (
     """\
-- name: t(Tensor(a) self) -> Tensor(a)
-  self: grad.t()
-  result: auto_linear
-""",
-    """\
 - name: alias(Tensor(a) self) -> Tensor(a)
   self: grad
   result: self_t
@@ -65,19 +60,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: t(Tensor(a) self) -> Tensor(a)
-  self: grad.t()
-  result: self_t.t().clone()
-""",
         at="3:11-29",
         message='"t" returns a view, but the formula makes a new tensor of the tangent',
         help='return the same view of the tangent; "auto_linear" does that',
-        fixed="""\
-- name: t(Tensor(a) self) -> Tensor(a)
-  self: grad.t()
-  result: auto_linear
-""",
+        fixed="  result: auto_linear",
     ),
     Invalid(
         """\
@@ -88,11 +74,7 @@ INVALID = (
         at="3:11-21",
         message='"alias" returns a view, but the formula makes a new tensor of the tangent',
         help='return the same view of the tangent; "auto_linear" does that',
-        fixed="""\
-- name: alias(Tensor(a) self) -> Tensor(a)
-  self: grad
-  result: auto_linear
-""",
+        fixed="  result: auto_linear",
     ),
 )
 

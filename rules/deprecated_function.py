@@ -48,20 +48,12 @@ META = RuleMeta(
 VALID = (
     """\
 - name: exp(Tensor self) -> Tensor
-  self: grad * result
-""",
-    """\
-- name: exp(Tensor self) -> Tensor
   self: grad.mul(result)
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: "grad.is_variable() ? grad * result : grad"
-""",
         at="2:15-26",
         message='"is_variable" is deprecated',
     ),

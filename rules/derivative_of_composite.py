@@ -56,10 +56,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: absolute(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
         at="2:3-7",
         message='"absolute" is composite (CompositeImplicitAutograd) and cannot have a backward formula',
     ),

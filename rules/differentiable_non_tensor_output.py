@@ -47,24 +47,13 @@ VALID = (
   output_differentiability: [True, False]
   self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
 """,
-    """\
-- name: equal(Tensor self, Tensor other) -> bool
-  output_differentiability: [False]
-""",
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: equal(Tensor self, Tensor other) -> bool
-  output_differentiability: [True]
-""",
         at="2:30-34",
         message='output "result" of "equal" is of type "bool" and cannot be differentiable',
-        fixed="""\
-- name: equal(Tensor self, Tensor other) -> bool
-  output_differentiability: [False]
-""",
+        fixed="  output_differentiability: [False]",
     ),
     Invalid(
         """\
@@ -73,10 +62,7 @@ INVALID = (
 """,
         at="2:30-33",
         message='output "result" of "_local_scalar_dense" is of type "Scalar" and cannot be differentiable',
-        fixed="""\
-- name: _local_scalar_dense(Tensor self) -> Scalar
-  output_differentiability: [False]
-""",
+        fixed="  output_differentiability: [False]",
     ),
 )
 

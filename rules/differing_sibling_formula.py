@@ -55,12 +55,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-  self: replication_pad2d_backward_symint(grad, self, padding)
-- name: replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-  self: replication_pad3d_backward_symint(grad, self, padding)
-""",
     # the number of dimensions
     """\
 - name: max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, \
@@ -74,12 +68,6 @@ int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor
 
 INVALID = (
     Invalid(
-        """\
-- name: replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-  self: replication_pad2d_backward_symint(grad, self, padding)
-- name: replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-  self: replication_pad3d_backward_symint(grad, grad, padding)
-""",
         at="4:49-53",
         message='"grad" is the only difference from "replication_pad2d", which has "self"',
         help="make sure that the operators differ there",

@@ -66,12 +66,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: gelu(Tensor self, *, str approximate='none') -> Tensor
-  dispatch:
-    AutogradCUDA:
-      self: gelu_backward(grad, self, approximate)
-""",
         at="2:3-11",
         message='"gelu" has formulas for "AutogradCUDA" only, and none for "Default"',
         help='write the formulas below "Default"',

@@ -53,11 +53,6 @@ META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPI
 
 VALID = (
     """\
-- name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool \
-scale_grad_by_freq) -> Tensor
-  grad_output: embedding_dense_double_backward_symint(grad, indices, padding_idx)
-""",
-    """\
 - name: leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
   self: leaky_relu_backward(grad, self, negative_slope, false)
 """,
@@ -65,11 +60,6 @@ scale_grad_by_freq) -> Tensor
 
 INVALID = (
     Invalid(
-        """\
-- name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool \
-scale_grad_by_freq) -> Tensor
-  grad_output: embedding_dense_double_backward_symint(grad, indices, -1)
-""",
         at="2:70-72",
         message=(
             '"embedding_dense_double_backward_symint" is passed "-1" for "padding_idx", an argument of '

@@ -45,14 +45,6 @@ from derivlint.model import Entry, Model, NameKind
 META = RuleMeta(severity=Severity.WARNING, group="registration")
 
 VALID = (
-    """\
-all_version: [v2.1]
-backward:
-- name: neg(Tensor self) -> Tensor
-  self: grad.neg()
-  result: auto_element_wise
-  version: all_version
-""",
     # an operator of the back end replaces nothing
     """\
 all_version: [v2.1]
@@ -70,13 +62,6 @@ backward:
 
 INVALID = (
     Invalid(
-        """\
-all_version: [v2.1]
-backward:
-- name: neg(Tensor self) -> Tensor
-  self: grad.neg()
-  version: all_version
-""",
         at="3:9-12",
         message='this entry replaces PyTorch\'s for "neg" and lacks its formula for "result"',
         help="forward-mode AD of the operator stops working with this back end",

@@ -48,11 +48,6 @@ META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y1",))
 
 VALID = (
     """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-""",
-    """\
 - name: abs(Tensor self) -> Tensor
   dispatch:
     Default:

@@ -49,10 +49,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: bmm(Tensor self, Tensor mat2) -> Tensor
-  dispatch: {}
-""",
         at="2:3-15",
         message='"dispatch" is empty, so the entry has no formulas',
         help='write the formulas below "Default", or without "dispatch"',

@@ -47,9 +47,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-""",
         at="1:9-11",
         message='the entry for "mm" has no formulas and declares nothing',
         help="write formulas for its arguments, or remove the entry",

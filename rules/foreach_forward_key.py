@@ -70,11 +70,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: twist(Tensor self) -> Tensor twisted
-  self: grad * 2
-  twisted: self_t * 2
-""",
         at="3:3-10",
         message='"_foreach_twist" shares this formula and has no output "twisted", only "result"',
         help='give "_foreach_twist" an entry of its own',

@@ -54,10 +54,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
-  tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (value * tensor1 / (tensor2 * tensor2)).conj())
-""",
         at="2:26-33",
         message='"_foreach_addcdiv.Scalar" shares this formula, in which "tensor2" becomes "tensor2[i][i]"',
         help='use "tensor2" as a whole, in a function that asks for its property',

@@ -96,10 +96,7 @@ INVALID = (
         at="2:9-12",
         message='"dim" of "sum.dim_IntList" is of type "int[1]?", which has no gradient',
         help='a formula can be given for "self"',
-        fixed="""\
-- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-  self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
-""",
+        fixed="  self: sum_backward(grad, self.sym_sizes(), dim, keepdim)",
     ),
 )
 

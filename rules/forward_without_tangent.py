@@ -49,12 +49,6 @@ from derivlint.operators.special import NOT_IMPLEMENTED
 META = RuleMeta(severity=Severity.ERROR, group="tangents", checks=("G7",), yields_to=(UNCOMPILED, SLIP))
 
 VALID = (
-    """\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
-  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
-  result: at::mm(self_t, mat2_p) + at::mm(self_p, mat2_t)
-""",
     # the function unpacks the tangents of the list
     """\
 - name: stack(Tensor[] tensors, int dim=0) -> Tensor
@@ -71,12 +65,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
-  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
-  result: at::mm(self_p, mat2_p)
-""",
         at="4:11-33",
         message='the forward formula of "result" uses no tangent',
         help='the tangents are "self_t" and "mat2_t"',

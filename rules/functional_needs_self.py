@@ -52,10 +52,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-  self: grad * self
-""",
         at="2:16-20",
         message='"self" cannot be saved: the formula also serves the generated "random", which has no such "self"',
     ),

@@ -39,10 +39,6 @@ META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_t
 
 VALID = (
     """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-""",
-    """\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
   self: mul_tensor_backward(grad, other, self.scalar_type())
   other: mul_tensor_backward(grad, self, other.scalar_type())
@@ -51,10 +47,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self: atan2_backward(grad, self, other, grad_input_mask)
-""",
         at="2:43-58",
         message='"grad_input_mask" does not exist in a formula for "self" alone',
         help="name all arguments whose gradients the formula computes in its key",

@@ -67,17 +67,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: halve(Tensor self) -> (Tensor, Tensor rest)
-  self: grad_rest.neg()
-""",
         at="2:9-18",
         message='"grad_rest" reads "grads[0]", the gradient of "result0"',
         help='write "grads[1]"',
-        fixed="""\
-- name: halve(Tensor self) -> (Tensor, Tensor rest)
-  self: grads[1].neg()
-""",
+        fixed="  self: grads[1].neg()",
         natives=NATIVES,
     ),
     Invalid(
@@ -88,10 +81,7 @@ INVALID = (
         at="2:22-31",
         message='"grad_last" reads "grads[1]", the gradient of "result1"',
         help='write "grads[2]"',
-        fixed="""\
-- name: thirds(Tensor self) -> (Tensor first, Tensor, Tensor last)
-  self: grads[0] + grads[2].neg()
-""",
+        fixed="  self: grads[0] + grads[2].neg()",
         natives=NATIVES,
     ),
 )

@@ -57,11 +57,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
-(Tensor, Tensor)
-  self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
-""",
-    """\
 - name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
 (Tensor, Tensor)
   self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
@@ -70,18 +65,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
-(Tensor, Tensor)
-  self: var_mean_backward(grads[1], grads[0], self, dim, correction, keepdim)
-""",
         at="2:27-35",
         message='"var_mean_backward" is passed "grads[1]" before "grads[0]"',
         help="helpers take the gradients in the order of the outputs",
-        fixed="""\
-- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-  self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
-""",  # noqa: E501
+        fixed="  self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)",
     ),
     Invalid(
         """\
@@ -93,10 +80,10 @@ interpolation_mode, padding_mode, align_corners, grad_input_mask)
         at="2:61-69",
         message='"grid_sampler_2d_double_backward" is passed "grads[1]" before "grads[0]"',
         help="helpers take the gradients in the order of the outputs",
-        fixed="""\
-- name: grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)
-  grad_output, input, grid: grid_sampler_2d_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)
-""",  # noqa: E501
+        fixed=(
+            "  grad_output, input, grid: grid_sampler_2d_double_backward(grads[0], grads[1], grad_output, input, "
+            "grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"
+        ),
     ),
 )
 

@@ -57,17 +57,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: grads[1] * self.sgn()
-""",
         at="2:9-17",
         message='"grads[1]" does not exist: "abs" has 1 output',
         help='use "grad"',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
+        fixed="  self: grad * self.sgn()",
     ),
     Invalid(
         """\

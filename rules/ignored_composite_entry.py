@@ -49,10 +49,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: isreal(Tensor self) -> Tensor
-  output_differentiability: [False]
-""",
         at="1:9-15",
         message='"isreal" is composite (CompositeImplicitAutograd), so its entry has no effect',
     ),

@@ -38,10 +38,6 @@ from derivlint.model.keywords import near_keyword
 META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("G3",))
 
 VALID = (
-    """\
-- name: argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
-  output_differentiability: [False]
-""",
     # mm has no in-place variant whose output "self" would be
     """\
 - name: mm(Tensor self, Tensor mat2) -> Tensor

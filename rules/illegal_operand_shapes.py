@@ -51,11 +51,6 @@ META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES, 
 
 VALID = (
     """\
-- name: mv(Tensor self, Tensor vec) -> Tensor
-  self: grad.ger(vec.conj())
-  vec: self.conj().t().mv(grad)
-""",
-    """\
 - name: bmm(Tensor self, Tensor mat2) -> Tensor
   self: grad.bmm(mat2.transpose(1, 2).conj())
   mat2: self.transpose(1, 2).conj().bmm(grad)
@@ -64,11 +59,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: mv(Tensor self, Tensor vec) -> Tensor
-  self: grad.ger(vec.conj())
-  vec: self.conj().mv(grad)
-""",
         at="3:8-28",
         message='operands of "mv" do not match: [2, 3] and [2] cannot be multiplied at self.sizes() = [2, 3]',
         help="the sizes of operands follow from those of the operator's arguments",

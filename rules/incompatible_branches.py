@@ -40,20 +40,12 @@ META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), reads=Re
 VALID = (
     """\
 - name: exp(Tensor self) -> Tensor
-  self: "grad.defined() ? grad * result : Tensor()"
-""",
-    """\
-- name: exp(Tensor self) -> Tensor
   self: "grad * (self.dim() > 1 ? 1 : 0.5)"
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: "grad.defined() ? grad * result : 0.0"
-""",
         at="2:25-46",
         message='the branches have no common type: "Tensor" and "double"',
     ),

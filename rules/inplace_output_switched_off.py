@@ -62,10 +62,6 @@ INVALID = (
         message='"eq_.Tensor" is in-place, so its output cannot be switched off',
     ),
     Invalid(
-        """\
-- name: digamma(Tensor self) -> Tensor
-  output_differentiability: [False]
-""",
         at="2:30-35",
         message='"digamma_", which the entry also serves, is in-place, so its output cannot be switched off',
     ),

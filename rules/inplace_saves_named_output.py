@@ -63,10 +63,6 @@ NATIVES = """\
 
 INVALID = (
     Invalid(
-        """\
-- name: scale_shift(Tensor self) -> Tensor out
-  self: grad * out
-""",
         at="2:16-19",
         message='"out" cannot be saved: the formula also serves "scale_shift_", whose output is called "result"',
         help="compute what the formula needs from the arguments",

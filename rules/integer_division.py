@@ -60,17 +60,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result * (1 / 2)
-""",
         at="2:26-31",
         message="integer division discards the fractional part",
         help='write one of them as a "double", such as "2.0"',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result * (1 / 2.0)
-""",
+        fixed="  self: grad * result * (1 / 2.0)",
     ),
     Invalid(
         """\
@@ -80,10 +73,7 @@ INVALID = (
         at="2:17-31",
         message="integer division discards the fractional part",
         help='write one of them as a "double", such as "2.0"',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad * (self.dim() / 2.0)
-""",
+        fixed="  self: grad * (self.dim() / 2.0)",
     ),
 )
 

@@ -61,14 +61,6 @@ VALID = (
   dispatch:
     Default:
       self: grad * self.sgn()
-    AutogradCUDA:
-      self: grad * self.sgn()
-""",
-    """\
-- name: abs(Tensor self) -> Tensor
-  dispatch:
-    Default:
-      self: grad * self.sgn()
     AutogradNestedTensor:
       self: grad * self.sgn()
 """,
@@ -87,14 +79,7 @@ INVALID = (
         at="5:5-16",
         message='"AutogradGPU" is not a dispatch key that derivatives can have',
         help='did you mean "AutogradCUDA"?',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  dispatch:
-    Default:
-      self: grad * self.sgn()
-    AutogradCUDA:
-      self: grad * self.sgn()
-""",
+        fixed="    AutogradCUDA:",
     ),
     Invalid(
         """\
@@ -106,12 +91,7 @@ INVALID = (
         at="3:5-12",
         message='"default" is not a dispatch key that derivatives can have',
         help='did you mean "Default"?',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  dispatch:
-    Default:
-      self: grad * self.sgn()
-""",
+        fixed="    Default:",
     ),
     Invalid(
         """\

@@ -62,10 +62,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * (self.sgn()
-""",
         at="2:16-17",
         message='"(" is never closed',
     ),

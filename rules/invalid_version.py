@@ -96,13 +96,6 @@ backward:
         help='the versions are "v2.1", "v2.2" and "v2.3"',
     ),
     Invalid(
-        """\
-all_version: [v2.1, v2.2, v2.3]
-backward:
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-  version: [v2.3, v2.1]
-""",
         at="5:19-23",
         message="the range of versions ends before it begins",
         help='the versions are "v2.1", "v2.2" and "v2.3"',

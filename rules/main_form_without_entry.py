@@ -51,11 +51,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: tril(Tensor self, SymInt diagonal=0) -> Tensor
-  self: grad.tril_symint(diagonal)
-  result: auto_linear
-""",
     # the functional form has an entry of its own
     """\
 - name: ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -74,11 +69,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
-  self: grad.tril_symint(diagonal)
-  result: auto_linear
-""",
         at="1:9-14",
         message='"tril_" is the in-place form, and "tril" has no derivative',
         help='write the entry for "tril"',

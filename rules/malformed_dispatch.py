@@ -50,12 +50,6 @@ META = RuleMeta(
 VALID = (
     """\
 - name: abs(Tensor self) -> Tensor
-  dispatch:
-    Default:
-      self: grad * self.sgn()
-""",
-    """\
-- name: abs(Tensor self) -> Tensor
   dispatch: {Default: {self: grad * self.sgn()}}
 """,
 )

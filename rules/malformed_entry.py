@@ -54,10 +54,6 @@ SHAPE = 'an entry begins with "name: " and the schema of its operator'
 
 VALID = (
     """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
-    """\
 - self: grad * self.sgn()
   name: 'abs(Tensor self) -> Tensor'
 """,
@@ -85,23 +81,13 @@ INVALID = (
         at="1:3-7",
         message='the entry has no "name"',
         help='did you mean "name" by "nmae"?',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
+        fixed="- name: abs(Tensor self) -> Tensor",
     ),
     Invalid(
-        """\
-- func: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
         at="1:3-7",
         message='the entry has no "name"',
         help='"func" is the key of native_functions.yaml; here it is "name"',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
+        fixed="- name: abs(Tensor self) -> Tensor",
     ),
     Invalid(
         """\

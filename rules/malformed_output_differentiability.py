@@ -69,10 +69,7 @@ INVALID = (
         at="2:29-33",
         message='output_differentiability is "true", not a list',
         help="write a list with True or False for each output",
-        fixed="""\
-- name: all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-  output_differentiability: [true]
-""",
+        fixed="  output_differentiability: [true]",
     ),
     Invalid(
         """\
@@ -82,10 +79,7 @@ INVALID = (
         at="2:29-38",
         message='output_differentiability is the string "[False]", not a list',
         help="write it without quotes",
-        fixed="""\
-- name: any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-  output_differentiability: [False]
-""",
+        fixed="  output_differentiability: [False]",
     ),
     Invalid(
         """\
@@ -96,11 +90,7 @@ INVALID = (
         at="2:29-40",
         message='output_differentiability is the string "True, False", not a list',
         help="write [True, False]",
-        fixed="""\
-- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
-  output_differentiability: [True, False]
-  self: _fused_dropout_backward(grad, result1, p)
-""",
+        fixed="  output_differentiability: [True, False]",
     ),
     Invalid(
         """\
@@ -111,11 +101,7 @@ INVALID = (
         at="2:29-46",
         message="output_differentiability has 2 strings, which are not booleans",
         help="write True and False without quotes",
-        fixed="""\
-- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
-  output_differentiability: [True, False]
-  self: _fused_dropout_backward(grad, result1, p)
-""",
+        fixed="  output_differentiability: [True, False]",
     ),
     Invalid(
         """\

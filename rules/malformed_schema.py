@@ -36,10 +36,6 @@ META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L1", "L2"))
 
 VALID = (
     """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
-    """\
 - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
   output_differentiability: [True, False]
   self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)

@@ -80,10 +80,7 @@ INVALID = (
 """,
         at="2:29-65",
         message='suppressions are lower case, "derivlint: ignore"',
-        fixed="""\
-- name: neg(Tensor self) -> Tensor
-  self: grad * negative_one # derivlint: ignore[undefined-name] the helper is ours
-""",
+        fixed="  self: grad * negative_one # derivlint: ignore[undefined-name] the helper is ours",
         also=("undefined-name",),
     ),
     Invalid(
@@ -94,10 +91,7 @@ INVALID = (
         at="2:42-49",
         message='"disable" is not a known suppression comment',
         help='did you mean "ignore"?',
-        fixed="""\
-- name: neg(Tensor self) -> Tensor
-  self: grad * negative_one # derivlint: ignore[undefined-name]
-""",
+        fixed="  self: grad * negative_one # derivlint: ignore[undefined-name]",
         also=("undefined-name",),
     ),
     Invalid(
@@ -109,11 +103,7 @@ INVALID = (
         at="1:25-26",
         message='the "[" is never closed',
         help='close it with "]"',
-        fixed="""\
-# derivlint: ignore-file[undefined-name]
-- name: neg(Tensor self) -> Tensor
-  self: grad * negative_one
-""",
+        fixed="# derivlint: ignore-file[undefined-name]",
         also=("undefined-name",),
     ),
     Invalid(

@@ -43,10 +43,6 @@ from derivlint.model.generated.guards import wrap_opt_if_calls
 META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("G11",))
 
 VALID = (
-    """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: f(grad, wrap_opt_if(self, grad_input_mask[1]), other, grad_input_mask)
-""",
     # in a formula for one argument the condition is not read
     """\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -56,10 +52,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: f(grad, wrap_opt_if(self), other, grad_input_mask)
-""",
         at="2:24-41",
         message='"wrap_opt_if" takes 2 arguments, not 1',
         help="the second argument is the condition under which the variable is needed",
@@ -71,10 +63,7 @@ INVALID = (
 """,
         at="2:36-40",
         message='there is a space between "self" and the comma, so the condition is not found',
-        fixed="""\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: f(grad, wrap_opt_if(self, grad_input_mask[1]), other, grad_input_mask)
-""",
+        fixed="  self, other: f(grad, wrap_opt_if(self, grad_input_mask[1]), other, grad_input_mask)",
     ),
 )
 

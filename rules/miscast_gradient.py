@@ -48,11 +48,6 @@ META = RuleMeta(severity=Severity.WARNING, group="precision", yields_to=(UNCOMPI
 
 VALID = (
     """\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
-""",
-    """\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
   self: mul_tensor_backward(grad, other, self.scalar_type())
   other: mul_tensor_backward(grad, self, other.scalar_type())
@@ -61,11 +56,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-  other: maybe_multiply(grad, alpha.conj())
-""",
         at="3:10-44",
         message='the gradient of "other" lacks "handle_r_to_c", which other formulas of the entry have',
         help='write "handle_r_to_c(other.scalar_type(), ...)" around it',

@@ -55,10 +55,6 @@ META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPI
 
 VALID = (
     """\
-- name: hardsigmoid(Tensor self) -> Tensor
-  self: hardsigmoid_backward(grad, self)
-""",
-    """\
 - name: relu(Tensor self) -> Tensor
   self: threshold_backward(grad, result, 0)
 """,
@@ -66,17 +62,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: hardsigmoid(Tensor self) -> Tensor
-  self: hardsigmoid_backward(grad, result)
-""",
         at="2:36-42",
         message='"hardsigmoid_backward" is passed "result" for "self"',
         help="pass the argument of the parameter's name",
-        fixed="""\
-- name: hardsigmoid(Tensor self) -> Tensor
-  self: hardsigmoid_backward(grad, self)
-""",
+        fixed="  self: hardsigmoid_backward(grad, self)",
     ),
     Invalid(
         """\
@@ -87,11 +76,7 @@ INVALID = (
         at="2:41-45",
         message='"huber_loss_backward" is passed "self" for "target"',
         help="pass the argument of the parameter's name",
-        fixed="""\
-- name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
-  self: huber_loss_backward(grad, self, target, reduction, delta)
-  target: huber_loss_backward(grad, target, self, reduction, delta)
-""",
+        fixed="  self: huber_loss_backward(grad, self, target, reduction, delta)",
     ),
     # another output
     Invalid(
@@ -103,11 +88,7 @@ INVALID = (
         at="2:42-48",
         message='"log_sigmoid_backward" is passed "output" for "buffer"',
         help="pass the argument of the parameter's name",
-        fixed="""\
-- name: log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
-  self: log_sigmoid_backward(grad, self, buffer)
-  output_differentiability: [True, False]
-""",
+        fixed="  self: log_sigmoid_backward(grad, self, buffer)",
     ),
 )
 

@@ -61,12 +61,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-# derivlint: ignore[undefined-name] the helper is ours
-
-- name: neg(Tensor self) -> Tensor
-  self: grad * negative_one
-""",
         at="1:1-36",
         message="the suppression is neither on the line of a key or entry nor directly above one",
         also=("undefined-name",),

@@ -50,10 +50,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), mat2.sym_strides(), self.layout(), 1)
-""",
         at="2:56-60",
         message='the strides of "mat2" cannot be used in the formula for "self"',
         help='only a formula for "mat2" alone can use them',

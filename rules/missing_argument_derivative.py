@@ -94,12 +94,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
-  self: grad * (1 - weight).conj()
-  end: grad * weight.conj()
-  weight: grad * (end - self).conj()
-""",
     # indices have no gradient
     """\
 - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
@@ -114,11 +108,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
-  self: grad * (1 - weight).conj()
-  end: grad * weight.conj()
-""",
         at="1:9-20",
         message='"weight" has no formula, but the formula of "self" reads its value',
         help='write its formula, or not_implemented("...") where there is none',

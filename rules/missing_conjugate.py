@@ -73,12 +73,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-  self: maybe_multiply(grad, beta.conj())
-  mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
-  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
-""",
-    """\
 - name: acosh(Tensor self) -> Tensor
   self: "self.is_complex() ? grad * ((self + 1).rsqrt() * (self - 1).rsqrt()).conj() : grad * (self * self - \
 1).rsqrt()"
@@ -92,21 +86,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-  self: maybe_multiply(grad, beta.conj())
-  mat: maybe_multiply(grad.ger(vec), alpha.conj())
-  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
-""",
         at="3:32-35",
         message='the factor "vec" is not conjugated in the gradient of "mat"',
         help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
-        fixed="""\
-- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-  self: maybe_multiply(grad, beta.conj())
-  mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
-  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
-""",
+        fixed="  mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())",
     ),
     Invalid(
         """\
@@ -116,10 +99,7 @@ INVALID = (
         at="2:16-22",
         message='the factor "result" is not conjugated in the gradient of "self"',
         help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result.conj()
-""",
+        fixed="  self: grad * result.conj()",
     ),
     Invalid(
         """\
@@ -130,11 +110,7 @@ INVALID = (
         at="2:36-42",
         message='the factor "output" is not conjugated in the gradient of "grad_output"',
         help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
-        fixed="""\
-- name: tanh_backward(Tensor grad_output, Tensor output) -> Tensor
-  grad_output: tanh_backward(grad, output.conj())
-  output: grad.conj() * (-2 * output.conj() * grad_output)
-""",
+        fixed="  grad_output: tanh_backward(grad, output.conj())",
     ),
 )
 

@@ -62,12 +62,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: log10(Tensor self) -> Tensor
-  dispatch:
-    AutogradCUDA:
-      self: grad / (self.conj() * 2.3025850929940456)
-""",
         at="2:3-11",
         message='the entry has no "Default" formulas, which "_foreach_log10" needs',
         help='add the key "Default" below "dispatch"',

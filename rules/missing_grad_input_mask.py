@@ -78,11 +78,7 @@ INVALID = (
         at="2:79-97",
         message='"output_mask" of "linear_backward" is "{true, true, true}" whatever gradients are needed',
         help='pass "grad_input_mask"',
-        fixed="""\
-- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
-  input, weight, bias: "grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :
-    std::tuple<Tensor, Tensor, Tensor>()"
-""",
+        fixed='  input, weight, bias: "grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :',
     ),
     Invalid(
         """\
@@ -96,11 +92,7 @@ INVALID = (
             "needed"
         ),
         help='pass "grad_input_mask"',
-        fixed="""\
-- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
-  input, weight, bias: 'grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :
-    std::tuple<Tensor, Tensor, Tensor>()'
-""",
+        fixed="  input, weight, bias: 'grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :",
     ),
 )
 

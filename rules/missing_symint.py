@@ -51,27 +51,16 @@ META = RuleMeta(
 VALID = (
     """\
 - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-  self: grad.expand_symint(self.sym_sizes())
-""",
-    """\
-- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
   self: grad.expand({1, 2})
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-  self: grad.expand(self.sym_sizes())
-""",
         at="2:14-37",
         message='"expand" does not take symbolic sizes',
         help='call "expand_symint"',
-        fixed="""\
-- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-  self: grad.expand_symint(self.sym_sizes())
-""",
+        fixed="  self: grad.expand_symint(self.sym_sizes())",
     ),
     Invalid(
         """\
@@ -81,10 +70,7 @@ INVALID = (
         at="2:9-35",
         message='"zeros" does not take symbolic sizes',
         help='call "zeros_symint"',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: at::zeros_symint(self.sym_sizes(), grad.options()) * grad
-""",
+        fixed="  self: at::zeros_symint(self.sym_sizes(), grad.options()) * grad",
     ),
 )
 

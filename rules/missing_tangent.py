@@ -55,12 +55,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-  result: other_t * self_p + self_t * other_p
-""",
-    """\
 - name: hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor
   grad_out: hardshrink_backward(grad, self, lambd)
   self: zeros_like(grad)
@@ -71,12 +65,6 @@ result.options()).expand_as(result))
 
 INVALID = (
     Invalid(
-        """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-  result: self_t * other_p
-""",
         at="4:11-27",
         message='the formula does not use "other_t", although "other" has a gradient',
         help='add the term with "other_t"',

@@ -53,11 +53,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: neg(Tensor self) -> Tensor
-  self: grad.neg()
-  result: auto_linear
-""",
     # this word may be written in any case
     """\
 - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
@@ -73,19 +68,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: neg(Tensor self) -> Tensor
-  self: grad.neg()
-  result: auto-linear
-""",
         at="3:11-22",
         message='"auto-linear" is treated as C++ by torchgen, not as "auto_linear"',
         help='did you mean "auto_linear"?',
-        fixed="""\
-- name: neg(Tensor self) -> Tensor
-  self: grad.neg()
-  result: auto_linear
-""",
+        fixed="  result: auto_linear",
     ),
     Invalid(
         """\
@@ -96,11 +82,7 @@ INVALID = (
         at="3:11-22",
         message='"elementwise" is treated as C++ by torchgen, not as "auto_element_wise"',
         help='did you mean "auto_element_wise"?',
-        fixed="""\
-- name: sin(Tensor self) -> Tensor
-  self: grad * self.cos().conj()
-  result: auto_element_wise
-""",
+        fixed="  result: auto_element_wise",
     ),
     Invalid(
         """\
@@ -110,11 +92,7 @@ INVALID = (
 """,
         at="3:11-32",
         message='" auto_element_wise " is treated as C++ by torchgen, not as "auto_element_wise": whitespace counts',
-        fixed="""\
-- name: sin(Tensor self) -> Tensor
-  self: grad * self.cos().conj()
-  result: auto_element_wise
-""",
+        fixed="  result: auto_element_wise",
     ),
     Invalid(
         """\
@@ -126,12 +104,7 @@ INVALID = (
         at="3:9-26",
         message='"nondifferentiable" is treated as C++ by torchgen, not as "non_differentiable"',
         help='did you mean "non_differentiable"?',
-        fixed="""\
-- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-  self: grad.masked_fill(mask, 0)
-  mask: non_differentiable
-  result: self_t.masked_fill(mask, 0)
-""",
+        fixed="  mask: non_differentiable",
     ),
     Invalid(
         """\

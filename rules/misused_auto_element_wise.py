@@ -68,12 +68,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-  result: auto_element_wise
-""",
         at="4:11-28",
         message='"auto_element_wise" is for one differentiable argument, but "mul.Tensor" has 2: "self" and "other"',
         help="write out the forward formula",

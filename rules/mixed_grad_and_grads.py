@@ -52,11 +52,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-""",
-    """\
 - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
   self: f(grads, grads[1])
 """,
@@ -73,12 +68,7 @@ INVALID = (
         at="4:41-46",
         message='"grads" is used beside "grad"',
         help='use "grad" for the only differentiable output, or "grads" for all of them',
-        fixed="""\
-- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-  self: maybe_multiply(grad, beta.conj())
-  mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
-  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
-""",
+        fixed="  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())",
     ),
     Invalid(
         """\
@@ -88,11 +78,7 @@ INVALID = (
 """,
         at="2:23-27",
         message='"grad" is used beside "grads"',
-        fixed="""\
-- name: _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
-  A: slogdet_backward(grads[0], grads[1], A, sign, LU, grads[1])
-  output_differentiability: [True, True, False, False]
-""",
+        fixed="  A: slogdet_backward(grads[0], grads[1], A, sign, LU, grads[1])",
     ),
     # the only output has one gradient
     Invalid(
@@ -103,11 +89,7 @@ INVALID = (
 """,
         at="2:26-31",
         message='"grads" is used beside "grad"',
-        fixed="""\
-- name: diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
-  self: diagonal_scatter(grad, zeros_like(src), offset, dim1, dim2)
-  src: grad.diagonal(offset, dim1, dim2)
-""",
+        fixed="  self: diagonal_scatter(grad, zeros_like(src), offset, dim1, dim2)",
     ),
     # the first gradient is there
     Invalid(

@@ -52,10 +52,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self, result: grad * self.sgn()
-""",
         at="2:9-15",
         message='the key mixes the argument "self" with the output "result"',
         help="give arguments and outputs keys of their own",

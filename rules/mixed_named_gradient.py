@@ -43,27 +43,16 @@ META = RuleMeta(severity=Severity.ERROR, group="names", checks=("L20",))
 VALID = (
     """\
 - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
-""",
-    """\
-- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
   A: linalg_qr_backward(grads[0], grads[1], Q, R, mode)
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-  A: linalg_qr_backward(grad_Q, grads[1], Q, R, mode)
-""",
         at="2:33-41",
         message='"grads[1]" is used beside the named gradient "grad_Q"',
         help='use "grad_R"',
-        fixed="""\
-- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
-""",
+        fixed="  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)",
     ),
     Invalid(
         """\
@@ -74,11 +63,7 @@ INVALID = (
         at="2:68-72",
         message='"grad" is used beside the named gradient "grad_inverse"',
         help='use "grad_inverse"',
-        fixed="""\
-- name: linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
-  A: -at::matmul(inverse.mH(), at::matmul(grad_inverse, inverse_of(grad_inverse)))
-  output_differentiability: [True, False]
-""",
+        fixed="  A: -at::matmul(inverse.mH(), at::matmul(grad_inverse, inverse_of(grad_inverse)))",
     ),
 )
 

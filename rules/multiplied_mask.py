@@ -56,10 +56,6 @@ META = RuleMeta(
 VALID = (
     """\
 - name: relu(Tensor self) -> Tensor
-  self: threshold_backward(grad, result, 0)
-""",
-    """\
-- name: relu(Tensor self) -> Tensor
   self: at::where(result > 0, grad, at::zeros({}, grad.options()))
 """,
     # not a mask
@@ -72,10 +68,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: relu(Tensor self) -> Tensor
-  self: grad * (result > 0)
-""",
         at="2:9-28",
         message='the gradient of "self" is NaN, not 0, at self = -0.5, grad = inf: a mask is multiplied',
         help="choose with at::where, or with masked_fill",

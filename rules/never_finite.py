@@ -49,10 +49,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: sinh(Tensor self) -> Tensor
-  self: grad * self.cosh().conj()
-""",
     # infinite at zero, where the operator has no derivative
     """\
 - name: sqrt(Tensor self) -> Tensor
@@ -67,10 +63,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: sinh(Tensor self) -> Tensor
-  self: grad * self.cosh().conj() / 0
-""",
         at="2:9-38",
         message='the gradient of "self" is never finite, as at self = 0.571, grad = 1.34',
         help="write the operator's derivative, which is finite there: nothing may divide by zero or overflow",

@@ -66,11 +66,7 @@ INVALID = (
         at="2:36-37",
         message='the value "0" of output_differentiability counts as False',
         help="write False",
-        fixed="""\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-""",
+        fixed="  output_differentiability: [True, False]",
     ),
     Invalid(
         """\
@@ -80,10 +76,7 @@ INVALID = (
         at="2:29-34",
         message='output_differentiability is "false", which counts as not given',
         help="write [False] to make the output non-differentiable, or leave it out",
-        fixed="""\
-- name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-  output_differentiability: [False]
-""",
+        fixed="  output_differentiability: [False]",
     ),
     Invalid(
         """\

@@ -69,11 +69,7 @@ INVALID = (
         at="3:12-30",
         message='"non_differentiable" is for arguments, but "indices" is an output',
         help='write "output_differentiability: [True, False]" instead',
-        fixed="""\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-  output_differentiability: [True, False]
-""",
+        fixed="  output_differentiability: [True, False]",
     ),
     Invalid(
         """\

@@ -51,10 +51,6 @@ META = RuleMeta(
 ROUNDED = 1e-9
 
 VALID = (
-    """\
-- name: sinc(Tensor self) -> Tensor
-  self: sinc_backward(grad, self)
-""",
     # not differentiable at zero
     """\
 - name: abs(Tensor self) -> Tensor
@@ -82,10 +78,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: sinc(Tensor self) -> Tensor
-  self: grad * ((self * M_PI).cos() / self - result / self).conj()
-""",
         at="2:9-67",
         message='the gradient of "self" is NaN at self = 0, grad = 1.34, where the derivative is 0',
         help="handle zero in a branch of its own: at::where(self == 0, ..., ...)",

@@ -80,10 +80,6 @@ INVALID = (
         help='put the formula in double quotes; a gradient that is zero is "zeros_like(grad)"',
     ),
     Invalid(
-        """\
-- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-  self: {grad}
-""",
         at="2:9-15",
         message='the formula of "self" starts with "{", which makes it a mapping to YAML',
         help="put the formula in double quotes",
@@ -96,10 +92,7 @@ INVALID = (
         at="2:9-30",
         message='the formula of "self" starts with "[", which makes it a list to YAML',
         help="write the formula without brackets",
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  self: "grad * self.sgn()"
-""",
+        fixed='  self: "grad * self.sgn()"',
     ),
     Invalid(
         """\

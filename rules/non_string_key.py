@@ -48,10 +48,6 @@ KINDS = {"int": "an integer", "float": "a number", "bool": "a boolean", "timesta
 
 VALID = (
     """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self, other: mul_backward(grad, self, other)
-""",
-    """\
 - name: switch(Tensor self, Tensor on) -> Tensor
   self: grad
   "on": grad
@@ -68,11 +64,7 @@ INVALID = (
         at="3:3-5",
         message='the key "on" is a boolean to YAML, not a name',
         help="put it in double quotes",
-        fixed="""\
-- name: switch(Tensor self, Tensor on) -> Tensor
-  self: grad
-  "on": grad
-""",
+        fixed='  "on": grad',
         natives="""\
 - func: switch(Tensor self, Tensor on) -> Tensor
   dispatch:
@@ -96,10 +88,7 @@ INVALID = (
         at="2:3-16",
         message="the key is a list, not a string",
         help="write the names without brackets",
-        fixed="""\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-""",
+        fixed="  self, other: atan2_backward(grad, self, other, grad_input_mask)",
     ),
     Invalid(
         """\

@@ -66,11 +66,7 @@ INVALID = (
         at="2:31-36",
         message='"sizes()" gives plain integers; a backward formula needs symbolic ones',
         help='use "sym_sizes()"',
-        fixed="""\
-- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-  self: at::sum_to(grad, self.sym_sizes())
-  result: auto_linear
-""",
+        fixed="  self: at::sum_to(grad, self.sym_sizes())",
     ),
     Invalid(
         """\
@@ -80,10 +76,7 @@ INVALID = (
         at="2:22-26",
         message='"size(-1)" gives plain integers; a backward formula needs symbolic ones',
         help='use "sym_size(-1)"',
-        fixed="""\
-- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-  self: f(grad, self.sym_size(-1))
-""",
+        fixed="  self: f(grad, self.sym_size(-1))",
     ),
     # the strides of another argument cannot be saved, so that the symbolic form would be refused as well
     Invalid(

@@ -49,10 +49,6 @@ META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=NONLINEAR,
 
 VALID = (
     """\
-- name: sin(Tensor self) -> Tensor
-  self: grad * self.cos().conj()
-""",
-    """\
 - name: hardswish_backward(Tensor grad_output, Tensor self) -> Tensor
   grad_output: hardswish_backward(grad, self)
   self: at::where(at::logical_and(-3.0 < self, self < 3.0), grad * grad_output / 3.0, at::zeros({}, self.options()))
@@ -66,10 +62,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: sin(Tensor self) -> Tensor
-  self: grad * grad * self.cos().conj()
-""",
         at="2:9-20",
         message='the gradient "grad" is multiplied by itself',
         help="a backward formula is linear in the gradients of the outputs",

@@ -54,12 +54,6 @@ META = RuleMeta(severity=Severity.ERROR, group="tangents", yields_to=NONLINEAR, 
 
 VALID = (
     """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-  result: other_t * self_p + self_t * other_p
-""",
-    """\
 - name: dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
   self: norm_backward(grad, self - other, p, result)
   other: -norm_backward(grad, self - other, p, result)
@@ -69,12 +63,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-  result: other_t * self_t
-""",
         at="4:11-27",
         message='the tangents "other_t" and "self_t" are multiplied by each other',
         help="a forward formula is linear in the tangents of the inputs",

@@ -42,10 +42,6 @@ SHAPE = 'a file of derivatives is a list whose entries begin with "- name: "'
 
 VALID = (
     """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
-    """\
 # Entries of a backend of its own.
 ---
 - name: neg(Tensor self) -> Tensor
@@ -73,10 +69,6 @@ INVALID = (
     Invalid("", at="1:1-1", message="the file has no entries", help=SHAPE),
     Invalid("# nothing but a comment\n", at="1:1-1", message="the file has no entries", help=SHAPE),
     Invalid(
-        """\
-name: abs(Tensor self) -> Tensor
-self: grad * self.sgn()
-""",
         at="1:1-5",
         message="the top level of the file is a mapping, not a list of entries",
         help=SHAPE,

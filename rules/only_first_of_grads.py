@@ -46,10 +46,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
     # the whole list is passed on as well
     """\
 - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
@@ -59,17 +55,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: grads[0] * self.sgn()
-""",
         at="2:9-17",
         message='"grads[0]" is the only gradient used, and should be written "grad"',
         help='use "grad"',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
+        fixed="  self: grad * self.sgn()",
     ),
     Invalid(
         """\

@@ -55,17 +55,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-  self: where(self > min.toDouble(), grad, 0)
-""",
         at="2:26-34",
         message='"toDouble" is accessed on "optional<Scalar>", which may be empty',
         help='write "->toDouble", and make sure that there is a value',
-        fixed="""\
-- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-  self: where(self > min->toDouble(), grad, 0)
-""",
+        fixed="  self: where(self > min->toDouble(), grad, 0)",
     ),
     Invalid(
         """\
@@ -75,10 +68,7 @@ INVALID = (
         at="2:20-29",
         message='"isComplex" is accessed on "optional<Scalar>", which may be empty',
         help='write "->isComplex", and make sure that there is a value',
-        fixed="""\
-- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-  self: grad * max->isComplex()
-""",
+        fixed="  self: grad * max->isComplex()",
     ),
 )
 

@@ -48,11 +48,6 @@ META = RuleMeta(severity=Severity.ERROR, group="names", checks=("G7", "X2"), yie
 
 VALID = (
     """\
-- name: polygamma(int n, Tensor self) -> Tensor
-  self: grad * polygamma(n + 1, self)
-  result: self_t * polygamma(n + 1, self_p)
-""",
-    """\
 - name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
   self: grad * polygamma(n + 1, self)
   result: self_t.mul_(polygamma(n + 1, original_self_p))
@@ -61,19 +56,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: polygamma(int n, Tensor self) -> Tensor
-  self: grad * polygamma(n + 1, self)
-  result: self_t * polygamma(n + 1, original_self_p)
-""",
         at="3:37-52",
         message='"original_self_p" is for in-place operators, and "polygamma" does not modify "self"',
         help='use "self_p"',
-        fixed="""\
-- name: polygamma(int n, Tensor self) -> Tensor
-  self: grad * polygamma(n + 1, self)
-  result: self_t * polygamma(n + 1, self_p)
-""",
+        fixed="  result: self_t * polygamma(n + 1, self_p)",
     ),
     Invalid(
         """\
@@ -84,11 +70,7 @@ INVALID = (
         at="3:11-26",
         message='"original_self_t" is for in-place operators, and "sin" does not modify "self"',
         help='use "self_t"',
-        fixed="""\
-- name: sin(Tensor self) -> Tensor
-  self: grad * self.cos().conj()
-  result: self_t * self_p.cos()
-""",
+        fixed="  result: self_t * self_p.cos()",
     ),
 )
 

@@ -45,20 +45,10 @@ VALID = (
   result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
   result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
 """,
-    """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-  result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
-""",
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-  result1: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
-""",
         at="3:3-10",
         message='"result1" is out of range: "abs" has 1 output',
         help='the output is "result"',

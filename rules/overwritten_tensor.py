@@ -50,10 +50,6 @@ META = RuleMeta(severity=Severity.ERROR, group="views", yields_to=(OTHER_VARIABL
 
 VALID = (
     """\
-- name: sin(Tensor self) -> Tensor
-  self: grad * self.cos().conj()
-""",
-    """\
 - name: maximum(Tensor self, Tensor other) -> Tensor
   self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
   other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
@@ -68,10 +64,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: sin(Tensor self) -> Tensor
-  self: grad.mul_(self.cos().conj())
-""",
         at="2:9-37",
         message='"mul_" changes "grad" in place',
         help='use "mul", which returns a new tensor',

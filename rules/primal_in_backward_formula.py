@@ -64,10 +64,7 @@ INVALID = (
         at="2:16-22",
         message='"self_p" is a primal, which only forward formulas have',
         help='use "self"',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn() + 0 * self
-""",
+        fixed="  self: grad * self.sgn() + 0 * self",
     ),
     Invalid(
         """\

@@ -66,10 +66,7 @@ INVALID = (
         at="2:27-29",
         message='C++ has no "**"',
         help='write "result.pow(2)"',
-        fixed="""\
-- name: tanh(Tensor self) -> Tensor
-  self: grad * (1 - result.pow(2)).conj()
-""",
+        fixed="  self: grad * (1 - result.pow(2)).conj()",
     ),
     Invalid(
         """\
@@ -79,10 +76,7 @@ INVALID = (
         at="2:49-61",
         message="C++ has no keyword arguments",
         help='write "sparse_grad"',
-        fixed="""\
-- name: gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
-  self: gather_backward(grad, self, dim, index, sparse_grad)
-""",
+        fixed="  self: gather_backward(grad, self, dim, index, sparse_grad)",
     ),
     Invalid(
         """\
@@ -92,10 +86,7 @@ INVALID = (
         at="2:29-34",
         message='C++ has no method "float"',
         help='write "(result > 0).to(at::kFloat)"',
-        fixed="""\
-- name: relu(Tensor self) -> Tensor
-  self: grad * (result > 0).to(at::kFloat)
-""",
+        fixed="  self: grad * (result > 0).to(at::kFloat)",
     ),
 )
 

@@ -43,10 +43,6 @@ META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("L13", "L14", "
 
 VALID = (
     """\
-- name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
-  self: f(grads, grads[0])
-""",
-    """\
 - name: mm(Tensor self, Tensor mat2) -> Tensor
   self: 'checked(grad, mat2, "the sizes of mat2")'
 """,
@@ -59,10 +55,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
-  self: f(grads,grads[0])
-""",
         at="2:11-16",
         message='torchgen counts one "grads" too few, treats "grads[0]" as the only one and rejects it',
         help="put a space between them",

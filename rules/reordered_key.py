@@ -59,10 +59,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-""",
     # the order of the call, not of the schema
     """\
 - name: cudnn_batch_norm_backward(Tensor input, Tensor grad_output, Tensor weight, Tensor? running_mean, \
@@ -84,17 +80,10 @@ batch_sizes, dropout_state, retain_variables ? result3.clone() : result3, grad_i
 
 INVALID = (
     Invalid(
-        """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  other, self: atan2_backward(grad, self, other, grad_input_mask)
-""",
         at="2:3-14",
         message=('"other" comes before "self", but the schema and "atan2_backward" have them the other way round'),
         help='write "self, other"',
-        fixed="""\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-""",
+        fixed="  self, other: atan2_backward(grad, self, other, grad_input_mask)",
     ),
     # the call speaks of "A" only
     Invalid(
@@ -107,12 +96,7 @@ INVALID = (
         at="2:3-7",
         message='"B" comes before "A", but the schema has them the other way round',
         help='write "A, B"',
-        fixed="""\
-- name: _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) \
--> (Tensor result, Tensor LU, Tensor pivots, Tensor info)
-  A, B: linalg_solve_backward(grad, result, A, LU, pivots, left, grad_input_mask[1])
-  output_differentiability: [True, False, False, False]
-""",
+        fixed="  A, B: linalg_solve_backward(grad, result, A, LU, pivots, left, grad_input_mask[1])",
     ),
     # the call and the schema disagree about "weight" and "grad_output", but not about "weight" and "input"
     Invalid(
@@ -140,11 +124,7 @@ running_mean, running_var, true, epsilon, save_mean, save_var, grad_input_mask)
         at="3:3-7",
         message='"R" comes before "Q", but the schema and "linalg_qr_jvp" have them the other way round',
         help='write "Q, R"',
-        fixed="""\
-- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
-  Q, R: linalg_qr_jvp(A_t, Q, R, mode)
-""",
+        fixed="  Q, R: linalg_qr_jvp(A_t, Q, R, mode)",
     ),
 )
 

@@ -48,11 +48,6 @@ META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPI
 
 VALID = (
     """\
-- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
-(Tensor, Tensor)
-  self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
-""",
-    """\
 - name: norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
   self: norm_backward(grad, self, p, result, dim, keepdim)
 """,

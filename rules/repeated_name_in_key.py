@@ -59,10 +59,7 @@ INVALID = (
 """,
         at="2:9-13",
         message='"self" occurs twice in the key "self, self"',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
+        fixed="  self: grad * self.sgn()",
     ),
     Invalid(
         """\
@@ -71,10 +68,7 @@ INVALID = (
 """,
         at="2:17-21",
         message='"self" occurs twice in the key "self, other, self"',
-        fixed="""\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  "self, other": atan2_backward(grad, self, other, grad_input_mask)
-""",
+        fixed='  "self, other": atan2_backward(grad, self, other, grad_input_mask)',
     ),
 )
 

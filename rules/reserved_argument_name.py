@@ -105,10 +105,6 @@ INVALID = (
         natives=NATIVES,
     ),
     Invalid(
-        """\
-- name: scale_grad(Tensor grad, Tensor self) -> Tensor
-  self: grad * self
-""",
         at="1:27-31",
         message='"scale_grad" has an argument "grad", which is the gradient of the output in formulas',
         help="give the argument another name in native_functions.yaml",

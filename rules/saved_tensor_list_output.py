@@ -36,10 +36,6 @@ META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("G10", "F1"))
 
 VALID = (
     """\
-- name: unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
-  self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())
-""",
-    """\
 - name: exp(Tensor self) -> Tensor
   self: grad * result.conj()
 """,
@@ -47,10 +43,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
-  self: f(grads, result)
-""",
         at="2:18-24",
         message='"result" cannot be saved: "unsafe_split.Tensor" returns it as a list of tensors',
         help="compute what the formula needs from the arguments",

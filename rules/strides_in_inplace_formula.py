@@ -48,10 +48,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: digamma(Tensor self) -> Tensor
-  self: f(grad, self.sym_strides())
-""",
         at="2:17-21",
         message='the strides of "self" cannot be used: the formula also serves "digamma_", which overwrites "self"',
     ),

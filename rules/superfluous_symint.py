@@ -53,25 +53,14 @@ VALID = (
 - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
   self: grad.expand_symint(self.sym_sizes())
 """,
-    """\
-- name: exp(Tensor self) -> Tensor
-  self: grad.mul(result)
-""",
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: grad.mul_symint(result)
-""",
         at="2:14-24",
         message='there is no "mul_symint": "mul" has no form for symbolic sizes',
         help='call "mul"',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad.mul(result)
-""",
+        fixed="  self: grad.mul(result)",
     ),
     Invalid(
         """\
@@ -81,10 +70,7 @@ INVALID = (
         at="2:9-19",
         message='there is no "exp_symint": "exp" has no form for symbolic sizes',
         help='call "exp"',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: exp(grad)
-""",
+        fixed="  self: exp(grad)",
     ),
 )
 

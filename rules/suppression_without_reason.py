@@ -36,10 +36,6 @@ META = RuleMeta(severity=Severity.WARNING, group="suppressions", status="preview
 
 VALID = (
     """\
-- name: neg(Tensor self) -> Tensor
-  self: grad * negative_one # derivlint: ignore[undefined-name] declared in our own header
-""",
-    """\
 # derivlint: ignore-file[undefined-name] our header declares them
 - name: neg(Tensor self) -> Tensor
   self: grad * negative_one
@@ -48,10 +44,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: neg(Tensor self) -> Tensor
-  self: grad * negative_one # derivlint: ignore[undefined-name]
-""",
         at="2:29-64",
         message="the suppression gives no reason",
         help='write it after the "]"',

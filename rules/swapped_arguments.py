@@ -89,24 +89,13 @@ INVALID = (
         at="3:20-26",
         message='"norm_jvp" is passed "self_t" for "self_p"',
         help='a name with "_p" is a primal, one with "_t" a tangent',
-        fixed="""\
-- name: norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
-  self: norm_backward(grad, self, p, result, dim, keepdim)
-  result: norm_jvp(self_p, self_t, p, result, dim, keepdim)
-""",
+        fixed="  result: norm_jvp(self_p, self_t, p, result, dim, keepdim)",
     ),
     Invalid(
-        """\
-- name: gelu(Tensor self, *, str approximate='none') -> Tensor
-  self: gelu_backward(self, grad, approximate)
-""",
         at="2:29-33",
         message='"gelu_backward" is passed the gradient "grad" for "self", and "self" for "grad_output"',
         help="swap the two",
-        fixed="""\
-- name: gelu(Tensor self, *, str approximate='none') -> Tensor
-  self: gelu_backward(grad, self, approximate)
-""",
+        fixed="  self: gelu_backward(grad, self, approximate)",
     ),
     Invalid(
         """\
@@ -117,11 +106,7 @@ INVALID = (
         at="2:33-39",
         message='"mse_loss_backward" is passed "target" for "self", and "self" for "target"',
         help="swap the two",
-        fixed="""\
-- name: mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-  self: mse_loss_backward(grad, self, target, reduction)
-  target: non_differentiable
-""",
+        fixed="  self: mse_loss_backward(grad, self, target, reduction)",
     ),
     # the helper calls "self" by another name
     Invalid(
@@ -133,11 +118,7 @@ INVALID = (
         at="2:44-48",
         message='"masked_select_backward" is passed "self" for "mask", and "mask" for "input"',
         help="swap the two",
-        fixed="""\
-- name: masked_select(Tensor self, Tensor mask) -> Tensor
-  self: masked_select_backward(grad, self, mask)
-  mask: non_differentiable
-""",
+        fixed="  self: masked_select_backward(grad, self, mask)",
     ),
     # the names tell nothing, the values do
     Invalid(
@@ -149,11 +130,7 @@ INVALID = (
         at="2:49-54",
         message='"huber_loss_backward" is passed "delta" for "reduction", and "reduction" for "delta"',
         help="swap the two",
-        fixed="""\
-- name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
-  self: huber_loss_backward(grad, self, target, reduction, delta)
-  target: huber_loss_backward(grad, target, self, reduction, delta)
-""",
+        fixed="  self: huber_loss_backward(grad, self, target, reduction, delta)",
     ),
     Invalid(
         """\
@@ -164,11 +141,7 @@ INVALID = (
         at="2:33-41",
         message='"pow_backward_self" is passed "exponent" for "self", and "self" for "exponent"',
         help="swap the two",
-        fixed="""\
-- name: pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
-  self: pow_backward_self(grad, self, exponent)
-  exponent: pow_backward_exponent(grad, self, exponent, result)
-""",
+        fixed="  self: pow_backward_self(grad, self, exponent)",
     ),
     Invalid(
         """\
@@ -180,12 +153,7 @@ INVALID = (
         at="3:26-27",
         message='"where" is passed "0" for "self", and "grad" for "other"',
         help="swap the two, or negate the condition",
-        fixed="""\
-- name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
-  condition: non_differentiable
-  self: where(condition, grad, 0)
-  other: where(condition, 0, grad)
-""",
+        fixed="  self: where(condition, grad, 0)",
     ),
     # not only tensors
     Invalid(
@@ -196,10 +164,10 @@ INVALID = (
         at="2:82-89",
         message='"col2im_symint" is passed "padding" for "dilation", and "dilation" for "padding"',
         help="swap the two",
-        fixed="""\
-- name: im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
-  self: col2im_symint(grad, {self.sym_size(-2), self.sym_size(-1)}, kernel_size, dilation, padding, stride)
-""",
+        fixed=(
+            "  self: col2im_symint(grad, {self.sym_size(-2), self.sym_size(-1)}, kernel_size, dilation, padding, "
+            "stride)"
+        ),
     ),
 )
 

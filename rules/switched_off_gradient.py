@@ -53,11 +53,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-  self: f(grad_values, grad_indices)
-""",
         at="3:24-36",
         message='"grad_indices" does not exist: the output "indices" is not differentiable',
         help='the formula can use "grad_values"',

@@ -61,16 +61,9 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn();
-""",
         at="2:26-27",
         message='the formula ends with ";"',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
+        fixed="  self: grad * self.sgn()",
     ),
     Invalid(
         """\
@@ -79,10 +72,7 @@ INVALID = (
 """,
         at="2:95-96",
         message='the formula ends with ";"',
-        fixed="""\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: "mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1) "
-""",
+        fixed='  self: "mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1) "',
     ),
 )
 

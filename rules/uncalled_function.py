@@ -45,27 +45,16 @@ META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_t
 VALID = (
     """\
 - name: exp(Tensor self) -> Tensor
-  self: grad * result.conj()
-""",
-    """\
-- name: exp(Tensor self) -> Tensor
   self: grad * result.t().conj()
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result.conj
-""",
         at="2:23-27",
         message='"conj" is a function and is not called',
         help='write "conj()"',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result.conj()
-""",
+        fixed="  self: grad * result.conj()",
     ),
     Invalid(
         """\

@@ -46,11 +46,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
-  self: prod_backward(grad, self.to(grad.scalar_type()), result)
-  output_differentiability: ["!dtype || isDifferentiableType(*dtype)"]
-""",
     # it takes floating-point dtypes only
     """\
 - name: mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -60,10 +55,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
-  self: prod_backward(grad, self.to(grad.scalar_type()), result)
-""",
         at="1:9-13",
         message='"dtype" may make the output of "prod" integral, which is then not differentiable',
         help='write a condition on "dtype" in output_differentiability, as "_to_copy" has it',

@@ -56,11 +56,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: sigmoid(Tensor self) -> Tensor
-  self: sigmoid_backward(grad, result)
-  result: sigmoid_backward(self_t.conj(), result).conj()
-""",
-    """\
 - name: hardswish(Tensor self) -> Tensor
   self: hardswish_backward(grad, self)
   result: hardswish_backward(self_t, self_p)
@@ -69,21 +64,12 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: sigmoid(Tensor self) -> Tensor
-  self: sigmoid_backward(grad, result)
-  result: sigmoid_backward(self_t, result)
-""",
         at="3:28-34",
         message=(
             '"sigmoid_backward" multiplies by the conjugate of the derivative, but is passed "self_t" unconjugated'
         ),
         help="conjugate the tangent and the result of the call",
-        fixed="""\
-- name: sigmoid(Tensor self) -> Tensor
-  self: sigmoid_backward(grad, result)
-  result: sigmoid_backward(self_t.conj(), result).conj()
-""",
+        fixed="  result: sigmoid_backward(self_t.conj(), result).conj()",
     ),
     Invalid(
         """\
@@ -94,11 +80,7 @@ INVALID = (
         at="3:24-30",
         message=('"pow_backward" multiplies by the conjugate of the derivative, but is passed "self_t" unconjugated'),
         help="conjugate the tangent and the result of the call",
-        fixed="""\
-- name: pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
-  self: pow_backward(grad, self, exponent)
-  result: pow_backward(self_t.conj(), self_p, exponent).conj()
-""",
+        fixed="  result: pow_backward(self_t.conj(), self_p, exponent).conj()",
     ),
 )
 

@@ -52,12 +52,6 @@ META = RuleMeta(severity=Severity.ERROR, group="names", checks=("G7", "X2"), yie
 
 VALID = (
     """\
-- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-  self: grad.masked_fill(mask, 0)
-  mask: non_differentiable
-  result: self_t.masked_fill(mask, 0)
-""",
-    """\
 - name: cat(Tensor[] tensors, int dim=0) -> Tensor
   tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
   result: cat_jvp(tensors, dim)
@@ -103,12 +97,7 @@ INVALID = (
         at="4:30-36",
         message='"mask_p" is not declared: "mask" is non_differentiable',
         help='use "mask" itself',
-        fixed="""\
-- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-  self: grad.masked_fill(mask, 0)
-  mask: non_differentiable
-  result: self_t.masked_fill(mask, 0) + 0 * mask
-""",
+        fixed="  result: self_t.masked_fill(mask, 0) + 0 * mask",
     ),
     Invalid(
         """\
@@ -120,12 +109,7 @@ INVALID = (
         at="4:44-51",
         message='"alpha_p" is not declared: "alpha" is not a tensor',
         help='use "alpha" itself',
-        fixed="""\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
-  result: self_t + maybe_multiply(other_t, alpha)
-""",
+        fixed="  result: self_t + maybe_multiply(other_t, alpha)",
     ),
     Invalid(
         """\

@@ -58,27 +58,16 @@ META = RuleMeta(
 VALID = (
     """\
 - name: exp2(Tensor self) -> Tensor
-  self: grad * result.conj() * M_LN2
-""",
-    """\
-- name: exp2(Tensor self) -> Tensor
   self: grad * result.conj() * MY_BACKENDS_CONSTANT
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: exp2(Tensor self) -> Tensor
-  self: grad * result.conj() * M_L2N
-""",
         at="2:32-37",
         message='"M_L2N" is not declared',
         help='did you mean "M_LN2"?',
-        fixed="""\
-- name: exp2(Tensor self) -> Tensor
-  self: grad * result.conj() * M_LN2
-""",
+        fixed="  self: grad * result.conj() * M_LN2",
     ),
     Invalid(
         """\
@@ -88,10 +77,7 @@ INVALID = (
         at="2:20-25",
         message='"M_PII" is not declared',
         help='did you mean "M_PI"?',
-        fixed="""\
-- name: erf(Tensor self) -> Tensor
-  self: 2.0 / sqrt(M_PI) * exp(-(self.pow(2))).conj() * grad
-""",
+        fixed="  self: 2.0 / sqrt(M_PI) * exp(-(self.pow(2))).conj() * grad",
     ),
 )
 

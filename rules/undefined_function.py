@@ -84,11 +84,7 @@ INVALID = (
         at="2:9-24",
         message='no function "mm_mat1_bakward" is declared',
         help='did you mean "mm_mat1_backward"?',
-        fixed="""\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
-  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
-""",
+        fixed="  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)",
     ),
     Invalid(
         """\
@@ -98,10 +94,7 @@ INVALID = (
         at="2:16-29",
         message='no function "scalar_tensor" is declared',
         help='write "at::scalar_tensor": unqualified names are looked up there only for tensor arguments',
-        fixed="""\
-- name: abs(Tensor self) -> Tensor
-  self: grad * at::scalar_tensor(1., grad.options())
-""",
+        fixed="  self: grad * at::scalar_tensor(1., grad.options())",
     ),
     Invalid(
         """\

@@ -63,17 +63,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result.conjj()
-""",
         at="2:23-28",
         message='"Tensor" has no member "conjj"',
         help='did you mean "conj"?',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result.conj()
-""",
+        fixed="  self: grad * result.conj()",
     ),
     Invalid(
         """\

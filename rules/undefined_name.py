@@ -84,17 +84,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, othr, grad_input_mask)
-""",
         at="2:43-47",
         message='"othr" is not declared in a backward formula of "atan2"',
         help='did you mean "other"?',
-        fixed="""\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-""",
+        fixed="  self, other: atan2_backward(grad, self, other, grad_input_mask)",
     ),
     Invalid(
         """\
@@ -124,11 +117,7 @@ INVALID = (
         at="3:62-69",
         message='"result1" is not declared: the second output of "max.dim" is called "indices"',
         help='did you mean "indices"?',
-        fixed="""\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-""",
+        fixed="  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)",
     ),
     Invalid(
         """\
@@ -148,11 +137,7 @@ INVALID = (
         at="2:32-37",
         message='"dtpye" is not declared in a condition of "to_mkldnn"',
         help='did you mean "dtype"?',
-        fixed="""\
-- name: to_mkldnn(Tensor self, ScalarType? dtype=None) -> Tensor
-  output_differentiability: ["!dtype.has_value()"]
-  self: to_mkldnn_backward(grad, self)
-""",
+        fixed='  output_differentiability: ["!dtype.has_value()"]',
     ),
 )
 

@@ -45,10 +45,6 @@ META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_t
 
 VALID = (
     """\
-- name: acosh(Tensor self) -> Tensor
-  self: grad * at::rsqrt(self.pow(2) - 1)
-""",
-    """\
 - name: neg(Tensor self) -> Tensor
   self: my_backend::function(grad, self)
 """,
@@ -56,17 +52,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: acosh(Tensor self) -> Tensor
-  self: grad * at::rsqrtt(self.pow(2) - 1)
-""",
         at="2:20-26",
         message='"at" has no member "rsqrtt"',
         help='did you mean "rsqrt"?',
-        fixed="""\
-- name: acosh(Tensor self) -> Tensor
-  self: grad * at::rsqrt(self.pow(2) - 1)
-""",
+        fixed="  self: grad * at::rsqrt(self.pow(2) - 1)",
     ),
     Invalid(
         """\
@@ -85,10 +74,7 @@ INVALID = (
         at="2:13-27",
         message='"at" has no member "maybe_multiply"',
         help='write "maybe_multiply"',
-        fixed="""\
-- name: neg(Tensor self) -> Tensor
-  self: maybe_multiply(grad, -1)
-""",
+        fixed="  self: maybe_multiply(grad, -1)",
     ),
     Invalid(
         """\

@@ -69,10 +69,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: _prelu_kernel(Tensor self, Tensor weight) -> Tensor
-  self, weight: "grad.defined() ? _prelu_kernel_backward(grad, self, weight) : std::tuple<Tensor, Tensor>()"
-""",
-    """\
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self, other: atan2_backward(grad, self, other, grad_input_mask)
 """,
@@ -80,10 +76,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: _prelu_kernel(Tensor self, Tensor weight) -> Tensor
-  self, weight: _prelu_kernel_backward(grad, self, weight)
-""",
         at="2:40-44",
         message='"_prelu_kernel_backward" is passed "grad", which may be undefined here',
         help='guard it: "grad.defined() ? ... : Tensor()"',

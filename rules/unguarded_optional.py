@@ -64,10 +64,6 @@ META = RuleMeta(
 VALID = (
     """\
 - name: clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
-  self: clamp_backward(grad, self, min, max)
-""",
-    """\
-- name: clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
   self: "min.defined() && max.defined() ? grad * (self >= min) * (self <= max) : clamp_backward(grad, self, min, max)"
 """,
     # evaluated only where there is a minimum
@@ -95,10 +91,6 @@ result2, /*update*/false, eps, grad_input_mask, result3) : std::tuple<Tensor, Te
         help='guard it: "weight.defined() ? ... : ..."',
     ),
     Invalid(
-        """\
-- name: clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
-  self: "min.defined() ? grad * ((self >= min) & (self <= max)) : clamp_backward(grad, self, min, max)"
-""",
         at="2:59-62",
         message='"<=" is applied to "max", which is undefined where the argument is omitted',
         help='guard it: "max.defined() ? ... : ..."',

@@ -71,10 +71,7 @@ INVALID = (
         at="1:9-14",
         message='there is no operator "atna2"',
         help='did you mean "atan2"?',
-        fixed="""\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-""",
+        fixed="- name: atan2(Tensor self, Tensor other) -> Tensor",
     ),
     # the uses of the name are renamed as well
     Invalid(
@@ -110,11 +107,7 @@ INVALID = (
         at="1:9-12",
         message='"mul" has no overload without a name',
         help='did you mean "mul.Tensor"? its overloads are "Tensor" and "Scalar"',
-        fixed="""\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-""",
+        fixed="- name: mul.Tensor(Tensor self, Tensor other) -> Tensor",
     ),
     Invalid(
         """\
@@ -124,10 +117,7 @@ INVALID = (
         at="1:13-18",
         message='"add" has no overload "Tensr"',
         help='did you mean "add.Tensor"? its overloads are "Tensor" and "Scalar"',
-        fixed="""\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-""",
+        fixed="- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     ),
     Invalid(
         """\
@@ -137,10 +127,7 @@ INVALID = (
         at="1:32-35",
         message='"mm" has no argument "mat"',
         help='did you mean "mat2"?',
-        fixed="""\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
-""",
+        fixed="- name: mm(Tensor self, Tensor mat2) -> Tensor",
     ),
     Invalid(
         """\
@@ -150,10 +137,7 @@ INVALID = (
         at="1:62-67",
         message='argument "beta" of "addbmm" is declared as "Scalar", not "float"',
         help='write "Scalar beta=1"',
-        fixed="""\
-- name: addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-  self: maybe_multiply(grad, beta.conj())
-""",
+        fixed="- name: addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     ),
     Invalid(
         """\
@@ -163,10 +147,7 @@ INVALID = (
         at="1:16-22",
         message='argument "self" of "atanh_" is declared as "Tensor(a!)", not "Tensor"',
         help='write "Tensor(a!) self"',
-        fixed="""\
-- name: atanh_(Tensor(a!) self) -> Tensor(a!)
-  self: not_implemented("inplace version of atanh")
-""",
+        fixed="- name: atanh_(Tensor(a!) self) -> Tensor(a!)",
     ),
     Invalid(
         """\
@@ -176,10 +157,7 @@ INVALID = (
         at="1:60-62",
         message='argument "alpha" of "add.Scalar" is declared with default "1", but the entry says "42"',
         help='write "Scalar alpha=1"',
-        fixed="""\
-- name: add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-""",
+        fixed="- name: add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     ),
     Invalid(
         """\
@@ -190,11 +168,7 @@ INVALID = (
         at="1:37-38",
         message='argument "bool keepdim=False" of "max.dim" is missing',
         help="write it as the last argument",
-        fixed="""\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-""",
+        fixed="- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     ),
     Invalid(
         """\
@@ -204,10 +178,7 @@ INVALID = (
         at="1:38-52",
         message='"mm" has no argument "alpha"',
         help='remove "Scalar alpha=1"',
-        fixed="""\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
-""",
+        fixed="- name: mm(Tensor self, Tensor mat2) -> Tensor",
     ),
     Invalid(
         """\
@@ -217,10 +188,7 @@ INVALID = (
         at="1:47-61",
         message='argument "alpha" of "add.Tensor" is keyword-only, not positional',
         help='write "*, Scalar alpha=1"',
-        fixed="""\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-""",
+        fixed="- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     ),
     Invalid(
         """\
@@ -230,10 +198,7 @@ INVALID = (
         at="1:41-57",
         message='"mm" has 1 return, not 2',
         help='write "-> Tensor"',
-        fixed="""\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
-""",
+        fixed="- name: mm(Tensor self, Tensor mat2) -> Tensor",
     ),
     Invalid(
         """\
@@ -243,10 +208,7 @@ INVALID = (
         at="1:70-75",
         message='return 1 of "max.dim" is called "values", not "value"',
         help='write "Tensor values"',
-        fixed="""\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-""",
+        fixed="- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     ),
     Invalid(
         """\
@@ -256,10 +218,7 @@ INVALID = (
         at="1:27-38",
         message='the schema of "mul.Tensor" differs from PyTorch\'s only in whitespace, which must match',
         help='write "self, Tensor" for "self,Tensor"',
-        fixed="""\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-""",
+        fixed="- name: mul.Tensor(Tensor self, Tensor other) -> Tensor",
     ),
     Invalid(
         """\
@@ -269,10 +228,7 @@ INVALID = (
         at="1:9-52",
         message='"atan2" has no argument "input" (and 1 more difference)',
         help='PyTorch declares "atan2(Tensor self, Tensor other) -> Tensor"',
-        fixed="""\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-""",
+        fixed="- name: atan2(Tensor self, Tensor other) -> Tensor",
     ),
 )
 

@@ -62,10 +62,7 @@ INVALID = (
         at="2:69-82",
         message='no rule is called "undefind-name"',
         help='did you mean "undefined-name"?',
-        fixed="""\
-- name: neg(Tensor self) -> Tensor
-  self: grad * negative_one # derivlint: ignore[undefined-function, undefined-name] the helper is ours
-""",
+        fixed="  self: grad * negative_one # derivlint: ignore[undefined-function, undefined-name] the helper is ours",
         also=("undefined-name",),
     ),
     Invalid(

@@ -74,10 +74,6 @@ INVALID = (
         message='"_foreach_clamp_min.List" shares this formula and cannot save the strides of "min"',
     ),
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: f(grad, result.scalar_type())
-""",
         at="2:17-23",
         message='"_foreach_abs" shares this formula and can save "result" itself, not "result_scalar_type"',
         help='use "result" as a whole, or an argument',

@@ -52,10 +52,6 @@ NATIVES = """\
 
 VALID = (
     """\
-- name: view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
-  output_differentiability: [False]
-""",
-    """\
 - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
   self: at::sum_to(grad, self.sym_sizes())
   result: auto_linear
@@ -64,10 +60,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
-  self: grad.view(self.scalar_type())
-""",
         at="1:9-19",
         message='"view.dtype" is a view, and its argument "dtype" is of type "ScalarType", which no view can replay',
         help='a differentiable view takes "int", "SymInt", "bool", lists of "int" or "SymInt", and "Tensor"',

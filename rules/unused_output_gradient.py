@@ -55,10 +55,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
-""",
-    """\
 - name: _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? \
 hidden_bias=None) -> (Tensor, Tensor, Tensor)
   output_differentiability: [True, True, False]
@@ -69,10 +65,6 @@ grads[1], input_gates, hidden_gates, input_bias, hidden_bias, cx, result1)
 
 INVALID = (
     Invalid(
-        """\
-- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-  A: linalg_qr_backward(grad_Q, {}, Q, R, mode)
-""",
         at="1:9-18",
         message='the gradient "grad_R" of the differentiable output "R" is not used, only "grad_Q"',
         help='use it, or declare in "output_differentiability" that the output is not differentiable',

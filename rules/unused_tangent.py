@@ -70,11 +70,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-  result: self_p.sgn().expand_as(self_t)
-""",
         at="3:11-41",
         message="the tangent of the output does not depend on the tangent of an input",
         help='multiply by the tangent of the input, such as "self_t"',

@@ -78,11 +78,7 @@ INVALID = (
 """,
         at="3:10-15",
         message='"value" is of type "Scalar" and never differentiable',
-        fixed="""\
-- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-  self: grad.index_fill(dim, index, 0)
-  index: non_differentiable
-""",
+        fixed="  index: non_differentiable",
     ),
 )
 

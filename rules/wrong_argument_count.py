@@ -51,10 +51,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: neg(Tensor self) -> Tensor
-  self: maybe_multiply(grad, -1)
-""",
-    """\
 - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
   self: grad.expand_symint(self.sym_sizes())
   result: at::sum(self_t)
@@ -63,10 +59,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: neg(Tensor self) -> Tensor
-  self: maybe_multiply(grad)
-""",
         at="2:9-29",
         message='"maybe_multiply" takes 2 arguments, but 1 is given',
         help='declared as "Tensor maybe_multiply(Tensor t, Scalar s)"',

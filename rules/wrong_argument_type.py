@@ -69,10 +69,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  other: maybe_multiply(alpha, grad)
-""",
         at="2:25-30",
         message='argument 1 ("t") of "maybe_multiply" is of type "Scalar", expected "Tensor"',
         help='declared as "Tensor maybe_multiply(Tensor t, Scalar s)"',
@@ -103,10 +99,10 @@ INVALID = (
         at="2:75-89",
         message='argument 1 ("x") of "exp" is of type "Scalar", expected "double"',
         help='write "negative_slope.toDouble()"',
-        fixed="""\
-- name: leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
-  self: leaky_relu_backward(grad, self, negative_slope, false) * std::exp(negative_slope.toDouble()) / std::exp(negative_slope.toDouble())
-""",  # noqa: E501
+        fixed=(
+            "  self: leaky_relu_backward(grad, self, negative_slope, false) * "
+            "std::exp(negative_slope.toDouble()) / std::exp(negative_slope.toDouble())"
+        ),
     ),
 )
 

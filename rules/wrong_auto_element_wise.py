@@ -65,11 +65,6 @@ self, eps)
 
 INVALID = (
     Invalid(
-        """\
-- name: logcumsumexp(Tensor self, int dim) -> Tensor
-  self: logcumsumexp_backward(grad, self, result, dim)
-  result: auto_element_wise
-""",
         at="3:11-28",
         message=(
             '"logcumsumexp_backward" in the backward formula "logcumsumexp_backward(grad, self, result, '

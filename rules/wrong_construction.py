@@ -42,20 +42,12 @@ META = RuleMeta(
 VALID = (
     """\
 - name: exp(Tensor self) -> Tensor
-  self: grad * self.item<double>()
-""",
-    """\
-- name: exp(Tensor self) -> Tensor
   self: grad * double(self.dim())
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: grad * double(self)
-""",
         at="2:16-28",
         message='"double" cannot be constructed from "Tensor"',
     ),

@@ -68,10 +68,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: cos(Tensor self) -> Tensor
-  self: grad * -self.sin().conj()
-""",
     # another way to write it
     """\
 - name: tanh(Tensor self) -> Tensor
@@ -86,10 +82,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: cos(Tensor self) -> Tensor
-  self: grad * self.sin().conj()
-""",
         at="2:9-33",
         message='the gradient of "self" is -0.54 at self = 0.571, grad = 1; the formula gives 0.54',
         help="computed with one-element tensors",

@@ -60,11 +60,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: maximum(Tensor self, Tensor other) -> Tensor
-  self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
-  other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
-""",
     # one of both gets everything
     """\
 - name: maximum(Tensor self, Tensor other) -> Tensor

@@ -60,10 +60,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-  self: grad
-""",
         at="2:9-13",
         message='the gradient of "self" has sizes [3, 5], but "self" has [3, 2, 5] at dim = {1}, keepdim = false',
         help='dimension 1, "dim", is missing: put it back with unsqueeze, or keep it where it is reduced',

@@ -41,10 +41,6 @@ META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), yields_t
 VALID = (
     """\
 - name: exp(Tensor self) -> Tensor
-  self: grad * result[0]
-""",
-    """\
-- name: exp(Tensor self) -> Tensor
   self: grad * std::get<1>(at::sort(self))
 """,
 )

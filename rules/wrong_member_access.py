@@ -50,10 +50,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result.conj()
-""",
-    """\
 - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
   self: where(self > min->toDouble(), grad, 0)
 """,
@@ -61,17 +57,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result->conj()
-""",
         at="2:22-24",
         message='"->" cannot be used on "Tensor"',
         help='write "."',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result.conj()
-""",
+        fixed="  self: grad * result.conj()",
     ),
     Invalid(
         """\
@@ -81,10 +70,7 @@ INVALID = (
         at="2:13-15",
         message='"->" cannot be used on "Tensor"',
         help='write "."',
-        fixed="""\
-- name: exp(Tensor self) -> Tensor
-  self: grad.mul(result)
-""",
+        fixed="  self: grad.mul(result)",
     ),
 )
 

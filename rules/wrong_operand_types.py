@@ -56,20 +56,12 @@ META = RuleMeta(
 VALID = (
     """\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: grad * other
-""",
-    """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
   self: "self.dim() > 0 && other.defined() ? grad * other : grad"
 """,
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: grad * other.sym_sizes()
-""",
         at="2:14-15",
         message='"*" is not defined between "Tensor" and "vector<SymInt>"',
     ),
@@ -97,10 +89,7 @@ INVALID = (
         at="2:42-43",
         message='"/" is not defined between "double" and "Scalar"',
         help='write "1.0 / alpha.toDouble()"',
-        fixed="""\
-- name: celu(Tensor self, Scalar alpha=1.0) -> Tensor
-  self: elu_backward(grad, alpha, 1, 1.0 / alpha.toDouble(), false, self)
-""",
+        fixed="  self: elu_backward(grad, alpha, 1, 1.0 / alpha.toDouble(), false, self)",
     ),
 )
 

@@ -46,10 +46,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: exp(Tensor self) -> Tensor
-  self: grad * result
-""",
-    """\
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self, other: atan2_backward(grad, self, other, grad_input_mask)
 """,
@@ -57,10 +53,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: exp(Tensor self) -> Tensor
-  self: grad.sym_sizes()
-""",
         at="2:9-25",
         message='the formula is of type "ArrayRef<SymInt>", expected "Tensor"',
     ),

@@ -45,10 +45,6 @@ VALID = (
   self: handle_r_to_c(self.scalar_type(), grad)
   other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
 """,
-    """\
-- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-  self: clamp_backward(grad, self, min, max)
-""",
 )
 
 INVALID = (
@@ -61,10 +57,6 @@ INVALID = (
         message='"alpha.scalar_type()" is evaluated when values are saved, where "Scalar" has no member "scalar_type"',
     ),
     Invalid(
-        """\
-- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-  self: clamp_backward(grad, self, min, max) * min.dim()
-""",
         at="2:48-57",
         message='"min.dim()" is evaluated when values are saved, where "optional<Scalar>" has no member "dim"',
     ),

@@ -56,12 +56,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-  result: other_t * self_p + self_t * other_p
-""",
-    """\
 - name: abs(Tensor self) -> Tensor
   self: grad * self.sgn()
   result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
@@ -70,12 +64,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-  result: other_t * self_p - self_t * other_p
-""",
         at="4:11-46",
         message=(
             'the tangent of "result" is 0.483 at self = 0.571, other = 0.483, self_t = 1; the formula gives -0.483'

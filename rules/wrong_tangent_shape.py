@@ -50,11 +50,6 @@ HELP = "a tangent has the sizes of its output"
 
 VALID = (
     """\
-- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-  self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
-  result: self_t.sum(dim, keepdim)
-""",
-    """\
 - name: mv(Tensor self, Tensor vec) -> Tensor
   self: grad.ger(vec.conj())
   vec: self.conj().t().mv(grad)
@@ -64,11 +59,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-  self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
-  result: self_t.sum(dim, !keepdim)
-""",
         at="3:11-36",
         message=(
             'the tangent of "result" has sizes [3, 1, 5], but "result" has [3, 5] at self.sizes() = [3, 2, 5], dim = '

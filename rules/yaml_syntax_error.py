@@ -39,10 +39,6 @@ KINDS = (YamlProblemKind.SYNTAX, YamlProblemKind.TAG, YamlProblemKind.SEVERAL_DO
 
 VALID = (
     """\
-- name: abs(Tensor self) -> Tensor
-  self: "at::GradMode::is_enabled() ? grad : grad * self.sgn()"
-""",
-    """\
 - name: div.Tensor(Tensor self, Tensor other) -> Tensor
   self: div_tensor_self_backward(grad, other, self.scalar_type())
   other: div_tensor_other_backward(grad, self, other)

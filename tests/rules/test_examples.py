@@ -6,6 +6,7 @@ import pytest
 
 from derivlint.formats.rule_page import rule_sections
 from derivlint.lint import Rule, run_rules
+from derivlint.lint.rule import doc_examples
 from derivlint.model import build_model
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions, read_native_functions
@@ -29,19 +30,6 @@ ABBREVIATED = {
     "tensor-list-among-outputs",
     "yaml-limit-exceeded",
 }
-
-
-def blocks(section: str) -> list[str]:
-    """The indented texts of a section."""
-    found: list[str] = []
-    lines: list[str] = []
-    for line in [*section.splitlines(), "end"]:
-        if line.startswith("    ") or (lines and not line.strip()):
-            lines.append(line[4:])
-        elif lines:
-            found.append("\n".join(lines).rstrip("\n") + "\n")
-            lines = []
-    return found
 
 
 def operators(rule: Rule, bundled: NativeFunctions) -> NativeFunctions:
@@ -69,7 +57,7 @@ def is_run(rule: Rule) -> bool:
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if is_run(rule)], ids=identify)
 def test_the_example_gives_a_finding(rule: Rule, bundled_natives: NativeFunctions) -> None:
-    examples = blocks(rule_sections(rule)["Example"])
+    examples = doc_examples(rule.doc, "Example")
     assert examples, "the section has no example"
     natives = operators(rule, bundled_natives)
     for example in examples:
@@ -79,12 +67,12 @@ def test_the_example_gives_a_finding(rule: Rule, bundled_natives: NativeFunction
 @pytest.mark.parametrize("rule", RULES, ids=identify)
 def test_what_to_write_instead_gives_none(rule: Rule, bundled_natives: NativeFunctions) -> None:
     natives = operators(rule, bundled_natives)
-    for example in blocks(rule_sections(rule)["Instead"]):
+    for example in doc_examples(rule.doc, "Instead"):
         assert found(rule, example, natives) == [], f"the rule finds something in what it recommends:\n{example}"
 
 
 def test_only_abbreviated_examples_are_not_run() -> None:
-    texts = {rule.name: "".join(blocks(rule_sections(rule)["Example"])) for rule in RULES}
+    texts = {rule.name: "".join(doc_examples(rule.doc, "Example")) for rule in RULES}
     assert {name for name in ABBREVIATED if LEFT_OUT not in texts[name] and texts[name]} == set()
     assert {rule.name for rule in RULES} >= ABBREVIATED | NOT_SHOWN
 

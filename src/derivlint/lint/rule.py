@@ -69,30 +69,47 @@ class RuleMeta(Struct, frozen=True):
     yields_to: tuple[Yields, ...] = ()
 
 
+#: Stands for the first example of a rule's docstring.
+EXAMPLE = "# example\n"
+
+
 class Invalid(Struct, frozen=True):
     """A text in which the rule finds exactly one thing.
 
     Attributes:
-        yaml: the text.
+        yaml: the text; the first example of the docstring where it is left out.
         at: the place, ``line:column-endcolumn`` or ``line:column-endline:endcolumn``.
         message: the message.
         help: the help; not compared where it is None.
-        fixed: the whole text after the fix; None where there is no fix.
+        fixed: the text after the fix; without a line break at its end only the line of the place; None without a fix.
         natives: native functions beside those of the bundled index.
         header: a C++ header beside those of PyTorch, in which the place is then.
         bodies: a C++ source with the bodies of functions, in which the place is then.
         also: other rules that report errors of the same text.
     """
 
-    yaml: str
-    at: str
-    message: str
+    yaml: str = EXAMPLE
+    at: str = ""
+    message: str = ""
     help: str | None = None
     fixed: str | None = None
     natives: str | None = None
     header: str | None = None
     bodies: str | None = None
     also: tuple[str, ...] = ()
+
+    def written_out(self, example: str) -> Invalid:
+        """The case with its whole texts.
+
+        Args:
+            example: the first example of the rule's docstring.
+        """
+        yaml, fixed = example if self.yaml == EXAMPLE else self.yaml, self.fixed
+        if fixed is not None and not fixed.endswith("\n"):
+            lines = yaml.splitlines(keepends=True)
+            lines[int(self.at.partition(":")[0]) - 1] = f"{fixed}\n"
+            fixed = "".join(lines)
+        return replace(self, yaml=yaml, fixed=fixed)
 
 
 class Rule(Struct, frozen=True, dict=True):
@@ -105,7 +122,7 @@ class Rule(Struct, frozen=True, dict=True):
         meta: its facts.
         target: what its check looks at, see :data:`Target`.
         check: the function that finds things.
-        valid: texts in which it finds nothing.
+        valid: texts in which it finds nothing, those below "Instead" in its docstring among them.
         invalid: texts in which it finds one thing each.
         options: the values of its options.
         needs: what the check takes beside.
@@ -148,6 +165,7 @@ class Rule(Struct, frozen=True, dict=True):
 def rule_from_module(name: str, module: ModuleType) -> Rule:
     """The rule that a module defines."""
     doc = module.__doc__ or ""
+    example = next(iter(doc_examples(doc, "Example")), "")
     check: Check = module.check
     meta: RuleMeta = module.META
     return Rule(
@@ -157,9 +175,23 @@ def rule_from_module(name: str, module: ModuleType) -> Rule:
         meta=meta,
         target=check.target,
         check=check.find,
-        valid=module.VALID,
-        invalid=module.INVALID,
+        valid=(*doc_examples(doc, "Instead"), *module.VALID),
+        invalid=tuple(case.written_out(example) for case in module.INVALID),
         options=Options.of(meta.options),
         needs=check.needs,
         kinds=check.kinds,
     )
+
+
+def doc_examples(doc: str, title: str) -> list[str]:
+    """The texts that are indented in a section of a rule's docstring."""
+    section = doc.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    examples: list[str] = []
+    lines: list[str] = []
+    for line in [*section.splitlines(), "end"]:
+        if line.startswith("    ") or (lines and not line.strip()):
+            lines.append(line[4:])
+        elif lines:
+            examples.append("\n".join(lines).rstrip("\n") + "\n")
+            lines = []
+    return examples

@@ -121,28 +121,18 @@ META = RuleMeta(
 
 VALID = (
     """\\
-- name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-  self: grad
-""",
-    """\\
 - name: mul.Scalar(Tensor self, Scalar other) -> Tensor
   self: mul_tensor_backward(grad, at::scalar_to_tensor(other), self.scalar_type())
 """,
 )
 
 INVALID = (
+    # the example of the docstring
     Invalid(
-        """\\
-- name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-  self: grad * 1
-""",
         at="2:9-17",
         message='"grad" is multiplied by 1',
         help='write "grad"',
-        fixed="""\\
-- name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-  self: grad
-""",
+        fixed="  self: grad",
     ),
     Invalid(
         """\\
@@ -151,10 +141,7 @@ INVALID = (
 """,
         at="2:10-18",
         message='"grad" is multiplied by 1',
-        fixed="""\\
-- name: neg(Tensor self) -> Tensor
-  self: (grad).neg()
-""",
+        fixed="  self: (grad).neg()",
     ),
 )
 
@@ -165,7 +152,8 @@ wrote {path}, registered in {registry}; what is left (CONTRIBUTING.md, "Adding a
 
 1. state the fact in src/derivlint/model, computed from syntax trees, if the model lacks it
 2. write the docstring: the example gives the finding, what stands under "Instead" does not
-3. make the VALID and INVALID cases yours, at least two each, the latter with place, message and text after the fix
+3. make the VALID and INVALID cases yours, at least two each with those of the docstring; INVALID ones have place,
+   message, and the line after the fix
 4. make the check yours: pass spans of model objects, never compute positions; message: fact first, cure in help
 5. choose severity, confidence and group; take away status="preview" once it is silent on PyTorch's own files
 6. pytest tests/rules tests/conformance
