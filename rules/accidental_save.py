@@ -1,27 +1,22 @@
 """A tensor is saved for backward but not used by any formula.
 
 ## What it detects
-
 An argument or output whose name occurs in backward formulas only where it is not a variable: in a string, after a dot,
 or in a qualified name such as ``at::real``.
 
 ## Why it is bad
-
 PyTorch's generator finds names by matching text, so it saves the tensor anyway. That keeps its memory alive until the
 backward pass and makes in-place changes to it an error, for no benefit.
 
 ## Example
-
     - name: complex(Tensor real, Tensor imag) -> Tensor
       real: at::real(grad)
       imag: at::imag(grad)
 
 ## Instead
-
 Nothing is wrong with the formula; a function or a message with other words avoids the save.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``.
 """
 

@@ -1,36 +1,30 @@
 """A backward formula has a term without the gradient.
 
 ## What it detects
-
 A sum, a "where", a "masked_fill" or a "?:" with one operand that depends on the gradient and another, nonzero one that
 does not.
 
 ## Why it is bad
-
 A backward formula is a vector-Jacobian product: a gradient of zero gives a gradient of zero. With such a term,
 parameters are updated even though the loss does not depend on them.
 
 ## Example
-
     - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
       self: grad.masked_fill(mask, value)
       mask: non_differentiable
 
 ## Instead
-
     - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
       self: grad.masked_fill(mask, 0)
       mask: non_differentiable
 
 ## What it cannot see
-
 Helpers are taken from their bodies in a checkout, or from their reference definitions. Those without either are assumed
 to be linear in their gradients and tangents, which are recognized by parameter name. Operators that derivlint has no
 definition of, and that are not declared "auto_linear" in the file, are unknown: values computed from them are not
 judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas are wrong on purpose.
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
 """
 

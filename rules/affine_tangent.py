@@ -1,17 +1,14 @@
 """A forward formula has a term without a tangent.
 
 ## What it detects
-
 A sum, a "where", a "lerp", a "masked_fill" or a "?:" with one operand that depends on a tangent and another, nonzero
 one that does not: often a primal, "self_p", written where the tangent, "self_t", was meant.
 
 ## Why it is bad
-
 A forward formula is a Jacobian-vector product: tangents of zero give a tangent of zero. With such a term, the output
 has a tangent even when no input has one.
 
 ## Example
-
     - name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
       self: maybe_multiply(grad, beta.conj())
       mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
@@ -20,7 +17,6 @@ has a tangent even when no input has one.
 maybe_multiply(mat_p.mv(vec_t), alpha)
 
 ## Instead
-
     - name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
       self: maybe_multiply(grad, beta.conj())
       mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
@@ -29,14 +25,12 @@ maybe_multiply(mat_p.mv(vec_t), alpha)
 maybe_multiply(mat_p.mv(vec_t), alpha)
 
 ## What it cannot see
-
 Helpers are taken from their bodies in a checkout, or from their reference definitions. Those without either are assumed
 to be linear in their gradients and tangents, which are recognized by parameter name. Operators that derivlint has no
 definition of, and that are not declared "auto_linear" in the file, are unknown: values computed from them are not
 judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas are wrong on purpose.
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
 """
 

@@ -1,39 +1,32 @@
 """The tangent of the output may be the same tensor as the tangent of the input.
 
 ## What it detects
-
 A forward formula that may return a tangent unchanged, in the entry of an operator that is neither a view nor in-place:
 a bare "self_t" (also in one branch of "?:"), "self_t.conj()" and other views, or a helper that sometimes returns its
 argument. Also an "auto_element_wise" that expands a backward formula which returns the gradient.
 
 ## Why it is bad
-
 The output is a new tensor and its tangent must be one as well. Otherwise an in-place operation on the output changes
 the tangent of the input but not its value, and later derivatives are wrong.
 
 ## Example
-
     - name: frac(Tensor self) -> Tensor
       self: grad
       result: self_t
 
 ## Instead
-
     - name: frac(Tensor self) -> Tensor
       self: grad
       result: self_t.clone()
 
 ## Fix safety
-
 Adding ``.clone()`` is unsafe: it is right for an operator that returns a new tensor, and wrong where the operator
 should have been declared as a view.
 
 ## What it cannot see
-
 Tangents that a helper of FunctionsManual.h returns unchanged.
 
 ## Sources
-
 torch/csrc/autograd/autograd_meta.cpp; torchgen/packaged/autograd/gen_variable_type.py, "emit_fw_derivatives".
 """
 

@@ -1,26 +1,21 @@
 """A call is ambiguous: several overloads match equally well.
 
 ## What it detects
-
 A call that C++ rejects because no overload is better than the others.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad.clamp(std::nullopt)
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad.clamp(std::optional<at::Scalar>())
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

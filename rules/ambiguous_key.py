@@ -1,26 +1,21 @@
 """A key names something that is both an argument and an output.
 
 ## What it detects
-
 A key with a name that the operator has among its arguments and among its returns.
 
 ## Why it is bad
-
 PyTorch's generator distinguishes backward from forward formulas by what the key names, and fails with an assertion
 where both readings are possible.
 
 ## Example
-
     - name: _cudnn_attention_forward(...) -> (..., Tensor cum_seq_q, Tensor cum_seq_k, ...)
       cum_seq_q: non_differentiable
 
 ## Instead
-
 Leave the key out. A tensor argument without a formula has no gradient anyway; an output is switched off with
 ``output_differentiability``.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``.
 """
 

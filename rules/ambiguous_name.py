@@ -1,31 +1,25 @@
 """An unqualified name is a function in one namespace and a type in another.
 
 ## What it detects
-
 An unqualified name that C++ finds in several namespaces as different kinds of entity, such as "complex" in a forward
 formula: "at::complex" and "c10::complex".
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: complex(Tensor real, Tensor imag) -> Tensor
       result: complex(real_t, imag_t)
 
 ## Instead
-
     - name: complex(Tensor real, Tensor imag) -> Tensor
       result: at::complex(real_t, imag_t)
 
 ## Fix safety
-
 Adding ``at::`` is unsafe: it selects the function, and the type may have been meant.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

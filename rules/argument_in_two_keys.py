@@ -1,28 +1,23 @@
 """An argument has two backward formulas, or an output two forward formulas.
 
 ## What it detects
-
 An argument that occurs in two backward keys under one dispatch key, or an output in two forward keys.
 
 ## Why it is bad
-
 Only one gradient can flow to an argument. PyTorch's generator emits both formulas, and the result of the second
 overwrites that of the first.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self, other: mul_backward(grad, self, other)
       other: grad * self
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: grad * other
       other: grad * self
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_autograd_functions.py, ``process_function``.
 Neither looks for repetitions.
 """

@@ -1,34 +1,27 @@
 """A formula contains an assignment.
 
 ## What it detects
-
 An assignment, "=", "+=" and the like, in a formula.
 
 ## Why it is bad
-
 "a = b" was probably meant as "a == b". It compiles, and copies "b" into "a", a saved variable or a gradient, each time
 it is evaluated.
 
 ## Example
-
     - name: maximum(Tensor self, Tensor other) -> Tensor
       self: at::where(self = other, grad / 2, grad).masked_fill_(self < other, 0)
 
 ## Instead
-
     - name: maximum(Tensor self, Tensor other) -> Tensor
       self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
 
 ## Fix safety
-
 Writing ``==`` is unsafe: it changes what the formula computes.
 
 ## What it cannot see
-
 Assignments in helpers and in lambdas of several statements.
 
 ## Sources
-
 torch/csrc/autograd/generated/Functions.cpp, into which formulas are copied.
 """
 

@@ -1,33 +1,27 @@
 """A forward formula uses a differentiable argument without ``_p`` or ``_t``.
 
 ## What it detects
-
 The bare name of an argument that has a backward formula, in the formula of an output. Arguments without backward
 formula and lists of tensors keep their names.
 
 ## Why it is bad
-
 Where a forward formula is evaluated, the argument is a dual number: ``self`` carries the tangent along. The formula has
 to say whether it means the value, ``self_p``, or the tangent, ``self_t``. PyTorch's generator rejects the bare name.
 
 ## Example
-
     - name: sin(Tensor self) -> Tensor
       self: grad * self.cos().conj()
       result: self_t * self.cos()
 
 ## Instead
-
     - name: sin(Tensor self) -> Tensor
       self: grad * self.cos().conj()
       result: self_t * self_p.cos()
 
 ## Fix safety
-
 The fix uses the value, ``self_p``. It is unsafe, because the tangent may have been meant.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives`` (``find_required_inputs``).
 """
 

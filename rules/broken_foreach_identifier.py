@@ -1,28 +1,23 @@
 """The foreach rewrite of a formula breaks an identifier.
 
 ## What it detects
-
 The reference formula of a foreach operator that uses a longer name which contains ``grad``, ``result`` or a saved
 argument: ``foo_grad(grad, self)``.
 
 ## Why it is bad
-
 PyTorch derives the formulas of ``_foreach_abs`` from those of ``abs`` by replacing ``grad`` with ``grads[i]`` wherever
 these letters occur. ``foo_grad(grad, self)`` becomes ``foo_grads[i](grads[i], self[i])``, which the C++ compiler
 rejects.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: scale_grad(grad, self)
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: abs_backward(grad, self)
 
 ## Sources
-
 torchgen/api/autograd.py, ``gen_foreach_derivativeinfo``.
 """
 

@@ -1,13 +1,11 @@
 """A formula subtracts nearly equal numbers, or magnifies rounding in another way.
 
 ## What it detects
-
 A formula whose value in half precision is wrong because an operation magnifies what its operands were rounded by: a
 difference of nearly equal numbers, the exponential of a large sum. The formula is evaluated twice, with every operation
 rounded to half precision and in double precision, at inputs that half precision has; the message names one.
 
 ## Why it is bad
-
 What remains of the gradient is mostly rounding. In half precision that is seen at ordinary inputs; with more digits at
 more extreme ones.
 
@@ -15,21 +13,17 @@ Of PyTorch 2.13, ``igamma``, ``igammac`` and ``pow`` with large exponents lose d
 [PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
 
 ## Example
-
     - name: log1p(Tensor self) -> Tensor
       self: grad * (1 - self / (1 + self)).conj()
 
 ## Instead
-
     - name: log1p(Tensor self) -> Tensor
       self: grad / (1 + self).conj()
 
 ## What it cannot see
-
 Operators that combine several elements, derivatives of derivatives, and helpers whose operations are not known.
 
 ## Sources
-
 Goldberg, What Every Computer Scientist Should Know About Floating-Point Arithmetic, section 1.4.
 """
 

@@ -1,26 +1,21 @@
 """A formula uses the comma operator, which discards all values but the last.
 
 ## What it detects
-
 The comma operator: ``(grad, self)`` with no function in front.
 
 ## Why it is bad
-
 It compiles. The value is that of the last operand; the others are discarded. Almost always the name of a function is
 missing in front.
 
 ## Example
-
     - name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
       other: (grad * self, other)
 
 ## Instead
-
     - name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
       other: div(grad * self, other)
 
 ## Sources
-
 The C++ standard, [expr.comma].
 """
 

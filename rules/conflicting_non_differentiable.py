@@ -1,26 +1,21 @@
 """An argument has a formula and is also declared non_differentiable.
 
 ## What it detects
-
 An argument that occurs in a backward key and in a key whose value is ``non_differentiable``.
 
 ## Why it is bad
-
 The two contradict each other. PyTorch's generator rejects the entry.
 
 ## Example
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: atan2_backward(grad, self, other, grad_input_mask)
       other: non_differentiable
 
 ## Instead
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``.
 """
 

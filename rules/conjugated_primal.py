@@ -1,41 +1,34 @@
 """A factor in a forward formula is conjugated.
 
 ## What it detects
-
 A product of a tangent that is not conjugated and a factor that is, in the entry of an operator on PyTorch's complex
 list.
 
 ## Why it is bad
-
 The tangent of a holomorphic function is the tangent of the input times the derivative, not its conjugate: the formula
 was copied from the backward formula. Real tangents are right, complex ones silently wrong.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: other_t * self_p.conj() + self_t * other_p.conj()
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: other_t * self_p + self_t * other_p
 
 ## Fix safety
-
 Removing ``.conj()`` is unsafe: it changes the tangent of complex tensors.
 
 ## What it cannot see
-
 Factors in helpers. Formulas in which the tangent is conjugated as well are not reported: that is how operators that are
 not holomorphic are written. Which operators take complex numbers is read from
 the checkout or the release.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, "GRADIENT_IMPLEMENTED_FOR_COMPLEX"; the notes on forward-mode AD for
 complex numbers in PyTorch's documentation.
 """

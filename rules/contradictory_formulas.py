@@ -1,34 +1,28 @@
 """A forward formula contradicts a backward formula.
 
 ## What it detects
-
 A backward and a forward formula of one operator that give different derivatives for tensors with one element, so that
 at least one is wrong. Reported only for operators that derivlint cannot evaluate; for the others, "wrong-gradient" and
 "wrong-tangent" name the wrong formula.
 
 ## Why it is bad
-
 Backward mode and forward mode give different derivatives, and at least one is wrong.
 
 ## Example
-
     - name: my_square(Tensor self) -> Tensor
       self: grad * 2 * self
       result: self_t * self_p
 
 ## Instead
-
     - name: my_square(Tensor self) -> Tensor
       self: grad * 2 * self
       result: self_t * 2 * self_p
 
 ## What it cannot see
-
 Formulas that use an output or call functions that derivlint cannot evaluate, operators with several outputs, and
 differences that only appear with several elements.
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 3.3: both modes are products with one Jacobian.
 """
 

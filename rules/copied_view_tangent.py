@@ -1,36 +1,29 @@
 """The tangent of a view is not a view of the tangent.
 
 ## What it detects
-
 A forward formula that makes a new tensor, for an operator that returns a view.
 
 ## Why it is bad
-
 An in-place operation on a view changes its base. Forward mode relies on tangents doing the same: the tangent of a view
 must be the same view of the tangent. PyTorch checks this at run time and raises.
 
 ## Example
-
     - name: t(Tensor(a) self) -> Tensor(a)
       self: grad.t()
       result: self_t.t().clone()
 
 ## Instead
-
     - name: t(Tensor(a) self) -> Tensor(a)
       self: grad.t()
       result: auto_linear
 
 ## Fix safety
-
 Writing ``auto_linear`` is unsafe: it replaces the whole formula.
 
 ## What it cannot see
-
 Helpers, and operators that are not known to return a view or not.
 
 ## Sources
-
 torch/csrc/autograd/autograd_meta.cpp, "set_fw_grad".
 """
 

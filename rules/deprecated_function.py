@@ -1,29 +1,23 @@
 """A formula calls a function that is declared deprecated.
 
 ## What it detects
-
 A call of a function or method that is declared with "[[deprecated]]" or PyTorch's macros for it.
 
 ## Why it is bad
-
 It will be removed, and its replacement is already available.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: "grad.is_variable() ? grad * result : grad"
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result
 
 ## Options
-
 - ``allow`` (default: none): names or patterns of deprecated functions that may be called, such as ``["type"]``.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,14 +1,12 @@
 """A derivative is rebuilt from the rounded output of the operator.
 
 ## What it detects
-
 A formula that computes the derivative from an output where that is nearly constant, such as "1 - result * result": the
 output was rounded when it was stored, and the digits that the derivative needs are gone. The formula is evaluated
 twice, with every operation rounded to half precision and in double precision; the message names an input at which they
 differ by more than a twentieth.
 
 ## Why it is bad
-
 Where a function saturates, its gradient is a multiple of the last digit of the output, and then zero. In half precision
 that is the case of "tanh" from 4 on; in single precision the same happens from 9 on.
 
@@ -17,21 +15,17 @@ design, and ``elu_`` and ``celu_`` overwrite the input. What else the rule repor
 [PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
 
 ## Example
-
     - name: expm1(Tensor self) -> Tensor
       self: grad * (result.conj() + 1)
 
 ## Instead
-
     - name: expm1(Tensor self) -> Tensor
       self: grad * self.exp().conj()
 
 ## What it cannot see
-
 Operators that combine several elements, derivatives of derivatives.
 
 ## Sources
-
 Higham, Accuracy and Stability of Numerical Algorithms, section 1.7; pytorch/pytorch#192406.
 """
 

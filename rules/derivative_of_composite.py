@@ -1,28 +1,23 @@
 """A composite operator has a backward formula.
 
 ## What it detects
-
 A backward formula in an entry of an operator that is composite (``CompositeImplicitAutograd``: it has no dispatch
 section of its own), or that has a composite variant which the formula also serves.
 
 ## Why it is bad
-
 A composite operator calls other operators, and autograd differentiates those. It has no autograd kernel that could use
 the formula, and PyTorch's generator rejects the entry. In the file of a back end, an operator that is composite in
 PyTorch needs a kernel of the back end's own for an entry to count.
 
 ## Example
-
     - name: absolute(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Instead
-
 Remove the entry; ``absolute`` calls ``abs``, which has a formula. Or give the operator kernels with a ``dispatch``
 section in native_functions.yaml.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``gen_variable_type_func``; torchgen/model.py,
 ``NativeFunction.is_abstract``.
 """

@@ -1,33 +1,27 @@
 """A formula takes a value off the graph that its own derivative needs.
 
 ## What it detects
-
 "detach", "data" or "item" of a gradient, a tangent, or an input or output that can be differentiated, where the result
 of the formula is computed from what it returns. A value that is only compared, or only gives its sizes, does not count,
 nor does the branch of "GradMode::is_enabled()" where nothing is recorded.
 
 ## Why it is bad
-
 Formulas are differentiated again for second derivatives. The first derivative is right, and the second one silently
 lacks the part of the value that was cut off. "item" also reads a number, which fails for any other number of elements
 and waits for the device.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result.detach().conj()
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result.conj()
 
 ## Fix safety
-
 The first derivative stays the same. The fix is unsafe since the second derivative changes.
 
 ## Sources
-
 The PyTorch note "Autograd mechanics"; ATen/core/TensorBody.h; tools/autograd/derivatives.yaml, where no formula has
 these.
 """

@@ -1,39 +1,32 @@
 """An integral or boolean output is left differentiable.
 
 ## What it detects
-
 An output that is integral or boolean by nature (indices, counts, pivots, error codes, comparisons) and that the
 generated kernel makes differentiable: there is no ``output_differentiability``, or it says ``True``, and some argument
 can require a gradient. Operators that PyTorch's generator never differentiates are exempt, and so are the further
 outputs where formulas use ``grad``, which makes the first output the only differentiable one.
 
 ## Why it is bad
-
 Only floating-point and complex tensors can require a gradient. With an input that requires one, the call fails with an
 internal assertion of autograd, even if no gradient of this output is wanted.
 
 ## Example
-
     - name: any(Tensor self) -> Tensor
       self: not_implemented("any")
 
 ## Instead
-
     - name: any(Tensor self) -> Tensor
       output_differentiability: [False]
 
 ## Fix safety
-
 The fix is unsafe: formulas may use the gradient of an output that it switches off.
 
 ## What it cannot see
-
 The dtypes of outputs come from a table of PyTorch's operators and from the names of returns ("indices", "pivots",
 "info", "rank" and some more). For operators of other projects only these names count, and an output whose dtype is set
 by an argument ("dtype") is not reported. The help lists all outputs that should be switched off.
 
 ## Sources
-
 torchgen/api/autograd.py, ``gen_differentiable_outputs``; torch/csrc/autograd/variable.h, ``isDifferentiableType``.
 """
 

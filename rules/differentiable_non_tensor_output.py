@@ -1,31 +1,25 @@
 """output_differentiability declares a non-tensor output differentiable.
 
 ## What it detects
-
 ``True`` in ``output_differentiability`` for an output whose type is neither ``Tensor`` nor a list or an optional of
 tensors.
 
 ## Why it is bad
-
 PyTorch's generator does not check it: the generated code sets a gradient function on the value and counts it among the
 ``grads[i]`` that formulas see.
 
 ## Example
-
     - name: equal(Tensor self, Tensor other) -> bool
       output_differentiability: [True]
 
 ## Instead
-
     - name: equal(Tensor self, Tensor other) -> bool
       output_differentiability: [False]
 
 ## Fix safety
-
 The fix writes ``False``, which follows from the type.
 
 ## Sources
-
 torchgen/api/autograd.py, ``gen_differentiable_outputs``.
 """
 

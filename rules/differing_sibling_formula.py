@@ -1,37 +1,31 @@
 """The formulas of two closely related operators differ in one token.
 
 ## What it detects
-
 Two entries whose operators have the same name except for the number of dimensions ("max_pool2d" and "max_pool3d") or
 the library ("cudnn_batch_norm" and "miopen_batch_norm"), and whose formulas for the same key differ in a single token.
 The number of dimensions itself, and names that differ in the same way, do not count as a difference.
 
 ## Why it is bad
-
 Such formulas are copies of one another, and a correction made to one often does not reach the other: the memory format
 in "slow_conv_transpose2d" was corrected twenty months before "slow_conv_transpose3d".
 
 ## Example
-
     - name: replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
       self: replication_pad2d_backward_symint(grad, self, padding)
     - name: replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
       self: replication_pad3d_backward_symint(grad, grad, padding)
 
 ## Instead
-
     - name: replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
       self: replication_pad2d_backward_symint(grad, self, padding)
     - name: replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
       self: replication_pad3d_backward_symint(grad, self, padding)
 
 ## What it cannot see
-
 Which of the two is right, or whether both are: some differ for a reason, which is why the rule is in preview. Two
 differences in one formula are not reported, nor one that adds or removes a token.
 
 ## Sources
-
 PyTorch pull request 67829 (slow_conv_transpose3d).
 """
 

@@ -1,36 +1,30 @@
 """An entry has formulas for specific dispatch keys but not for Default.
 
 ## What it detects
-
 An entry whose ``dispatch`` names backends ("AutogradCUDA", "AutogradNestedTensor", ...) without ``Default``, for an
 operator that has a kernel elsewhere and does not consist of differentiable operators.
 
 ## Why it is bad
-
 The keys under ``dispatch`` replace the formulas of ``Default`` for their backends. Without ``Default``, tensors of all
 other backends have no autograd kernel with a derivative, and the gradient stops there.
 
 ## Example
-
     - name: gelu(Tensor self, *, str approximate='none') -> Tensor
       dispatch:
         AutogradCUDA:
           self: gelu_backward(grad, self, approximate)
 
 ## Instead
-
     - name: gelu(Tensor self, *, str approximate='none') -> Tensor
       dispatch:
         Default:
           self: gelu_backward(grad, self, approximate)
 
 ## What it cannot see
-
 Which backends have kernels is read from the operator's ``dispatch`` in native_functions.yaml; kernels that an extension
 registers are not known. Where "missing-default-key" reports the entry, this rule does not.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``gen_variable_type_func``; the notes at the head of derivatives.yaml.
 """
 

@@ -1,36 +1,30 @@
 """A backward function is not passed an argument of the operator.
 
 ## What it detects
-
 A call of a backward function in a backward formula in which a parameter has the name of an argument of the operator
 that is not a tensor, but is passed a literal or left at its default. And a forward formula that calls the operator
 itself without its dtype: the tangent has another dtype than the output then.
 
 ## Why it is bad
-
 The backward function could take the operator's argument; as written, the formula is right for one value of it only.
 
 ## Example
-
     - name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, \
 bool scale_grad_by_freq) -> Tensor
       grad_output: embedding_dense_double_backward_symint(grad, indices, -1)
 
 ## Instead
-
     - name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, \
 bool scale_grad_by_freq) -> Tensor
       grad_output: embedding_dense_double_backward_symint(grad, indices, padding_idx)
 
 ## What it cannot see
-
 Functions whose parameter has another name, and forward formulas, which use backward helpers for other purposes. A
 literal that is right for every value that the argument can have at this point is a false positive; for a flag that says
 whether the function is passed its input or its result ("self_is_result") that is common, and the finding has medium
 confidence.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
 Argument Selection Defects (OOPSLA 2017).
 """

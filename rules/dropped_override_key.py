@@ -1,18 +1,15 @@
 """A back end's entry overrides PyTorch's but lacks formulas that PyTorch's has.
 
 ## What it detects
-
 In a file whose entries override PyTorch's: an entry for an operator that PyTorch's derivatives.yaml has too, without a
 formula for a name that has one there.
 
 ## Why it is bad
-
 The back end's generator uses one entry or the other, never both. Where PyTorch has ``result: auto_linear`` and the
 override has no forward formula, the operator loses forward-mode AD on that back end; where it lacks an argument, that
 argument loses its gradient.
 
 ## Example
-
     all_version: [v2.1]
     backward:
     - name: neg(Tensor self) -> Tensor
@@ -20,7 +17,6 @@ argument loses its gradient.
       version: all_version
 
 ## Instead
-
     all_version: [v2.1]
     backward:
     - name: neg(Tensor self) -> Tensor
@@ -29,7 +25,6 @@ argument loses its gradient.
       version: all_version
 
 ## Sources
-
 torch_npu, codegen/autograd/load_derivatives.py, which replaces the entries of PyTorch by those of the back end.
 """
 

@@ -1,15 +1,12 @@
 """Two entries are about the same function.
 
 ## What it detects
-
 A second entry for a function. Entries for an ``out`` variant count as entries for the functional variant.
 
 ## Why it is bad
-
 PyTorch's generator keeps the last one silently; the formulas of the first are gone, also those for other dispatch keys.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
@@ -17,13 +14,11 @@ PyTorch's generator keeps the last one silently; the formulas of the first are g
       result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
       result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``.
 """
 

@@ -1,34 +1,28 @@
 """A key occurs twice in one mapping.
 
 ## What it detects
-
 The same key twice in one entry, in one dispatch key or in any other mapping of the file. Two keys are the same if their
 text is, whatever their quotes.
 
 ## Why it is bad
-
 YAML readers keep one of the two values silently; PyTorch's generator rejects the file with an assertion that gives no
 location. A second ``name`` usually means that the "- " which starts an entry is missing.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       self: mul_tensor_backward(grad, self, other.scalar_type())
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
 
 ## Fix safety
-
 Removing a key with the same value as another is safe. Where the values differ, there is no fix, since either may be the
 intended one.
 
 ## Sources
-
 torchgen/yaml_utils.py, ``YamlLoader.construct_mapping``.
 """
 

@@ -1,24 +1,19 @@
 """``dispatch`` has no dispatch keys.
 
 ## What it detects
-
 ``dispatch: {}``.
 
 ## Why it is bad
-
 PyTorch's generator accepts it, and the entry then has no formulas for anything.
 
 ## Example
-
     - name: bmm(Tensor self, Tensor mat2) -> Tensor
       dispatch: {}
 
 ## Instead
-
 Leave ``dispatch`` out and write the formulas below the name, or write ``Default`` and its formulas below ``dispatch``.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``.
 """
 

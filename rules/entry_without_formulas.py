@@ -1,25 +1,20 @@
 """An entry has a name and nothing else.
 
 ## What it detects
-
 An entry without any formula and without ``output_differentiability``.
 
 ## Why it is bad
-
 It declares no derivative: backward through the operator raises "not implemented", just as without the entry. Usually
 the formulas were deleted by accident.
 
 ## Example
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
 
 ## Instead
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``.
 """
 

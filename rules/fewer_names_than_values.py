@@ -1,33 +1,27 @@
 """A key has fewer names than its formula returns values.
 
 ## What it detects
-
 A key with several names whose formula returns a tuple of more tensors than that.
 
 ## Why it is bad
-
 The generated code takes the first elements and drops the others. Where a name in the middle is missing, the names
 after it receive the gradients of their neighbours.
 
 ## Example
-
     - name: linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask)
         -> (Tensor, Tensor, Tensor)
       self, weight: linear_double_backward(grads, self, grad_output, weight)
 
 ## Instead
-
     - name: linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask)
         -> (Tensor, Tensor, Tensor)
       self, grad_output, weight: linear_double_backward(grads, self, grad_output, weight)
 
 ## What it cannot see
-
 The formula's type must be known: the function that it calls is an operator, or is declared in FunctionsManual.h or in a
 header that was given. A key with one name is compared by "wrong-result-type".
 
 ## Sources
-
 torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``.
 """
 

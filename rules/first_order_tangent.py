@@ -1,19 +1,16 @@
 """A forward formula reads an output that has no gradient.
 
 ## What it detects
-
 A forward formula that depends on the value of an output which is not differentiable and holds neither indices nor a
 mask: a statistic that the operator saves. Where the formula only passes it to a function that nothing is known about,
 the finding has medium confidence, and is shown with "--min-confidence medium". A function that takes the statistic from
 its other arguments, or that ignores it in this call, is not reported.
 
 ## Why it is bad
-
 The tangent is right, but its derivative is not: the saved statistic is treated as a constant in reverse-over-forward
 mode and in nested forward mode.
 
 ## Example
-
     - name: native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, \
 float eps) -> (Tensor, Tensor, Tensor)
       output_differentiability: [True, False, False]
@@ -22,15 +19,12 @@ weight, N, C, HxW, group, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>(
       result0: group_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, result1, result2, group)
 
 ## Instead
-
 Let the output be differentiable, with a forward formula of its own, or compute the statistic from the input again.
 
 ## What it cannot see
-
 Whether the operator is ever differentiated twice, and whether a helper uses what it gets.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, "emit_fw_derivatives".
 """
 

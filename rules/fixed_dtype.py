@@ -1,35 +1,28 @@
 """A gradient or tangent is cast to a dtype that the formula names.
 
 ## What it detects
-
 A method of something that is computed from a gradient or tangent, and that is given "at::kFloat", "at::kHalf" or
 "at::kBFloat16", in an entry whose operator takes other types as well; unless the result is cast back.
 
 ## Why it is bad
-
 In double precision half of the digits are lost, and nothing raises: PyTorch casts the gradient to the type of the input
 again. A complex gradient loses its imaginary part.
 
 ## Example
-
     - name: erf(Tensor self) -> Tensor
       self: 2.0 / sqrt(M_PI) * exp(-(self.pow(2))) * grad.to(at::kFloat)
 
 ## Instead
-
     - name: erf(Tensor self) -> Tensor
       self: 2.0 / sqrt(M_PI) * exp(-(self.pow(2))) * grad.to(self.scalar_type())
 
 ## Fix safety
-
 Taking the cast away is unsafe: the type may be what a function that is called next needs.
 
 ## What it cannot see
-
 Casts of other factors, and types that are computed.
 
 ## Sources
-
 torch/csrc/autograd/engine.cpp, "validate_outputs".
 """
 

@@ -1,28 +1,23 @@
 """The forward key of a foreach operator's reference is not result.
 
 ## What it detects
-
 A forward formula for an output with a name of its own, such as ``values``, in an entry from which the formulas of a
 foreach operator are made.
 
 ## Why it is bad
-
 PyTorch derives the forward formula of ``_foreach_abs`` from that of ``abs`` and sets the tangents of ``result``. Its
 generator fails with an assertion if the output has another name.
 
 ## Example
-
     - name: twist(Tensor self) -> Tensor twisted
       self: grad * 2
       twisted: self_t * 2
 
 ## Instead
-
 Leave the name of the output out of the schema in native_functions.yaml, or give the foreach operator an entry of its
 own.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
 """
 

@@ -1,28 +1,23 @@
 """The foreach variant of a formula indexes an argument twice.
 
 ## What it detects
-
 The reference formula of a foreach operator that uses both a property of an argument and the argument itself, in an
 order in which PyTorch's replacements overlap: ``f(tensor2.scalar_type(), tensor2)``.
 
 ## Why it is bad
-
 PyTorch derives the formulas of ``_foreach_addcdiv`` from those of ``addcdiv`` by text replacement: first
 ``tensor2_scalar_type`` by ``tensor2[i].scalar_type()``, then ``tensor2`` by ``tensor2[i]``, including what the first
 step wrote. The result, ``tensor2[i][i].scalar_type()``, compiles. It reads the ``i``-th row of the ``i``-th tensor, and
 the backward pass throws an ``IndexError`` for a tensor without dimensions or with too few rows.
 
 ## Example
-
     - name: addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
       tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (value * tensor1 / (tensor2 * tensor2)).conj())
 
 ## Instead
-
 Call a function that gets the argument as a whole and asks for its property there.
 
 ## Sources
-
 torchgen/api/autograd.py, ``gen_foreach_derivativeinfo``.
 """
 

@@ -1,31 +1,25 @@
 """An argument that is not a tensor has a backward formula.
 
 ## What it detects
-
 A backward key with an argument whose type is neither ``Tensor`` nor a list or an optional of tensors.
 
 ## Why it is bad
-
 Gradients flow to tensors only. PyTorch's generator rejects the key with "Missing arguments for derivatives".
 
 ## Example
-
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
       self: handle_r_to_c(self.scalar_type(), grad)
       alpha: (grad * other).sum()
 
 ## Instead
-
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
       self: handle_r_to_c(self.scalar_type(), grad)
       other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
 
 ## Fix safety
-
 Removing a formula is unsafe: it may have been written for another argument.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``gen_differentiable_input`` and ``find_args_with_derivatives``.
 """
 

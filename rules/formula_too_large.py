@@ -1,17 +1,14 @@
 """The formula is too long or too deeply nested to be checked.
 
 ## What it detects
-
 Formulas of more than 5,000 tokens or 50,000 characters, and those that nest more than 120 levels deep. Each call,
 bracket, operator and access to a member is a level: a chain of 100 calls, `self.sin().sin()...`, has 200.
 
 ## Why it is bad
-
 The longest formula of PyTorch has some 300 tokens and nests 15 levels deep. Anything beyond the limits is an accident
 or an attack on the checker. The formula is not analyzed: no other rule checks its types or its derivative.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
         .neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg()
@@ -22,14 +19,12 @@ or an attack on the checker. The formula is not analyzed: no other rule checks i
         .neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg()
 
 ## Instead
-
 Move the computation to a function in FunctionsManual.cpp, and call that:
 
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Sources
-
 derivlint's own limits. PyTorch's generator copies a formula of any length; compilers have limits of their own, such as
 256 levels of brackets in clang (`-fbracket-depth`).
 """

@@ -1,30 +1,24 @@
 """A forward formula is given for an output that has no tangent.
 
 ## What it detects
-
 A forward key with an output whose type is neither ``Tensor`` nor a list of tensors.
 
 ## Why it is bad
-
 Only tensors carry tangents. PyTorch's generator rejects anything else, an optional tensor too, with "Unsupported output
 type for forward derivative".
 
 ## Example
-
     - name: _scaled_dot_product_flash_attention(...) -> (Tensor output, ..., SymInt max_q, ...)
       max_q: query_t
 
 ## Instead
-
     - name: _scaled_dot_product_flash_attention(...) -> (Tensor output, ..., SymInt max_q, ...)
       output: flash_attention_jvp(query_t, query_p)
 
 ## Fix safety
-
 Removing a formula is unsafe: it may have been written for another output.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
 """
 

@@ -1,32 +1,27 @@
 """A forward formula uses no tangent.
 
 ## What it detects
-
 A formula of an output without ``x_t`` of any differentiable argument. Operators that take a single list of tensors are
 exempt, since the function that the formula calls unpacks the tangents; foreach operators are not exempt.
 
 ## Why it is bad
-
 A forward formula computes the tangent of an output, which is linear in the tangents of the arguments: without any of
 them it is zero or wrong. PyTorch's generator rejects it; for a foreach operator it writes an empty condition, on which
 the C++ compiler stops.
 
 ## Example
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
       mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
       result: at::mm(self_p, mat2_p)
 
 ## Instead
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
       mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
       result: at::mm(self_t, mat2_p) + at::mm(self_p, mat2_t)
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives`` (``get_any_has_fw_grad_cond``).
 """
 

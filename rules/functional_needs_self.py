@@ -1,27 +1,22 @@
 """A formula of an in-place operator uses self, which its generated functional variant cannot save.
 
 ## What it detects
-
 A backward formula of an in-place or mutable operator that saves ``self`` or a property of it, where PyTorch generates
 the functional variant of the operator.
 
 ## Why it is bad
-
 The generated functional variant shares the formula, but would save a different ``self``. PyTorch's generator fails with
 an assertion.
 
 ## Example
-
     - name: random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
       self: grad * self
 
 ## Instead
-
     - name: random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
       self: zeros_like(grad)
 
 ## Sources
-
 torchgen/api/autograd.py, ``match_differentiability_info``.
 """
 

@@ -1,26 +1,21 @@
 """A formula for one argument uses grad_input_mask.
 
 ## What it detects
-
 ``grad_input_mask`` in a backward formula whose key names a single argument.
 
 ## Why it is bad
-
 The mask says which of several gradients are requested. The generated code declares it only for keys with several
 arguments, so the C++ compiler reports an undeclared identifier.
 
 ## Example
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Instead
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Sources
-
 torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``.
 """
 

@@ -1,26 +1,21 @@
 """grad_input_mask is indexed beyond the arguments of the key.
 
 ## What it detects
-
 ``grad_input_mask[i]`` where ``i`` is not below the number of arguments in the key.
 
 ## Why it is bad
-
 The mask has one element for each argument in the key. Reading past its end is undefined behavior: gradients may be
 missing or computed needlessly.
 
 ## Example
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: f(grad, self, other, grad_input_mask[2])
 
 ## Instead
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: f(grad, self, other, grad_input_mask[1])
 
 ## Sources
-
 torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``.
 """
 

@@ -1,33 +1,27 @@
 """A forward formula uses a gradient.
 
 ## What it detects
-
 ``grad``, ``grads``, ``grad_<output>``, ``grad_input_mask`` or ``retain_variables`` in the formula of an output.
 
 ## Why it is bad
-
 A forward formula runs with the operator, where gradients of outputs do not exist; it has tangents, ``self_t``, instead.
 PyTorch's generator copies the name, and the C++ compiler reports an undeclared identifier.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
       result: grad * self_p.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
       result: self_t * self_p.sgn()
 
 ## Fix safety
-
 Replacing ``grad`` by the tangent is unsafe: the formula may be a copy of the backward formula, which renaming does not
 turn into a forward formula.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
 """
 

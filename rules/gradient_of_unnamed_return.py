@@ -1,32 +1,26 @@
 """A named gradient reads the gradient of another output.
 
 ## What it detects
-
 ``grad_<return>`` in the backward formulas of an operator that names some of its outputs only, where a differentiable
 output without a name comes first.
 
 ## Why it is bad
-
 PyTorch's generator numbers the named outputs among themselves, but the gradients that arrive are numbered among all
 differentiable outputs. The formula then silently uses the gradient of an earlier output.
 
 ## Example
-
     - name: halve(Tensor self) -> (Tensor, Tensor rest)
       self: grad_rest.neg()
 
 ## Instead
-
     - name: halve(Tensor self) -> (Tensor, Tensor rest)
       self: grads[1].neg()
 
 ## Fix safety
-
 The fix replaces every named gradient in the formulas by ``grads[i]``, since the two forms cannot be mixed. It is
 unsafe: the name may have been meant, and then the index is another.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``available_named_gradients``; gen_autograd_functions.py,
 ``process_function``.
 """

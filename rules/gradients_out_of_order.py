@@ -1,37 +1,30 @@
 """Gradients are not passed in the order of the outputs.
 
 ## What it detects
-
 A call that is passed "grads[i]" and then "grads[j]" of an earlier output.
 
 ## Why it is bad
-
 Backward helpers take the gradients in the order of the outputs. Both are tensors, so the compiler does not notice a
 swap. No formula of PyTorch passes them in another order.
 
 ## Example
-
     - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
 (Tensor, Tensor)
       self: var_mean_backward(grads[1], grads[0], self, dim, correction, keepdim)
 
 ## Instead
-
     - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
 (Tensor, Tensor)
       self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
 
 ## Fix safety
-
 Swapping the two is unsafe: it changes the gradient.
 
 ## What it cannot see
-
 Gradients that are not passed directly, and named gradients. A helper that really takes them in another order is a false
 positive.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
 Argument Selection Defects (OOPSLA 2017).
 """

@@ -1,31 +1,25 @@
 """grads is indexed out of range.
 
 ## What it detects
-
 ``grads[i]`` where ``i`` is not below the number of outputs of the operator, or not below the number of those that are
 differentiable.
 
 ## Why it is bad
-
 ``grads`` has one gradient for each differentiable output. PyTorch's generator rejects an index beyond the operator's
 outputs; an index beyond the differentiable ones compiles and is undefined behavior.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grads[1] * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Fix safety
-
 Writing ``grad`` where the operator has one output is unsafe: the number of outputs may be what is wrong.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``used_gradient_indices``; torchgen/api/autograd.py,
 ``gen_differentiable_outputs``.
 """

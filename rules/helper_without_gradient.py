@@ -1,34 +1,28 @@
 """What a backward helper returns does not depend on its gradients.
 
 ## What it detects
-
 In the C++ source with the bodies of helpers (FunctionsManual.cpp of a checkout, or what ``--helper-bodies`` names), a
 function with "backward" in its name that takes gradients and returns, in every case, something else than zero that none
 of them has a part in.
 
 ## Why it is bad
-
 Where the gradient of the output is zero, so is that of the input. A helper that loses the gradient on the way gives the
 same for every loss.
 
 ## Example
-
     Tensor my_backward(const Tensor& grad, const Tensor& self) {
       auto result = grad * self.cos();
       return self.cos();
     }
 
 ## Instead
-
 A body with ``return result;``.
 
 ## What it cannot see
-
 A gradient that is lost in some cases only, or one of several gradients. Statements that cannot be read make what they
 mention unknown.
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
 """
 

@@ -1,17 +1,14 @@
 """Both operands of an operator are the same expression.
 
 ## What it detects
-
 "a || a", "a && a", "a - a", "a / a" and comparisons, such as "a < a" and "a == a", with the same expression on both
 sides, conditions that occur twice in "a || b || a", and "c ? a : a".
 
 ## Why it is bad
-
 The result is constant or the test is redundant. One operand was probably meant to be another gradient, tensor or
 condition. It compiles. That "a != a" is true of NaN is said by "a.isnan()".
 
 ## Example
-
     - name: hypot(Tensor self, Tensor other) -> Tensor
       self: grad * (self / result)
       other: grad * (other / result)
@@ -19,7 +16,6 @@ condition. It compiles. That "a != a" is true of NaN is said by "a.isnan()".
 Tensor()"
 
 ## Instead
-
     - name: hypot(Tensor self, Tensor other) -> Tensor
       self: grad * (self / result)
       other: grad * (other / result)
@@ -27,11 +23,9 @@ Tensor()"
 Tensor()"
 
 ## What it cannot see
-
 Operands that are equivalent but written differently.
 
 ## Sources
-
 The rule eq_op of clippy.
 """
 

@@ -1,25 +1,20 @@
 """An entry for a composite operator has no effect.
 
 ## What it detects
-
 An entry of a composite operator (``CompositeImplicitAutograd``) that has keys, but no backward formula.
 
 ## Why it is bad
-
 No autograd kernel is generated for a composite operator, so everything in the entry is ignored. With a backward formula
 PyTorch's generator would reject the entry; without one it is silent.
 
 ## Example
-
     - name: isreal(Tensor self) -> Tensor
       output_differentiability: [False]
 
 ## Instead
-
 Remove the entry.
 
 ## Sources
-
 torchgen/api/autograd.py, ``dispatch_strategy``; torchgen/packaged/autograd/gen_variable_type.py,
 ``gen_variable_type_func``.
 """

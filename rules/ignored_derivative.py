@@ -1,28 +1,23 @@
 """An entry has formulas, but the operator is not differentiable.
 
 ## What it detects
-
 A backward formula of an operator, or of a variant that the formulas also serve, that PyTorch lists as not
 differentiable, or that has no differentiable output.
 
 ## Why it is bad
-
 The generated kernel would not use the formula. PyTorch's generator rejects it with "derivative ignored", without a
 reason. The cause can be elsewhere: the output of an in-place variant is called ``self``, so that ``self:
 non_differentiable`` switches it off, although the out-of-place operator is fine.
 
 ## Example
-
     - name: argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
       self: grad
 
 ## Instead
-
     - name: argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
       output_differentiability: [False]
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_body`` and ``DONT_REQUIRE_DERIVATIVE``.
 """
 

@@ -1,16 +1,13 @@
 """A key next to ``dispatch`` is ignored.
 
 ## What it detects
-
 Keys of an entry with ``dispatch``, other than ``name`` and ``output_differentiability``.
 
 ## Why it is bad
-
 In an entry with ``dispatch``, formulas belong below the dispatch keys. PyTorch's generator does not read any others, so
 the gradient is silently missing.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
       dispatch:
@@ -18,7 +15,6 @@ the gradient is silently missing.
           self: grad * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       dispatch:
         Default:
@@ -27,11 +23,9 @@ the gradient is silently missing.
           self: grad * self.sgn()
 
 ## Fix safety
-
 Replacing a misspelt key is unsafe: PyTorch has ignored the formula so far, and would then use it.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``.
 """
 

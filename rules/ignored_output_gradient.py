@@ -1,28 +1,23 @@
 """The gradient of an output that is declared differentiable is ignored.
 
 ## What it detects
-
 ``grad`` in the backward formulas of an entry whose ``output_differentiability`` calls two or more outputs
 differentiable.
 
 ## Why it is bad
-
 ``grad`` is the gradient of the first differentiable output. If a formula uses it, the gradients of the other outputs
 are dropped: a loss that depends on them silently gets a wrong gradient.
 
 ## Example
-
     - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
       output_differentiability: [True, True]
       A: qr_backward(grad, Q, R)
 
 ## Instead
-
     - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
       A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
 
 ## Sources
-
 torchgen/api/autograd.py, ``gen_differentiable_outputs``; torchgen/packaged/autograd/gen_autograd_functions.py,
 ``process_function``.
 """

@@ -1,25 +1,20 @@
 """A formula is given for an operator without outputs.
 
 ## What it detects
-
 A backward formula of an operator without returns.
 
 ## Why it is bad
-
 Without an output there is nothing to differentiate. PyTorch's generator silently drops the formulas of such operators.
 
 ## Example
-
     - name: _cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()
       self: cummaxmin_backward(grad, self, indices, dim)
 
 ## Instead
-
     - name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
       self: cummaxmin_backward(grad, self, indices, dim)
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_body``.
 """
 

@@ -1,34 +1,28 @@
 """The operands of an operator have incompatible sizes.
 
 ## What it detects
-
 A call or an operator in a formula that raises for the sizes of its operands: matrices that cannot be multiplied,
 tensors that do not broadcast, a dimension that does not exist, sizes that a tensor cannot be viewed as. The formula is
 evaluated over the sizes of tensors only, for a few arguments that the operator takes, with a different prime for the
 size of each dimension.
 
 ## Why it is bad
-
 The formula raises whenever it runs. Where sizes happen to agree, the result is wrong.
 
 ## Example
-
     - name: mv(Tensor self, Tensor vec) -> Tensor
       self: grad.ger(vec.conj())
       vec: self.conj().mv(grad)
 
 ## Instead
-
     - name: mv(Tensor self, Tensor vec) -> Tensor
       self: grad.ger(vec.conj())
       vec: self.conj().t().mv(grad)
 
 ## What it cannot see
-
 Operators and helpers whose sizes are not known or depend on values, and branches that the arguments do not take.
 
 ## Sources
-
 The checks that PyTorch's kernels make of their arguments.
 """
 

@@ -1,27 +1,22 @@
 """The branches of "?:" have no common type.
 
 ## What it detects
-
 A conditional expression whose branches do not convert to a common type: a tensor and a number, a tensor and "nullopt",
 two tuples of different length.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: "grad.defined() ? grad * result : 0.0"
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: "grad.defined() ? grad * result : Tensor()"
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,27 +1,22 @@
 """An entry for an in-place foreach operator.
 
 ## What it detects
-
 An entry whose operator is called ``_foreach_<name>_``, whatever it says.
 
 ## Why it is bad
-
 The kernel of an in-place foreach operator runs the formulas of the operator that it applies to every element, such as
 ``abs`` for ``_foreach_abs_``. For an entry of its own, the generator compares a list of tensors with an element and
 fails with an assertion.
 
 ## Example
-
     - name: _foreach_abs_(Tensor(a!)[] self) -> ()
       self: grads[i] * self[i].sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_body``.
 """
 

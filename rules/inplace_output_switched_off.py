@@ -1,27 +1,22 @@
 """output_differentiability switches off the output of an in-place operator.
 
 ## What it detects
-
 ``False`` in ``output_differentiability`` of an in-place operator, or of an operator with an in-place variant that the
 entry also serves.
 
 ## Why it is bad
-
 The output of an in-place operator is ``self``. Autograd would not notice that it was modified, so PyTorch's generator
 rejects the entry.
 
 ## Example
-
     - name: digamma(Tensor self) -> Tensor
       output_differentiability: [False]
 
 ## Instead
-
     - name: digamma(Tensor self) -> Tensor
       self: grad * polygamma(1, self)
 
 ## Sources
-
 torchgen/api/autograd.py, ``gen_differentiable_outputs``.
 """
 

@@ -1,26 +1,21 @@
 """A formula that serves an in-place operator uses an output under another name than result.
 
 ## What it detects
-
 A backward formula that uses a tensor output by its own name, where the formula also serves the in-place variant of the
 operator.
 
 ## Why it is bad
-
 An in-place operator returns ``self``, which is ``result`` in formulas. PyTorch's generator fails with an assertion if
 the in-place variant would save an output under another name.
 
 ## Example
-
     - name: scale_shift(Tensor self) -> Tensor out
       self: grad * out
 
 ## Instead
-
 Compute what the formula needs from the arguments.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``save_variables``.
 """
 

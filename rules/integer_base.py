@@ -1,33 +1,27 @@
 """A formula raises an integer to the power of a tensor.
 
 ## What it detects
-
 A call of "pow" with an integer as the base and, as the exponent, a tensor that may be integral: an argument beside
 the one whose gradient is computed. Where it is not known whether it may be, the confidence is medium; such findings are
 shown with "--min-confidence medium".
 
 ## Why it is bad
-
 If the exponent is integral, so is the power, and ``pow(2, -1)`` is 0.
 
 ## Example
-
     - name: ldexp.Tensor(Tensor self, Tensor other) -> Tensor
       self: grad * at::pow(2, other).conj()
       other: grad * result.conj() * M_LN2
 
 ## Instead
-
     - name: ldexp.Tensor(Tensor self, Tensor other) -> Tensor
       self: grad * at::pow(2.0, other).conj()
       other: grad * result.conj() * M_LN2
 
 ## Fix safety
-
 Adding ``.0`` is unsafe: it changes the result.
 
 ## Sources
-
 aten/src/ATen/native/Pow.cpp.
 """
 

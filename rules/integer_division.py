@@ -1,29 +1,23 @@
 """A formula divides an integer by an integer.
 
 ## What it detects
-
 A division of two integers, literals such as "1/2" or sizes such as "self.sym_numel() / 2", which C++ truncates.
 
 ## Why it is bad
-
 "1 / 2" is 0 in C++, unlike in Python. The formula compiles, and the gradient is wrong.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result * (1 / 2)
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result * 0.5
 
 ## Fix safety
-
 Adding ``.0`` is unsafe: it changes the result.
 
 ## Sources
-
 The C++ standard, [expr.mul].
 """
 

@@ -1,13 +1,11 @@
 """A part of a formula overflows or underflows although the gradient does not.
 
 ## What it detects
-
 A formula whose value in half precision is wrong because a part of it is too great or too small for the type: a square
 before a root or a reciprocal, a reciprocal before a product. The formula is evaluated twice, with every operation
 rounded to half precision and in double precision, at inputs that half precision has; the message names one.
 
 ## Why it is bad
-
 The gradient is zero, infinite or NaN where it is an ordinary number. Half precision ends at 65504, so squares overflow
 from 256 on; in single precision the same happens from 1.8e19 on.
 
@@ -15,22 +13,18 @@ Of PyTorch 2.13, ``acosh``, ``addcdiv``, ``asinh``, ``atan2``, ``pow``, ``igamma
 [PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
 
 ## Example
-
     - name: asinh(Tensor self) -> Tensor
       self: grad * (self.pow(2) + 1).rsqrt().conj()
 
 ## Instead
-
     - name: asinh(Tensor self) -> Tensor
       self: grad / at::hypot(self, at::ones_like(self))
 
 ## What it cannot see
-
 Operators that combine several elements, derivatives of derivatives, and helpers whose operations are not known.
 Parts that overflow harmlessly are not reported, such as ``exp`` in ``1 / (1 + exp(-x))``.
 
 ## Sources
-
 IEEE 754, section 7.4; Higham, Accuracy and Stability of Numerical Algorithms, section 2.
 """
 

@@ -1,16 +1,13 @@
 """A key below ``dispatch`` is not an autograd dispatch key.
 
 ## What it detects
-
 A key below ``dispatch`` that is neither ``Default`` nor one of PyTorch's autograd dispatch keys: a misspelt one, a
 backend such as ``CUDA``, or the alias key ``Autograd``.
 
 ## Why it is bad
-
 PyTorch's generator fails with "Invalid dispatch key".
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       dispatch:
         Default:
@@ -19,7 +16,6 @@ PyTorch's generator fails with "Invalid dispatch key".
           self: grad * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       dispatch:
         Default:
@@ -28,11 +24,9 @@ PyTorch's generator fails with "Invalid dispatch key".
           self: grad * self.sgn()
 
 ## Fix safety
-
 Replacing a key is unsafe: the formulas below it then apply to tensors with that key.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; torchgen/model.py, ``AUTOGRAD_KEYS``.
 """
 

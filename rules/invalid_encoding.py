@@ -1,24 +1,19 @@
 """The file is not UTF-8 or contains characters that YAML forbids.
 
 ## What it detects
-
 Bytes that are not UTF-8, a NUL or another control character, a second byte order mark.
 
 ## Why it is bad
-
 YAML is read as Unicode text without control characters. Any other file cannot be read, so nothing in it is checked.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn() # saved as Latin-1: a byte 0xE9
 
 ## Instead
-
 Save the file as UTF-8 and delete the character that the message points at.
 
 ## Sources
-
 PyYAML's reader, which torchgen/packaged/autograd/load_derivatives.py loads the file with.
 """
 

@@ -1,27 +1,22 @@
 """A formula is not a C++ expression.
 
 ## What it detects
-
 A formula, or a condition in ``output_differentiability``, that does not parse: brackets that do not match, a missing
 operand or operator, an unclosed string, a statement, a character that C++ does not know.
 
 ## Why it is bad
-
 PyTorch's generator does not parse formulas; it copies them as written. The C++ compiler rejects the generated file,
 many minutes later and at a location that does not mention derivatives.yaml.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * (self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * (self.sgn())
 
 ## Sources
-
 torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``; gen_variable_type.py, ``emit_fw_derivatives``
 and ``setup_derivative``.
 """

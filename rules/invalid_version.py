@@ -1,18 +1,15 @@
 """An entry names versions that the file does not declare.
 
 ## What it detects
-
 In a file that serves several versions of PyTorch: an entry whose ``version`` names a version that is not in the file's
 list, a range that ends before it begins, and a value that is neither a range nor the names of versions; and a file
 without that list.
 
 ## Why it is bad
-
 The back end's generator compares the entry with the version that it builds for. An entry with a misspelt version is
 left out of every build, and its operator silently loses its gradient.
 
 ## Example
-
     all_version: [v2.1, v2.2, v2.3]
     backward:
     - name: abs(Tensor self) -> Tensor
@@ -20,7 +17,6 @@ left out of every build, and its operator silently loses its gradient.
       version: [v2.3, v2.1]
 
 ## Instead
-
     all_version: [v2.1, v2.2, v2.3]
     backward:
     - name: abs(Tensor self) -> Tensor
@@ -28,7 +24,6 @@ left out of every build, and its operator silently loses its gradient.
       version: [v2.1, v2.3]
 
 ## Sources
-
 torch_npu, op_plugin/codegen/utils.py, which keeps the entries of one version.
 """
 

@@ -1,37 +1,31 @@
 """A variant or overload has a derivative, but the main form of the operator has none.
 
 ## What it detects
-
 An entry for an in-place operator ("addmm_") whose functional form ("addmm") has no entry and does not consist of
 differentiable operators. In PyTorch's own file also an entry for an overload with a name ("mm.dtype") where the
 overload without one ("mm") has none.
 
 ## Why it is bad
-
 PyTorch's generator uses the entry of the functional form for the in-place form, not the other way round, and an entry
 of one overload for no other. The main form, which most callers use, silently stops the gradient. Almost always the
 wrong schema was copied.
 
 ## Example
-
     - name: tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
       self: grad.tril_symint(diagonal)
       result: auto_linear
 
 ## Instead
-
     - name: tril(Tensor self, SymInt diagonal=0) -> Tensor
       self: grad.tril_symint(diagonal)
       result: auto_linear
 
 ## What it cannot see
-
 Overloads are compared in PyTorch's own file only, since the main form may have its entry in another one. An overload
 without a name is taken for the main one; of several overloads with names none is. Where a forward formula needs the
 value that the in-place form overwrites, the rules about that report it instead.
 
 ## Sources
-
 torchgen/api/autograd.py, ``match_differentiability_info``.
 """
 

@@ -1,30 +1,25 @@
 """``dispatch`` does not hold one mapping of formulas for each dispatch key.
 
 ## What it detects
-
 ``dispatch`` with anything but a mapping of dispatch keys, and a dispatch key with anything but a mapping of formulas.
 Usually the indentation is wrong, or a formula is written where a dispatch key belongs.
 
 ## Why it is bad
-
 PyTorch's generator fails with an AttributeError.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       dispatch:
         Default:
         self: grad * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       dispatch:
         Default:
           self: grad * self.sgn()
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives`` and ``create_differentiability_info``.
 """
 

@@ -1,30 +1,24 @@
 """A list item is not an entry with a name.
 
 ## What it detects
-
 A list item that is not a mapping, one without the key ``name``, and a name that is not a string.
 
 ## Why it is bad
-
 The name says which operator the entry is about. Without it PyTorch's generator fails with a KeyError or an
 AttributeError.
 
 ## Example
-
     - func: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Fix safety
-
 Replacing a misspelt ``name`` is safe: the entry cannot be read without it, and nothing else can be meant.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``; torchgen/utils.py, ``split_name_params``.
 """
 

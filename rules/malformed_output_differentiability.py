@@ -1,31 +1,25 @@
 """``output_differentiability`` is neither a list of booleans nor a list of one C++ condition.
 
 ## What it detects
-
 A value that is not a list, a string in place of a list, and a list with several strings or with strings beside
 booleans.
 
 ## Why it is bad
-
 The list has one boolean for each output, or one string, which is a C++ condition for all of them. PyTorch's generator
 iterates over any value and fails with "Not supported" or a TypeError.
 
 ## Example
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       output_differentiability: ['True', 'False']
 
 ## Instead
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       output_differentiability: [True, False]
 
 ## Fix safety
-
 Adding brackets and removing quotes is safe: it keeps the values.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; torchgen/api/autograd.py,
 ``gen_differentiable_outputs``.
 """

@@ -1,26 +1,21 @@
 """The name of an entry is not an operator schema.
 
 ## What it detects
-
 A ``name`` that is not valid in the grammar of operator schemas: without argument list, with a namespace, with a bracket
 that is never closed, an argument without a type, a missing return and the like.
 
 ## Why it is bad
-
 PyTorch's generator looks the schema up in native_functions.yaml, where all schemas are well-formed.
 
 ## Example
-
     - name: abs
       self: grad * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Sources
-
 torchgen/model.py, ``FunctionSchema.parse``; torchgen/utils.py, ``split_name_params``.
 """
 

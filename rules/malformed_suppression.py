@@ -1,31 +1,25 @@
 """A comment looks like a suppression but is not valid.
 
 ## What it detects
-
 A comment that begins with ``# derivlint:`` and is not of the form ``# derivlint: ignore[rule, rule] reason`` or ``#
 derivlint: ignore-file[rule, rule] reason``: no brackets, no names, another word, capitals. Also the name of a rule that
 cannot be suppressed, such as those about suppressions.
 
 ## Why it is bad
-
 It silences nothing. Names are required because a comment without them would also silence what someone breaks later.
 
 ## Example
-
     - name: acos(Tensor self) -> Tensor
       self: grad * -((-self * self + 1).rsqrt()) # derivlint: ignore
 
 ## Instead
-
     - name: acos(Tensor self) -> Tensor
       self: grad * -((-self * self + 1).rsqrt()) # derivlint: ignore[missing-conjugate] real numbers only
 
 ## Fix safety
-
 The fix is safe where only the form is wrong, and a guess where a word or a bracket is missing.
 
 ## Sources
-
 None: the form is derivlint's own.
 """
 

@@ -1,32 +1,26 @@
 """wrap_opt_if is not called with a variable and a condition.
 
 ## What it detects
-
 ``wrap_opt_if`` with a number of arguments other than two, or, in a formula for several arguments, with a space between
 its first argument and the comma.
 
 ## Why it is bad
-
 ``wrap_opt_if(input, condition)`` says when ``input`` need not be saved. PyTorch's generator looks for the text
 ``wrap_opt_if(input,`` and fails with an assertion if it is not there. Elsewhere the C++ compiler reports that no
 overload takes that number of arguments.
 
 ## Example
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: f(grad, wrap_opt_if(self), other, grad_input_mask)
 
 ## Instead
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: f(grad, wrap_opt_if(self, grad_input_mask[1]), other, grad_input_mask)
 
 ## Fix safety
-
 Removing the space does not change the C++ expression.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``guard_for``; torch/csrc/autograd/FunctionsManual.h, ``wrap_opt_if``.
 """
 

@@ -1,34 +1,28 @@
 """A gradient is cast to the type of another input, or not cast at all.
 
 ## What it detects
-
 "handle_r_to_c(other.scalar_type(), ...)" in the formula of "self"; and a formula without "handle_r_to_c" in an entry of
 PyTorch's complex list in which the formula of another input has it.
 
 ## Why it is bad
-
 A real input of an operator with a complex output needs a real gradient: "handle_r_to_c" takes the real part where the
 input is real. With the type of another input, or without it, mixed real and complex inputs fail or get a complex
 gradient.
 
 ## Example
-
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
       self: handle_r_to_c(self.scalar_type(), grad)
       other: maybe_multiply(grad, alpha.conj())
 
 ## Instead
-
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
       self: handle_r_to_c(self.scalar_type(), grad)
       other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
 
 ## What it cannot see
-
 Helpers that cast themselves, which is assumed of every helper named "..._backward"; entries in which no formula casts.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h, "handle_r_to_c".
 """
 

@@ -1,7 +1,6 @@
 """A parameter is not passed the argument of the same name.
 
 ## What it detects
-
 A call of a backward or forward helper in which a parameter has the name of a tensor argument of the operator, but is
 passed another argument or, in the operator's own backward function, its result, while the argument of that name is not
 passed at all. Also a tensor that a helper is passed twice: for the parameter of its name and for another one; an output
@@ -9,31 +8,25 @@ that a helper is passed twice; and an output that holds no indices for a paramet
 another output holds them.
 
 ## Why it is bad
-
 Both are tensors, so either compiles. "hardsigmoid_backward" uses "self" to decide where the function is flat; if it is
 passed the result instead, the gradient is wrong for clamped values.
 
 ## Example
-
     - name: hardsigmoid(Tensor self) -> Tensor
       self: hardsigmoid_backward(grad, result)
 
 ## Instead
-
     - name: hardsigmoid(Tensor self) -> Tensor
       self: hardsigmoid_backward(grad, self)
 
 ## Fix safety
-
 Passing the argument of the same name is unsafe: it changes what the formula computes.
 
 ## What it cannot see
-
 Functions whose parameters have other names, methods, and values that are not plain variables ("f(x + 1)"). A backward
 helper that is used for a different argument takes the arguments in other roles and is not checked.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
 Argument Selection Defects (OOPSLA 2017).
 """

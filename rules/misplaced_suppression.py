@@ -1,29 +1,24 @@
 """A suppression comment is not attached to anything.
 
 ## What it detects
-
 A comment ``# derivlint: ignore[...]`` that is neither on the line of a key nor directly above one: with a blank line
 below it, or after the last entry. And ``# derivlint: ignore-file[...]`` after a value or indented.
 
 ## Why it is bad
-
 It has no effect.
 
 ## Example
-
     # derivlint: ignore[undefined-name] the helper is ours
 
     - name: neg(Tensor self) -> Tensor
       self: grad * negative_one
 
 ## Instead
-
     # derivlint: ignore[undefined-name] the helper is ours
     - name: neg(Tensor self) -> Tensor
       self: grad * negative_one
 
 ## Sources
-
 None: the places are derivlint's own.
 """
 

@@ -1,27 +1,22 @@
 """A formula uses the strides of an argument whose gradient it does not compute.
 
 ## What it detects
-
 ``x.sym_strides()`` in a formula whose key is not exactly ``x``: in another argument's formula, in a formula for several
 arguments, or on an output.
 
 ## Why it is bad
-
 Strides are saved together with a check that the argument has strides at all, which is only made for the argument that
 the formula is for. PyTorch's generator fails with an assertion.
 
 ## Example
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       self: mm_mat1_backward(grad, mat2, self.sym_sizes(), mat2.sym_strides(), self.layout(), 1)
 
 ## Instead
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``saved_variables`` (``stride_expr``).
 """
 

@@ -1,7 +1,6 @@
 """A tensor argument has no formula, but evidence suggests that it should.
 
 ## What it detects
-
 An argument without a formula, or declared ``non_differentiable``, in an entry that gives other arguments formulas, if
 there is evidence against that:
 
@@ -14,25 +13,21 @@ there is evidence against that:
 Arguments that hold indices, masks, lengths, running statistics, noise or work space by their names are exempt.
 
 ## Why it is bad
-
 The gradient of an argument declared ``non_differentiable`` is silently zero. For an argument without any key, the
 generated kernel rejects every input that requires a gradient, although a derivative exists.
 
 ## Example
-
     - name: lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
       self: grad * (1 - weight).conj()
       end: grad * weight.conj()
 
 ## Instead
-
     - name: lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
       self: grad * (1 - weight).conj()
       end: grad * weight.conj()
       weight: grad * (end - self).conj()
 
 ## What it cannot see
-
 What an argument holds is inferred from its name. That a helper ("foo_backward(grad, self, target)") takes an argument
 does not say that it reads its value; for optional arguments this is therefore not evidence. The second kind of evidence
 needs a file with several entries; for an optional argument that the entry does not mention it has medium confidence,
@@ -40,14 +35,12 @@ since many kernels refuse such arguments. Where a forward formula uses the tange
 "undeclared-tangent" says so instead.
 
 ## Options
-
 - ``arguments`` (default: none): names or patterns of further arguments that have no derivative, such as
   ``["*_scale"]``.
 - ``usual`` (default: 5): how many other entries must give an argument of that name a formula if the only evidence is
   that a helper takes it; with fewer, the confidence is medium.
 
 ## Sources
-
 PyTorch pull requests 28219 (lerp), 44437 (mse_loss), 59447 (binary_cross_entropy).
 """
 

@@ -1,44 +1,37 @@
 """A factor in a backward formula is not conjugated.
 
 ## What it detects
-
 A product of the gradient and a factor that depends on a differentiable input, an output or a "Scalar", through
 holomorphic functions only, and that is not conjugated, in the entry of an operator on PyTorch's complex list. Also
 reported for an operator's call to itself in its double backward: "tanh_backward(grad, output)" where "output.conj()" is
 due.
 
 ## Why it is bad
-
 For complex numbers the gradient of a holomorphic function is the gradient of the output times the conjugate of the
 derivative. Without "conj()", real gradients are right and complex ones silently wrong. 43 entries of PyTorch had this
 bug, each found by a user.
 
 ## Example
-
     - name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
       self: maybe_multiply(grad, beta.conj())
       mat: maybe_multiply(grad.ger(vec), alpha.conj())
       vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
 
 ## Instead
-
     - name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
       self: maybe_multiply(grad, beta.conj())
       mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
       vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
 
 ## Fix safety
-
 Adding ``.conj()`` is unsafe: it changes the gradient of complex tensors, but not of real ones.
 
 ## What it cannot see
-
 Factors in helpers, whose bodies are not read. Operators that are not holomorphic ("abs", "sgn", "vdot", "angle") follow
 other rules and are not reported; neither are products with a factor that is partly conjugated. Which operators
 take complex numbers is read from the checkout or the release.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, "GRADIENT_IMPLEMENTED_FOR_COMPLEX"; the PyTorch note "Autograd
 mechanics", section "Autograd for Complex Numbers".
 """

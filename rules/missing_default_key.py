@@ -1,30 +1,25 @@
 """An entry with ``dispatch`` lacks the ``Default`` formulas that other generated code needs.
 
 ## What it detects
-
 An entry whose ``dispatch`` has no ``Default`` key, for a view or for an operator with foreach functions.
 
 ## Why it is bad
-
 The derivatives of ``_foreach_<name>`` are derived from the ``Default`` formulas of its operator, and the kernel of a
 view uses its ``Default`` outputs. PyTorch's generator fails with a KeyError without them.
 
 ## Example
-
     - name: log10(Tensor self) -> Tensor
       dispatch:
         AutogradCUDA:
           self: grad / (self.conj() * 2.3025850929940456)
 
 ## Instead
-
     - name: log10(Tensor self) -> Tensor
       dispatch:
         Default:
           self: grad / (self.conj() * 2.3025850929940456)
 
 ## Sources
-
 torchgen/api/autograd.py, ``match_differentiability_info`` and ``gen_differentiable_outputs``;
 gen_inplace_or_view_type.py, ``emit_view_body``.
 """

@@ -1,26 +1,21 @@
 """An operator without an entry has foreach functions that need one.
 
 ## What it detects
-
 In a file that has the entries of most foreach functions: an operator whose entry is missing although there is an
 in-place ``_foreach_<name>_``. A file with few entries is not expected to be complete.
 
 ## Why it is bad
-
 The derivatives of foreach functions are derived from those of their operator. PyTorch's generator fails with an
 assertion if the entry is missing, misspelt, or for another overload.
 
 ## Example
-
 A file without an entry for ``abs(Tensor self) -> Tensor``, which ``_foreach_abs_`` needs.
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Sources
-
 gen_variable_type.py, ``emit_body``; torchgen/api/autograd.py, ``match_differentiability_info``.
 """
 

@@ -1,30 +1,25 @@
 """The forward formulas do not cover exactly the differentiable outputs.
 
 ## What it detects
-
 An entry with forward formulas for some of its differentiable outputs only, or with one for an output that is not
 differentiable: switched off by ``output_differentiability``, or not the first one while a backward formula uses
 ``grad``, which makes the first output the only differentiable one.
 
 ## Why it is bad
-
 Forward mode is all or nothing. PyTorch's generator counts names and outputs and rejects the entry if the numbers
 differ; if they happen to agree, it sets tangents on the wrong output.
 
 ## Example
-
     - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
       A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
       Q: std::get<0>(linalg_qr_jvp(A_t, Q, R, mode))
 
 ## Instead
-
     - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
       A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
       Q, R: linalg_qr_jvp(A_t, Q, R, mode)
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_body``; torchgen/api/autograd.py,
 ``gen_differentiable_outputs``.
 """

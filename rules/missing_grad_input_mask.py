@@ -1,37 +1,30 @@
 """A formula for several arguments does not forward grad_input_mask.
 
 ## What it detects
-
 A call that returns the gradients of a key with several names, and whose parameter for the mask, an array of ``bool``,
 is passed a constant such as ``{true, true}``, or left at its default.
 
 ## Why it is bad
-
 ``grad_input_mask`` says which of the arguments require a gradient. With a constant, expensive gradients are computed
 even if they are not needed, and an argument that the constant masks out never receives its gradient.
 
 ## Example
-
     - name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
       input, weight, bias: linear_backward(input, grad, weight, {true, true, true})
 
 ## Instead
-
     - name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
       input, weight, bias: linear_backward(input, grad, weight, grad_input_mask)
 
 ## Fix safety
-
 The fix is unsafe: computing all gradients may be intended. It is offered where the mask has as many elements as the key
 has names.
 
 ## What it cannot see
-
 A function without such a parameter computes all gradients, which the rule does not judge. The function that is called
 must be known, and its call must be the value of the formula.
 
 ## Sources
-
 PyTorch pull request 66068 (grid_sampler_2d); torchgen/packaged/autograd/gen_autograd_functions.py.
 """
 

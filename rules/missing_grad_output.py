@@ -1,33 +1,27 @@
 """A double backward formula does not depend on the operator's incoming gradient.
 
 ## What it detects
-
 The backward formula for an input of an operator "..._backward" in which the operator's own gradient argument
 ("grad_output") has no part, and which is neither zero nor "not_implemented".
 
 ## Why it is bad
-
 A backward operator is linear in its gradient argument, so that its derivative for any other input is proportional to
 it. Without that factor the second derivative is only right where the gradient is one.
 
 ## Example
-
     - name: mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor
       grad_output: mse_loss_double_backward_grad_output(grad, grad_output, self, target, reduction)
       self: mse_loss_double_backward(grad, self, reduction)
 
 ## Instead
-
     - name: mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor
       grad_output: mse_loss_double_backward_grad_output(grad, grad_output, self, target, reduction)
       self: mse_loss_double_backward(grad * grad_output, self, reduction)
 
 ## What it cannot see
-
 A factor that occurs but has no effect. Operators with several gradient arguments.
 
 ## Sources
-
 Head of derivatives.yaml, the note on double backward.
 """
 

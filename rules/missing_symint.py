@@ -1,30 +1,24 @@
 """A formula passes symbolic sizes to a function that takes plain integers.
 
 ## What it detects
-
 A call of an operator with sizes that are symbolic (SymInt), although only its form with "_symint" takes them.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
       self: grad.expand(self.sym_sizes())
 
 ## Instead
-
     - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
       self: grad.expand_symint(self.sym_sizes())
 
 ## Fix safety
-
 The fix is safe: the "_symint" form takes these arguments.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,35 +1,29 @@
 """The output tangent does not depend on the tangent of a differentiable input.
 
 ## What it detects
-
 An operator with forward formulas for all differentiable outputs, but none uses the tangent of some differentiable
 input, although that input has a backward formula that is neither zero nor "not_implemented".
 
 ## Why it is bad
-
 According to the backward formula, the output depends on the input. The tangent lacks that term of the product rule, so
 forward-mode gradients are wrong.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: self_t * other_p
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: other_t * self_p + self_t * other_p
 
 ## What it cannot see
-
 A missing term if the tangent occurs in another term, and inputs that are lists of tensors.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, "find_required_inputs".
 """
 

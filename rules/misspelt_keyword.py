@@ -1,34 +1,28 @@
 """A keyword such as auto_linear is misspelt or misplaced.
 
 ## What it detects
-
 A formula that is a single word close to ``auto_linear``, ``auto_element_wise`` or ``non_differentiable`` but not
 exactly it: ``Auto_linear``, ``auto linear``, ``elementwise``, ``nondifferentiable``. The same for ``auto_linear`` and
 ``auto_element_wise`` in a backward formula, where they mean nothing.
 
 ## Why it is bad
-
 PyTorch's generator compares the keywords exactly, spaces and case included, and treats anything else as C++. It then
 reports a missing tangent, or leaves the undeclared name to the C++ compiler.
 
 ## Example
-
     - name: neg(Tensor self) -> Tensor
       self: grad.neg()
       result: auto-linear
 
 ## Instead
-
     - name: neg(Tensor self) -> Tensor
       self: grad.neg()
       result: auto_linear
 
 ## Fix safety
-
 The fix is safe where at most two letters differ, and a guess otherwise.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info`` and
 ``postprocess_forward_derivatives``.
 """

@@ -1,33 +1,28 @@
 """auto_element_wise where it cannot be expanded.
 
 ## What it detects
-
 ``auto_element_wise`` in the entry of an in-place operator, in an entry where not exactly one argument has a backward
 formula or that argument is a list of tensors, next to another forward formula, or in a key with several outputs.
 
 ## Why it is bad
-
 PyTorch's generator derives the forward formula from the one backward formula: ``grad`` becomes the tangent of the one
 argument, and the argument its value. That is defined for one argument and one output, and needs a value of ``self``
 that an in-place operator has overwritten. The generator rejects the entry, except for a list: its primals and tangents
 do not exist, which only the C++ compiler reports.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: auto_element_wise
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: other_t * self_p + self_t * other_p
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives``.
 """
 

@@ -1,29 +1,24 @@
 """auto_linear where it cannot be expanded.
 
 ## What it detects
-
 ``auto_linear`` next to another forward formula, in a key with several outputs, or in an entry where no argument has a
 backward formula, or a list of tensors has one.
 
 ## Why it is bad
-
 PyTorch's generator expands the word to a call of the operator itself, with the tangents of all differentiable arguments
 in their places. That gives one formula for one output, and requires differentiable arguments. The generator rejects the
 entry, except for a list of tensors: its tangents do not exist, which only the C++ compiler reports.
 
 ## Example
-
     - name: split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
       result: auto_linear
 
 ## Instead
-
     - name: split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
       self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())
       result: auto_linear
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives``.
 """
 

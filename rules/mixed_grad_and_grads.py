@@ -1,33 +1,27 @@
 """One entry uses both grad and grads.
 
 ## What it detects
-
 The backward formulas of one dispatch key use ``grad`` in one place and ``grads`` in another.
 
 ## Why it is bad
-
 ``grad`` is the gradient of the first output and says that only this output is differentiable; ``grads`` is the list of
 the gradients of all differentiable outputs. The generated node declares one of the two. PyTorch's generator rejects the
 entry.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grads[0], self, other.scalar_type())
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
 
 ## Fix safety
-
 The fix makes all uses the same. It is unsafe, because it decides which outputs are differentiable.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``.
 """
 

@@ -1,27 +1,22 @@
 """A key names both arguments and outputs.
 
 ## What it detects
-
 A key whose first name is an argument and that also names an output, or the other way round.
 
 ## Why it is bad
-
 A formula computes either the gradients of arguments or the tangents of outputs. PyTorch's generator decides by the
 first name alone and then fails on the others, or counts but does not declare them.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self, result: grad * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
       result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_variable_type.py,
 ``find_args_with_derivatives``.
 """

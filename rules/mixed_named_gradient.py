@@ -1,30 +1,24 @@
 """A named gradient is mixed with grad or grads.
 
 ## What it detects
-
 The backward formulas of one dispatch key use the gradient of an output by its name, ``grad_<output>``, and ``grad`` or
 ``grads`` as well.
 
 ## Why it is bad
-
 The generated node declares the gradients in one of the three forms. PyTorch's generator rejects the entry.
 
 ## Example
-
     - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
       A: linalg_qr_backward(grad_Q, grads[1], Q, R, mode)
 
 ## Instead
-
     - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
       A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
 
 ## Fix safety
-
 The output that ``grads[i]`` stands for is known; ``grad`` is taken to be the first output. The fix is unsafe.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``.
 """
 

@@ -1,12 +1,10 @@
 """A gradient or tangent is multiplied by a mask.
 
 ## What it detects
-
 A product of a gradient or tangent and a mask, such as "grad * (self > 0)", also where the mask is cast first. The
 formula is evaluated with infinite gradients at inputs where the mask is false; the message names one.
 
 ## Why it is bad
-
 Infinity times zero is NaN, and so is NaN times zero: what the mask is meant to leave out comes through. Gradients are
 infinite where a loss is scaled, and where a function has a vertical tangent at an element that is masked.
 
@@ -14,21 +12,17 @@ Of PyTorch 2.13, the forward formulas of ``maximum``, ``minimum``, ``fmax`` and 
 ``softplus_double_backward``; see [PyTorch's defects](../pytorch-defects.md).
 
 ## Example
-
     - name: relu(Tensor self) -> Tensor
       self: grad * (result > 0)
 
 ## Instead
-
     - name: relu(Tensor self) -> Tensor
       self: threshold_backward(grad, result, 0)
 
 ## What it cannot see
-
 Masks that are arguments or random, as those of dropout; operators whose values are not known.
 
 ## Sources
-
 IEEE 754, section 7.2; the PyTorch page "MaskedTensor", section "Distinguishing between 0 and NaN gradient".
 """
 

@@ -1,31 +1,25 @@
 """A formula is infinite or NaN at every ordinary input.
 
 ## What it detects
-
 A backward or forward formula whose value is infinite or NaN for one-element tensors at all inputs tried, although the
 operator itself has a finite derivative: for example a division by a difference that is always zero.
 
 ## Why it is bad
-
 Every gradient becomes infinite or NaN, and after one step so does every parameter.
 
 ## Example
-
     - name: sinh(Tensor self) -> Tensor
       self: grad * self.cosh().conj() / 0
 
 ## Instead
-
     - name: sinh(Tensor self) -> Tensor
       self: grad * self.cosh().conj()
 
 ## What it cannot see
-
 Formulas that are infinite at some inputs only; operators and helpers whose values are not known, or that combine
 several elements.
 
 ## Sources
-
 IEEE 754, section 7.3: a finite number divided by zero is infinite.
 """
 

@@ -1,26 +1,21 @@
 """An ``out`` variant has no functional or in-place variant that its entry could apply to.
 
 ## What it detects
-
 An entry for an ``out`` variant whose functional or in-place variant does not exist or has another name.
 
 ## Why it is bad
-
 An entry never applies to the ``out`` variant itself: PyTorch's generator looks for the function with the same name and
 signature, and fails with an assertion if there is none.
 
 ## Example
-
     - name: adaptive_avg_pool3d_backward.grad_input(Tensor grad_output, Tensor self, *, ...) -> Tensor(a!)
       grad_output: grad
 
 ## Instead
-
     - name: _adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor
       grad_output: _adaptive_avg_pool3d(grad, {grad_output.size(-3), grad_output.size(-2), grad_output.size(-1)})
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``canonical_function``.
 """
 

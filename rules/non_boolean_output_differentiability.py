@@ -1,32 +1,26 @@
 """``output_differentiability`` has a value that is not a boolean.
 
 ## What it detects
-
 Numbers and empty values in the list, and a value in place of the list that is empty or false.
 
 ## Why it is bad
-
 PyTorch's generator tests the truthiness of a value in Python, so ``0`` and an empty value switch an output off. In
 place of the whole list, ``false`` or an empty value means that ``output_differentiability`` is not given, and all
 outputs stay differentiable.
 
 ## Example
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       output_differentiability: [1, 0]
 
 ## Instead
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       output_differentiability: [True, False]
 
 ## Fix safety
-
 Replacing a value by its truthiness is safe. Putting brackets around a value that was ignored is unsafe: it then takes
 effect.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``; torchgen/api/autograd.py,
 ``gen_differentiable_outputs``.
 """

@@ -1,30 +1,24 @@
 """An output is declared non_differentiable.
 
 ## What it detects
-
 A forward key, one that names outputs, whose value is ``non_differentiable``.
 
 ## Why it is bad
-
 The keyword is only defined for arguments. For an output, PyTorch's generator treats it as a C++ expression, and then
 reports a forward formula without a tangent.
 
 ## Example
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       indices: non_differentiable
 
 ## Instead
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       output_differentiability: [True, False]
 
 ## Fix safety
-
 The fix is unsafe: in-place forms of the operator cannot have their output switched off.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_variable_type.py, ``emit_fw_derivatives``.
 """
 

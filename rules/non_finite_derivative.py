@@ -1,30 +1,24 @@
 """A formula is infinite or not a number where the operator has a derivative.
 
 ## What it detects
-
 A backward or forward formula that is right at ordinary inputs, and that divides by zero or multiplies zero by infinity
 where an argument is zero, although the operator is smooth there and has a finite derivative.
 
 ## Why it is bad
-
 Zeros are common: padding, masks, what relu leaves. One NaN in a gradient makes every parameter NaN after one step.
 
 ## Example
-
     - name: sinc(Tensor self) -> Tensor
       self: grad * ((self * M_PI).cos() / self - result / self).conj()
 
 ## Instead
-
     - name: sinc(Tensor self) -> Tensor
       self: sinc_backward(grad, self)
 
 ## What it cannot see
-
 Places other than zero; operators and helpers whose values are not known, or that take several elements together.
 
 ## Sources
-
 [pytorch/pytorch#56763](https://github.com/pytorch/pytorch/pull/56763): the gradient of ``sinc`` was NaN at 0.
 """
 

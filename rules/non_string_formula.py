@@ -1,31 +1,25 @@
 """A formula is not a YAML string.
 
 ## What it detects
-
 A formula that is empty, or that YAML reads as a number, a boolean, a list or a mapping. A formula that starts with
 ``{`` or ``[`` is a mapping or a list.
 
 ## Why it is bad
-
 Formulas are C++ in YAML strings. PyTorch's generator fails with an AttributeError on any other type.
 
 ## Example
-
     - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
       self: {grad}
 
 ## Instead
-
     - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
       self: "{grad}"
 
 ## Fix safety
-
 Quoting a list or mapping in brackets is safe, since the text does not change. Numbers and booleans are unlikely to be
 gradients even in quotes, so that fix is unsafe.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``is_forward_derivative_definition`` and
 ``create_differentiability_info``.
 """

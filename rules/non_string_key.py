@@ -1,31 +1,25 @@
 """A key is not a YAML string.
 
 ## What it detects
-
 A key that YAML reads as a boolean (``on``, ``off``, ``yes``, ``no``, ``true``, ``false``), a number, null, a list or a
 mapping, and the merge key ``<<``.
 
 ## Why it is bad
-
 Keys are names of arguments, outputs and dispatch keys. PyTorch's generator splits and sorts them as strings and fails
 with an AttributeError or a TypeError on anything else.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       [self, other]: mul_backward(grad, self, other)
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self, other: mul_backward(grad, self, other)
 
 ## Fix safety
-
 Quoting a key and removing brackets around it are safe: the name does not change.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; torchgen/yaml_utils.py,
 ``YamlLoader.construct_mapping``.
 """

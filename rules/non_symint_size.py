@@ -1,31 +1,25 @@
 """A backward formula uses sizes or strides as plain integers.
 
 ## What it detects
-
 ``sizes()``, ``size(<number>)`` or ``strides()`` in a backward formula, on any object.
 
 ## Why it is bad
-
 Under symbolic tracing the sizes of a tensor are expressions; asking for plain integers fixes them to those of one
 example, or throws. PyTorch's generator rejects such a formula.
 
 ## Example
-
     - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
       self: at::sum_to(grad, self.sizes())
 
 ## Instead
-
     - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
       self: at::sum_to(grad, self.sym_sizes())
 
 ## Fix safety
-
 The symbolic method gives the same sizes. The function that they are passed to must accept symbolic integers; most have
 a form whose name ends in ``_symint``.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``.
 """
 

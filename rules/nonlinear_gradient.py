@@ -1,34 +1,28 @@
 """A backward formula is not linear in the gradient.
 
 ## What it detects
-
 An output gradient that is multiplied by itself or by another gradient, used as a divisor, or passed through a nonlinear
 function.
 
 ## Why it is bad
-
 A backward formula is a vector-Jacobian product: twice the gradient of the output gives twice the gradient of the input.
 A formula that is not linear is wrong for every loss, and it compiles.
 
 ## Example
-
     - name: sin(Tensor self) -> Tensor
       self: grad * grad * self.cos().conj()
 
 ## Instead
-
     - name: sin(Tensor self) -> Tensor
       self: grad * self.cos().conj()
 
 ## What it cannot see
-
 Helpers whose bodies are not known (see ``--helper-bodies``) and that the operator book does not define are assumed to
 be linear in their gradients and tangents, which are recognized by parameter name. Operators that are neither in the
 table of operators nor declared "auto_linear" in the file are unknown, and values computed from them are not judged.
 Operators for PyTorch's own tests ("_test_...") are exempt: their formulas are wrong on purpose.
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
 """
 

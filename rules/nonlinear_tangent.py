@@ -1,39 +1,33 @@
 """A forward formula is not linear in the tangents.
 
 ## What it detects
-
 A tangent that is multiplied by itself or by another tangent, used as a divisor, or passed through a nonlinear function.
 This also applies to the expansion of "auto_linear": "auto_linear" on a product of two differentiable inputs multiplies
 their tangents.
 
 ## Why it is bad
-
 A forward formula is a Jacobian-vector product: twice the tangents of the inputs give twice the tangent of the output. A
 product of two tangents belongs to the second derivative. Such a formula compiles, and forward-mode gradients are wrong.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: other_t * self_t
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: other_t * self_p + self_t * other_p
 
 ## What it cannot see
-
 Helpers are taken from their bodies in a checkout, or from their reference definitions. Those without either are assumed
 to be linear in their gradients and tangents, which are recognized by parameter name. Operators that derivlint has no
 definition of, and that are not declared "auto_linear" in the file, are unknown: values computed from them are not
 judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas are wrong on purpose.
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
 """
 

@@ -1,25 +1,20 @@
 """The file is empty, or its top level is not a list.
 
 ## What it detects
-
 A file without any YAML content, and one whose top level is a mapping or a single value.
 
 ## Why it is bad
-
 A file of derivatives is one list of entries. PyTorch's generator fails with a TypeError on anything else.
 
 ## Example
-
     name: abs(Tensor self) -> Tensor
     self: grad * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``.
 """
 

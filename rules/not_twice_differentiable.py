@@ -1,7 +1,6 @@
 """A gradient flows through an operator that has no derivative, so there is no double backward.
 
 ## What it detects
-
 A backward formula sends the gradient, or an input or output that can be differentiated, through an operator that
 autograd cannot differentiate: it has no entry and does not decompose, its entry says ``not_implemented``, or the helper
 raises. Branches of ``GradMode::is_enabled() ? ... : ...`` that run only where nothing is recorded do not count.
@@ -12,23 +11,19 @@ to be differentiated: in the branch that ``GradMode::is_enabled()`` chooses, and
 operator exists (``_thnn_differentiable_lstm_cell_backward`` for ``_thnn_fused_lstm_cell_backward``).
 
 ## Why it is bad
-
 ``torch.autograd.grad(..., create_graph=True)`` works, and differentiating its result raises "derivative for ... is not
 implemented". Gradient penalties, Hessians and ``gradgradcheck`` need second derivatives.
 
 ## Example
-
     - name: logit(Tensor self, float? eps=None) -> Tensor
       self: logit_backward(grad, self, eps)
 
 ## Instead
-
     - name: logit(Tensor self, float? eps=None) -> Tensor
       self: "GradMode::is_enabled() ? infinitely_differentiable_logit_backward(grad, self, eps) : logit_backward(grad,
         self, eps)"
 
 ## What it cannot see
-
 Helpers of FunctionsManual.cpp count as differentiable, since they are made of operators; neither their callees nor the
 decompositions of composite operators are analyzed. If the file is only a part of PyTorch's, operators whose entry may
 be elsewhere are not reported. Saved outputs that are declared non-differentiable count as constants, as in autograd,
@@ -36,7 +31,6 @@ even where they depend on an input. "derivlint coverage --missing double-backwar
 reasons.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``AUTOGRAD_NOT_IMPLEMENTED_REGISTRATION``; pytorch/pytorch#26660.
 """
 

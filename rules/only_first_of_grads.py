@@ -1,30 +1,24 @@
 """Only grads[0] is used, which should be written grad.
 
 ## What it detects
-
 The backward formulas of one dispatch key use ``grads``, and always as ``grads[0]``.
 
 ## Why it is bad
-
 ``grad`` means the same, and also declares that only the first output is differentiable. With ``grads`` the other
 outputs would count as differentiable although their gradients are dropped. PyTorch's generator rejects the entry.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grads[0] * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Fix safety
-
 ``grad`` is the same tensor as ``grads[0]``.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``.
 """
 

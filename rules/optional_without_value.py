@@ -1,31 +1,25 @@
 """A formula uses an optional without checking that it has a value.
 
 ## What it detects
-
 A member of the contained value that is accessed on the optional itself, with "." instead of "->".
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
       self: where(self > min.toDouble(), grad, 0)
 
 ## Instead
-
     - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
       self: where(self > min->toDouble(), grad, 0)
 
 ## Fix safety
-
 Replacing ``.`` by ``->`` is unsafe: it compiles, and is undefined behavior if the optional is empty. Test for that
 first.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

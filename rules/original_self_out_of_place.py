@@ -1,33 +1,27 @@
 """A formula of an out-of-place operator uses the original value of self.
 
 ## What it detects
-
 ``original_self_p`` or ``original_self_t`` in a forward formula of an operator that does not modify ``self``.
 
 ## Why it is bad
-
 The names exist in kernels of in-place operators only, where ``self`` is overwritten. Elsewhere ``self_p`` is the
 original value. PyTorch's generator copies the name, and the C++ compiler reports an undeclared identifier. For the
 in-place variant, the generator substitutes the original value for ``self_p``.
 
 ## Example
-
     - name: polygamma(int n, Tensor self) -> Tensor
       self: grad * polygamma(n + 1, self)
       result: self_t * polygamma(n + 1, original_self_p)
 
 ## Instead
-
     - name: polygamma(int n, Tensor self) -> Tensor
       self: grad * polygamma(n + 1, self)
       result: self_t * polygamma(n + 1, self_p)
 
 ## Fix safety
-
 The fix is safe: where nothing is overwritten, the names mean ``self_p`` and ``self_t``.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_original_self_definition``; torchgen/api/autograd.py,
 ``match_differentiability_info``.
 """

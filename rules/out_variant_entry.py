@@ -1,31 +1,25 @@
 """An entry names an ``out`` variant, but applies to another function.
 
 ## What it detects
-
 An entry whose schema is that of an ``out`` variant.
 
 ## Why it is bad
-
 PyTorch never differentiates ``out`` variants. Its generator silently takes the functional, mutable or in-place function
 of the same signature instead, so the entry applies to a function that it does not name, and replaces the entry of that
 function, if there is one.
 
 ## Example
-
     - name: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
       self: grad * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Fix safety
-
 The fix writes the schema that PyTorch's generator uses. It is unsafe, because another function may have been meant.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``canonical_function``.
 """
 

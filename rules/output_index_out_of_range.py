@@ -1,28 +1,23 @@
 """A forward key names an output with an index that the operator does not have.
 
 ## What it detects
-
 ``result<i>`` in a key where the operator has ``i`` outputs or fewer.
 
 ## Why it is bad
-
 Outputs are counted from 0. PyTorch's generator looks the output up and fails with an IndexError that does not say
 where.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
       result1: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
       result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_forward_derivative``.
 """
 

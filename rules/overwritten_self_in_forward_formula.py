@@ -1,33 +1,27 @@
 """The forward formula of an in-place operator uses a value that is overwritten.
 
 ## What it detects
-
 ``self_p`` in the forward formula of an entry that is written for an in-place operator.
 
 ## Why it is bad
-
 The formula is evaluated after the operator has run, when ``self`` holds the result: ``self_p`` would be the new value
 where the old one is meant, so PyTorch's generator rejects it.
 
 ## Example
-
     - name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
       self: grad * polygamma(n + 1, self)
       result: self_t.mul_(polygamma(n + 1, self_p))
 
 ## Instead
-
     - name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
       self: grad * polygamma(n + 1, self)
       result: self_t.mul_(polygamma(n + 1, original_self_p))
 
 ## Fix safety
-
 The fix uses the old value, which makes the kernel keep a copy. It is unsafe, because the result, which needs no copy,
 may be meant.
 
 ## Sources
-
 torchgen/api/autograd.py, ``match_differentiability_info``.
 """
 

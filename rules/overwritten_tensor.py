@@ -1,35 +1,29 @@
 """A formula modifies a gradient, a tangent, an argument or an output in place.
 
 ## What it detects
-
 An in-place method, or a function that writes to an argument ("at::relu_", "at::mul_out"), on a variable of the formula
 or on a view of one; and in a backward formula one on a new tensor that takes the gradient as an operand, such as
 "helper(self).mul_(grad)". The forward formula of an in-place operator may change the tangent of what that changes, as
 "self_t.zero_()" does.
 
 ## Why it is bad
-
 Autograd may pass the same gradient to other nodes, and a saved tensor is needed again if backward runs twice: both
 would then be wrong. A forward formula is evaluated beside the operator: arguments and outputs are those of the user,
 and their tangents belong to them. Writing the gradient into a new tensor in place fails if gradients are batched
 ("is_grads_batched", "vmap"), and prevents double backward.
 
 ## Example
-
     - name: sin(Tensor self) -> Tensor
       self: grad.mul_(self.cos().conj())
 
 ## Instead
-
     - name: sin(Tensor self) -> Tensor
       self: grad * self.cos().conj()
 
 ## What it cannot see
-
 Helpers that write to their arguments, and tensors that are not known to be new.
 
 ## Sources
-
 torch/csrc/autograd/saved_variable.cpp; the PyTorch note "In-place operations with autograd".
 """
 

@@ -1,30 +1,24 @@
 """A backward formula uses a primal or tangent.
 
 ## What it detects
-
 ``x_p``, ``x_t`` or ``original_self_p`` in the formula of an argument.
 
 ## Why it is bad
-
 Primals and tangents exist only where forward formulas are evaluated. A backward formula uses the saved argument under
 its own name. PyTorch's generator copies the name, and the C++ compiler reports an undeclared identifier.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self_p.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Fix safety
-
 The fix drops the suffix of a primal. It is unsafe, because the formula may belong to another key.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_autograd_functions.py, ``process_function``.
 """
 

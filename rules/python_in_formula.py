@@ -1,33 +1,27 @@
 """A formula is written in Python where C++ has another notation.
 
 ## What it detects
-
 Notations of Python that C++ does not have, or reads in another way: keyword arguments, "**", "//", "None", "True",
 "is not", "a if c else b", lists and tuples, slices, chained comparisons, strings in single quotes, "lambda", ":=",
 comments with "#", functions of "torch", "F", "np" and "math", methods and attributes of tensors in Python such as
 ".float()" and ".shape".
 
 ## Why it is bad
-
 Formulas are C++. Most of these do not compile; some compile and mean something else: "0 < x < 1" compares the result of
 the first comparison with 1, "(a, b)" is b, and "f(x, dim=0)" assigns to a variable.
 
 ## Example
-
     - name: tanh(Tensor self) -> Tensor
       self: grad * (1 - result**2)
 
 ## Instead
-
     - name: tanh(Tensor self) -> Tensor
       self: grad * (1 - result.pow(2))
 
 ## Fix safety
-
 The fix is offered where the formula has types with it, and gives what its key asks for.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; the reference of the language Python.
 """
 

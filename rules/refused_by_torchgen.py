@@ -1,28 +1,23 @@
 """PyTorch's generator rejects a formula that is correct.
 
 ## What it detects
-
 A correct formula whose text PyTorch's generator mistakes for an error: the word ``grads`` in a string beside ``grad``,
 ``.sizes()`` in a string, ``f(grads,grads[0])`` without a space, or a primal that ``auto_element_wise`` cannot
 substitute because the formula reads ``self*self``.
 
 ## Why it is bad
-
 The generator matches text with patterns that take one character on each side of a name. It rejects the entry with a
 misleading message, and the build stops.
 
 ## Example
-
     - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
       self: f(grads,grads[0])
 
 ## Instead
-
     - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
       self: f(grads, grads[0])
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``, ``saved_variables`` and
 ``postprocess_forward_derivatives``; torchgen/utils.py, ``IDENT_REGEX``.
 """

@@ -1,39 +1,32 @@
 """The names in a key are in a different order than the values of its formula.
 
 ## What it detects
-
 A key with several names where two names of the same kind are the other way round everywhere else their order is given:
 the schema, and every call in the formula that takes both. If one of them agrees with the key, nothing is reported.
 Where exchanging two names does not fix the key, the finding has medium confidence, since the helper may use an order of
 its own.
 
 ## Why it is bad
-
 The formula returns a tuple that is taken apart by position. In a different order, an argument receives the gradient of
 another: if the shapes agree the error is silent, otherwise backward fails with a shape mismatch.
 
 ## Example
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       other, self: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Instead
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Fix safety
-
 The fix is unsafe: a helper may return its gradients in an order of its own.
 
 ## What it cannot see
-
 What a helper returns is not read: functions nearly always return gradients in the order of their arguments or of the
 schema, and that is what the rule knows. Where the two differ ("batchnorm_double_backward"), an order that agrees with
 either is accepted. Lists of tensors are only compared with lists, since C++ distinguishes them from tensors.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``; FunctionsManual.cpp.
 """
 

@@ -1,33 +1,27 @@
 """The same gradient is passed twice.
 
 ## What it detects
-
 A call in which the same gradient or tangent is passed for two of the parameters that take gradients or tangents.
 
 ## Why it is bad
-
 A backward helper of an operator with several outputs takes the gradient of each. If one is passed twice, the other is
 dropped. The formula is still linear in its gradients, so no other rule reports it.
 
 ## Example
-
     - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
 (Tensor, Tensor)
       self: var_mean_backward(grads[0], grads[0], self, dim, correction, keepdim)
 
 ## Instead
-
     - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
 (Tensor, Tensor)
       self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
 
 ## What it cannot see
-
 Functions whose parameters have other names, methods, and values that are not plain variables ("f(x + 1)"). A backward
 helper that is used for a different argument takes the arguments in other roles and is not checked.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
 Argument Selection Defects (OOPSLA 2017).
 """

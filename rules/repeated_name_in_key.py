@@ -1,30 +1,24 @@
 """A key names the same argument or output twice.
 
 ## What it detects
-
 A name that occurs more than once in one key, such as ``self, self``.
 
 ## Why it is bad
-
 The names of a key stand for the gradients or tangents that the formula returns, one each and in order. PyTorch's
 generator silently counts a repeated name twice, or overwrites its gradient with the next one.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self, self: mul_tensor_backward(grad, other, self.scalar_type())
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
 
 ## Fix safety
-
 The fix removes the repetitions. It is unsafe, as another name may have been meant.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``split_names``; gen_autograd_functions.py, ``process_function``.
 """
 

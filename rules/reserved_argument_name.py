@@ -1,24 +1,20 @@
 """An operator has an argument whose name means something else in formulas.
 
 ## What it detects
-
 An entry for an operator with an argument called ``grad_input_mask`` or ``result``. An argument called ``grad``,
 ``grads``, ``grad_<output>``, ``result<i>`` or ``retain_variables`` that a backward formula names, and one called like
 the primal or tangent of another argument (``self_p``, ``self_t``) that a forward formula names.
 
 ## Why it is bad
-
 In formulas these names are the mask of needed gradients, the incoming gradients, the outputs, the primals and the
 tangents. PyTorch's generator rejects an argument ``grad_input_mask`` or ``result``; the code that it generates for the
 others declares the name twice, or takes the tangent for the argument.
 
 ## Example
-
     - name: scale_grad(Tensor grad, Tensor self) -> Tensor
       self: grad * self
 
 ## Instead
-
 Name the argument otherwise in native_functions.yaml, such as ``grad_output`` or ``output_mask``:
 
     - name: scale_grad(Tensor grad_output, Tensor self) -> Tensor
@@ -26,7 +22,6 @@ Name the argument otherwise in native_functions.yaml, such as ``grad_output`` or
       self: grad * grad_output
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; gen_autograd_functions.py,
 ``process_function``.
 """

@@ -1,25 +1,20 @@
 """A backward formula uses a list of tensors that the operator returns.
 
 ## What it detects
-
 A backward formula that uses an output of type ``Tensor[]``, where the operator is not a foreach operator.
 
 ## Why it is bad
-
 The generated node cannot save such an output. PyTorch's generator fails with an assertion.
 
 ## Example
-
     - name: unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
       self: f(grads, result)
 
 ## Instead
-
     - name: unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
       self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``save_variables``; gen_autograd_functions.py, ``process_function``.
 """
 

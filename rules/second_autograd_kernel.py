@@ -1,27 +1,22 @@
 """An operator whose autograd kernel is written by hand has formulas.
 
 ## What it detects
-
 An entry with formulas for an operator whose functions file says that its autograd kernel is the back end's own: it is
 listed under ``autograd:``, or its ``dispatch`` names an autograd key such as ``AutogradPrivateUse1``.
 
 ## Why it is bad
-
 Both kernels are registered for one operator and one dispatch key. The one that is written by hand counts, or the one
 that was registered last; the formulas are dead, or replace the kernel that was meant.
 
 ## Example
-
     - name: npu_scale(Tensor self, Scalar by) -> Tensor
       self: grad * by
 
 ## Instead
-
 Remove the entry, since ``op_plugin_functions.yaml`` has ``npu_scale`` under ``autograd``, or list the operator there
 with those that have kernels below autograd (``official:``, ``custom:``).
 
 ## Sources
-
 torchgen/gen_backend_stubs.py, ``parse_backend_yaml``: operators under ``autograd`` are registered for the autograd key
 of the back end; aten/src/ATen/core/dispatch/OperatorEntry.cpp, ``computeDispatchTableEntryWithDebug``: a kernel for one
 autograd key takes precedence over that for ``Autograd``.

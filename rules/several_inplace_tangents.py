@@ -1,27 +1,22 @@
 """An in-place operator has several forward formulas.
 
 ## What it detects
-
 More than one forward key in the entry of an in-place operator, or in an entry that an in-place variant shares.
 
 ## Why it is bad
-
 The output of an in-place operator is ``self``, so there is one tangent to set. PyTorch's generator fails with an
 assertion at the in-place operator, which the entry may not even mention.
 
 ## Example
-
     - name: _amp_update_scale(...) -> (Tensor, Tensor growth_tracker_out)
       self: f(grads[0], grads[1])
       result0: self_t
       growth_tracker_out: g(self_t)
 
 ## Instead
-
 Leave the forward formulas out, so that forward mode says it is not implemented.
 
 ## Sources
-
 torchgen/api/autograd.py, ``match_differentiability_info``.
 """
 

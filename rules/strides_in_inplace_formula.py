@@ -1,25 +1,20 @@
 """A formula uses the strides of an argument that is modified in place.
 
 ## What it detects
-
 ``self.sym_strides()`` in the backward formula of ``self``, where the formula also serves an in-place operator.
 
 ## Why it is bad
-
 Saving strides is not supported for an argument that the operator overwrites. PyTorch's generator fails with an
 assertion at the in-place operator, which the entry does not even mention.
 
 ## Example
-
     - name: digamma(Tensor self) -> Tensor
       self: f(grad, self.sym_strides())
 
 ## Instead
-
 Use what the formula needs without strides; ``digamma_`` shares the formula of ``digamma``.
 
 ## Sources
-
 torchgen/api/autograd.py, ``match_differentiability_info``.
 """
 

@@ -1,30 +1,24 @@
 """A formula calls a "_symint" form that does not exist or is not needed.
 
 ## What it detects
-
 A call of a name with "_symint" of an operator that takes no sizes, or with sizes that are plain integers.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad.mul_symint(result)
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad.mul(result)
 
 ## Fix safety
-
 The fix is safe if the plain form takes these arguments, and unsafe otherwise.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,26 +1,21 @@
 """A suppression gives no reason.
 
 ## What it detects
-
 ``# derivlint: ignore[rule]`` or ``# derivlint: ignore-file[rule]`` with nothing after the bracket. The rule is off by
 default; ``require-ignore-reason = true`` in the configuration switches it on.
 
 ## Why it is bad
-
 A later reader cannot tell whether the finding was a false positive or the formula is wrong and has not been fixed yet.
 
 ## Example
-
     - name: neg(Tensor self) -> Tensor
       self: grad * negative_one # derivlint: ignore[undefined-name]
 
 ## Instead
-
     - name: neg(Tensor self) -> Tensor
       self: grad * negative_one # derivlint: ignore[undefined-name] declared in our own header
 
 ## Sources
-
 None: the comments are derivlint's own.
 """
 

@@ -1,7 +1,6 @@
 """Two arguments of a call are swapped.
 
 ## What it detects
-
 A call in which a primal, "self_p", is passed for a parameter named like a tangent, "self_t", or the other way round;
 the gradient for another parameter and another value for the parameter of the gradient; or two arguments of the
 operator, each for the parameter with the other's name, numbers, lists and flags among them; or two outputs in the
@@ -9,31 +8,25 @@ opposite order, "result2, result1". Whatever the names are, two arguments of a c
 contradicts its operator, and with the two exchanged it compiles and gives the operator's derivative.
 
 ## Why it is bad
-
 All tensors have the same C++ type, so any order compiles. The formula then computes a different derivative.
 
 ## Example
-
     - name: gelu(Tensor self, *, str approximate='none') -> Tensor
       self: gelu_backward(self, grad, approximate)
 
 ## Instead
-
     - name: gelu(Tensor self, *, str approximate='none') -> Tensor
       self: gelu_backward(grad, self, approximate)
 
 ## Fix safety
-
 Swapping the two is unsafe: it changes what the formula computes.
 
 ## What it cannot see
-
 Where the values of an operator are not known: functions whose parameters have other names, methods, and values that are
 not plain variables ("f(x + 1)"). A backward helper that is used for a different argument takes the arguments in other
 roles there.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
 Argument Selection Defects (OOPSLA 2017).
 """

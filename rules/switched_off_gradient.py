@@ -1,29 +1,24 @@
 """A formula uses the gradient of an output that is not differentiable.
 
 ## What it detects
-
 ``grad_<output>`` in a backward formula, where ``output_differentiability`` switches this output off or the output is
 not a tensor.
 
 ## Why it is bad
-
 The generated node has gradients of differentiable outputs only. PyTorch's generator treats the name like any other
 identifier, and the C++ compiler reports it as undeclared.
 
 ## Example
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       output_differentiability: [True, False]
       self: f(grad_values, grad_indices)
 
 ## Instead
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       output_differentiability: [True, False]
       self: f(grad_values)
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info`` (``available_named_gradients``).
 """
 

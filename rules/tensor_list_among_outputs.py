@@ -1,26 +1,21 @@
 """A forward key names a list of tensors together with other outputs.
 
 ## What it detects
-
 A forward key with several outputs, at least one of them a list of tensors.
 
 ## Why it is bad
-
 A formula for several outputs returns a tuple of single tensors. PyTorch's generator rejects a list among them.
 
 ## Example
-
     - name: _cudnn_rnn_backward(...) -> (Tensor, Tensor, Tensor, Tensor[])
       result3, result0: rnn_jvp(input_t, weight_t)
 
 ## Instead
-
     - name: _cudnn_rnn_backward(...) -> (Tensor, Tensor, Tensor, Tensor[])
       result0: rnn_input_jvp(input_t)
       result3: rnn_weight_jvp(input_t)
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
 """
 

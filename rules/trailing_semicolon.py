@@ -1,31 +1,25 @@
 """A formula ends with a semicolon.
 
 ## What it detects
-
 A ``;`` after a formula, or after the condition in ``output_differentiability``.
 
 ## Why it is bad
-
 A formula is an expression. PyTorch's generator pastes it into ``any_grad_defined ? (<formula>) : Tensor()``, where a
 semicolon ends the statement too early; the file loads, and the C++ compiler rejects the result. In the few places where
 the formula is the whole right-hand side of an assignment, the semicolon happens to be harmless.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn();
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Fix safety
-
 Removing the semicolon does not change the expression.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``; gen_variable_type.py,
 ``emit_fw_derivatives``.
 """

@@ -1,30 +1,24 @@
 """A formula names a function without calling it.
 
 ## What it detects
-
 A method or function without parentheses after it, where a value is expected.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result.conj
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result.conj()
 
 ## Fix safety
-
 The fix adds "()" and is unsafe: arguments may be missing.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,23 +1,19 @@
 """A formula does not compile in another variant of the operator that reuses it.
 
 ## What it detects
-
 A formula that compiles for its own operator, but not where PyTorch reuses it: rewritten for the in-place function, for
 the ``_copy`` variant of a view, or for a foreach function, where every value becomes the element of a list.
 
 ## Why it is bad
-
 The C++ compiler reports an error in generated code, for a function that the entry does not name.
 
 ## Example
-
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
       self: grad
       other: maybe_multiply(grad, alpha.conj())
       result: Tensor() + maybe_multiply(other_t, alpha)
 
 ## Instead
-
 A forward formula that an in-place function reuses depends on the tangent of ``self``:
 
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -26,7 +22,6 @@ A forward formula that an in-place function reuses depends on the tangent of ``s
       result: self_t + maybe_multiply(other_t, alpha)
 
 ## Sources
-
 torchgen/api/autograd.py, ``match_differentiability_info`` and ``gen_foreach_derivativeinfo``.
 """
 

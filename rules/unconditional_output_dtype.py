@@ -1,33 +1,27 @@
 """An output whose dtype is set by an argument is differentiable unconditionally.
 
 ## What it detects
-
 An entry for "sum", "prod", "cumsum", "cumprod" or "nansum" with an argument ``dtype``, without a condition in
 ``output_differentiability``. The rule has medium confidence and is not shown by default: seven of PyTorch's own entries
 have it.
 
 ## Why it is bad
-
 With ``dtype=torch.int64`` the output is integral and cannot require a gradient. The kernel sets it nevertheless, and
 the call fails with "Autograd not support dtype: Long" for an input that requires a gradient.
 
 ## Example
-
     - name: prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
       self: prod_backward(grad, self.to(grad.scalar_type()), result)
 
 ## Instead
-
     - name: prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
       self: prod_backward(grad, self.to(grad.scalar_type()), result)
       output_differentiability: ["!dtype || isDifferentiableType(*dtype)"]
 
 ## What it cannot see
-
 Other operators with an argument ``dtype``: most reject integral dtypes, so the rule lists the five by name.
 
 ## Sources
-
 PyTorch issue 62508; the entry of "_to_copy" in derivatives.yaml.
 """
 

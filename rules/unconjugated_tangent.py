@@ -1,38 +1,31 @@
 """A backward helper is called with a tangent that is not conjugated.
 
 ## What it detects
-
 A forward formula that calls a helper named "..._backward", made for the gradient of a function, with a tangent that is
 not conjugated, in the entry of an operator on PyTorch's complex list.
 
 ## Why it is bad
-
 A backward helper multiplies by the conjugate of the derivative. A tangent must be multiplied by the derivative itself:
 write "helper(self_t.conj(), ...).conj()", which is also what "auto_element_wise" expands to.
 
 ## Example
-
     - name: sigmoid(Tensor self) -> Tensor
       self: sigmoid_backward(grad, result)
       result: sigmoid_backward(self_t, result)
 
 ## Instead
-
     - name: sigmoid(Tensor self) -> Tensor
       self: sigmoid_backward(grad, result)
       result: sigmoid_backward(self_t.conj(), result).conj()
 
 ## Fix safety
-
 Conjugating the tangent and the result is unsafe: it changes the tangent of complex tensors.
 
 ## What it cannot see
-
 Helpers with other names, and helpers that do not depend on an input or an output. Whether the result of the call is
 conjugated is not checked. Which operators take complex numbers is read from the checkout or the release.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, "postprocess_forward_derivatives".
 """
 

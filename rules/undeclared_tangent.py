@@ -1,35 +1,29 @@
 """A forward formula uses the primal or tangent of an argument that has none.
 
 ## What it detects
-
 ``x_p`` or ``x_t`` where ``x`` has no backward formula, is not a tensor, or is a list of tensors.
 
 ## Why it is bad
-
 The generated kernel only unpacks the primal and tangent of arguments with a backward formula. Everything else keeps its
 own name, and a list of tensors is passed on to the function that the formula calls. PyTorch's generator copies the
 name, and the C++ compiler reports an undeclared identifier.
 
 ## Example
-
     - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
       self: grad.masked_fill(mask, 0)
       mask: non_differentiable
       result: self_t.masked_fill(mask_p, 0)
 
 ## Instead
-
     - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
       self: grad.masked_fill(mask, 0)
       mask: non_differentiable
       result: self_t.masked_fill(mask, 0)
 
 ## Fix safety
-
 The fix drops the suffix of a primal. It is unsafe, because a backward formula may be missing instead.
 
 ## Sources
-
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
 """
 

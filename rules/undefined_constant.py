@@ -1,36 +1,29 @@
 """A formula uses a constant that nothing declares.
 
 ## What it detects
-
 A name spelled like a constant, such as "M_LN2" or "kJagged", that is declared neither in the namespaces that C++
 searches there nor as a macro.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp2(Tensor self) -> Tensor
       self: grad * result.conj() * M_L2N
 
 ## Instead
-
     - name: exp2(Tensor self) -> Tensor
       self: grad * result.conj() * M_LN2
 
 ## Fix safety
-
 Replacing the name by the closest known one is a guess, so the fix is unsafe.
 
 ## Options
-
 - ``names`` (default: none): names or patterns of constants and macros that are declared in headers which derivlint does
   not read, such as ``["MY_*"]``.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,7 +1,6 @@
 """A formula calls a function that nothing declares.
 
 ## What it detects
-
 A call of a name that is not a helper in FunctionsManual.h, an operator in the namespaces that C++ searches there, or a
 C++ function.
 
@@ -13,31 +12,25 @@ file is not PyTorch's own, lies in no checkout, and no header is given, a name t
 declared elsewhere, and is not reported.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       self: mm_mat1_bakward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
 
 ## Instead
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
 
 ## Fix safety
-
 Replacing the name by the closest known one is a guess, so the fix is unsafe.
 
 ## Options
-
 - ``functions`` (default: none): names or patterns of functions that are declared in headers which derivlint does not
   read, such as ``["npu_*"]``.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,31 +1,25 @@
 """A formula accesses a member that the value's type does not have.
 
 ## What it detects
-
 A method or field after "." or "->" that the type of the value does not declare: a misspelt method, a method of another
 type, an operator that exists only as a function.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result.conjj()
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result.conj()
 
 ## Fix safety
-
 Replacing the name by the closest known one is a guess, so the fix is unsafe.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

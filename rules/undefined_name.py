@@ -1,31 +1,25 @@
 """A formula uses a variable that nothing declares.
 
 ## What it detects
-
 A variable in a formula that is not an argument, output, gradient, primal or tangent of the formula, nor a parameter of
 a lambda. Called names and constants such as ``M_PI`` are declared in headers and checked by other rules.
 
 ## Why it is bad
-
 PyTorch's generator looks for the names it knows and ignores the rest, so a misspelt argument is neither saved nor
 reported. The C++ compiler reports an undeclared identifier in the generated file.
 
 ## Example
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: atan2_backward(grad, self, othr, grad_input_mask)
 
 ## Instead
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Fix safety
-
 Replacing the name by the closest known one is a guess, so the fix is unsafe.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``; gen_autograd_functions.py, ``process_function``;
 gen_variable_type.py, ``emit_fw_derivatives``.
 """

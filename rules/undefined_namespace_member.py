@@ -1,31 +1,25 @@
 """A formula uses a qualified name that its namespace does not have.
 
 ## What it detects
-
 A name after "::" that the namespace or class before it does not declare: a misspelt operator, a helper of
 FunctionsManual.h looked for in "at::", a constant of another namespace.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: acosh(Tensor self) -> Tensor
       self: grad * at::rsqrtt(self.pow(2) - 1)
 
 ## Instead
-
     - name: acosh(Tensor self) -> Tensor
       self: grad * at::rsqrt(self.pow(2) - 1)
 
 ## Fix safety
-
 Replacing the name by the closest known one is a guess, so the fix is unsafe.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,39 +1,32 @@
 """An operator is passed a gradient that may be undefined.
 
 ## What it detects
-
 A backward formula that passes "grad" or "grads[i]" to an operator of native_functions.yaml, to "+" or to a method,
 where it may be undefined: in a formula for several inputs, for a list of tensors, or in one that uses several
 gradients. A use guarded by "grad.defined()" is fine. Helpers of FunctionsManual.h check for themselves, and so do some
 backward operators.
 
 ## Why it is bad
-
 The gradient of an output that the loss does not depend on is an undefined tensor. The generated code handles that only
 for formulas with one input and one output. Operators raise an error if passed an undefined tensor.
 
 ## Example
-
     - name: _prelu_kernel(Tensor self, Tensor weight) -> Tensor
       self, weight: _prelu_kernel_backward(grad, self, weight)
 
 ## Instead
-
     - name: _prelu_kernel(Tensor self, Tensor weight) -> Tensor
       self, weight: "grad.defined() ? _prelu_kernel_backward(grad, self, weight) : std::tuple<Tensor, Tensor>()"
 
 ## What it cannot see
-
 What helpers do with an undefined gradient, and which branch of a condition is the guarded one. A file with a hundred
 entries or more, fewer than ten of them with a guard, is exempt: it follows the contract of PyTorch before 1.6.
 
 ## Options
-
 - ``operators`` (default: none): names or patterns of operators and helpers that take undefined gradients, such as
   ``["npu_*_backward"]``.
 
 ## Sources
-
 Head of derivatives.yaml, "Notes about undefined output gradients";
 torchgen/packaged/autograd/gen_autograd_functions.py.
 """

@@ -1,37 +1,30 @@
 """An operator is passed an optional argument that may be omitted.
 
 ## What it detects
-
 A formula that passes an argument declared as "Tensor?" to an operator of native_functions.yaml whose parameter is a
 "Tensor", to "+" or to a method, without checking whether it is defined. A formula that checks "weight.defined()" first
 is fine, and so is the backward formula of that argument alone, which is only evaluated where it is given. Helpers of
 FunctionsManual.h check by themselves.
 
 ## Why it is bad
-
 An omitted argument is an undefined tensor in formulas. Operators raise an error for an undefined tensor, in the
 backward of someone who calls the operator without it.
 
 ## Example
-
     - name: clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
       self: "min.defined() ? grad * ((self >= min) & (self <= max)) : clamp_backward(grad, self, min, max)"
 
 ## Instead
-
     - name: clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
       self: clamp_backward(grad, self, min, max)
 
 ## What it cannot see
-
 What helpers do with an omitted argument, and which branch of a question is the guarded one.
 
 ## Options
-
 - ``operators`` (default: none): names or patterns of operators and helpers that take undefined arguments.
 
 ## Sources
-
 [pytorch/pytorch#9596](https://github.com/pytorch/pytorch/pull/9596): ``clamp`` with one bound.
 """
 

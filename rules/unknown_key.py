@@ -1,32 +1,26 @@
 """A key names neither an argument nor an output of the operator.
 
 ## What it detects
-
 A name in a key that is not an argument or output of the entry's operator: a misspelt name, a stray comma, a tensor
 option such as ``dtype``, or ``output_differentiability`` where it is not read.
 
 ## Why it is bad
-
 PyTorch's generator infers from the names of a key what its formula computes. It rejects an unknown first name with "No
 matching output for forward derivative definition" and an unknown later one with "Missing arguments for derivatives";
 with ``non_differentiable`` it accepts an unknown name, which then has no effect.
 
 ## Example
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, othr: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Instead
-
     - name: atan2(Tensor self, Tensor other) -> Tensor
       self, other: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Fix safety
-
 The fix is safe if there is only one close name; with several, the closest is offered as an unsafe fix.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_forward_derivative``; gen_variable_type.py,
 ``find_args_with_derivatives``; gen_autograd_functions.py, ``process_function``.
 """

@@ -1,32 +1,26 @@
 """The schema of an entry is not the one that PyTorch declares.
 
 ## What it detects
-
 An operator or an overload that does not exist, and a schema that differs from native_functions.yaml in an argument, a
 type, a default, an alias annotation, a return, or only in whitespace. The message names the difference from the closest
 operator.
 
 ## Why it is bad
-
 PyTorch's generator compares the schema with those of native_functions.yaml as text and fails if there is no match.
 
 ## Example
-
     - name: sum.dim_IntList(Tensor self, int[] dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
       self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
 
 ## Instead
-
     - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
       self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
 
 ## Fix safety
-
 The fix writes the closest declared schema and renames the uses of a renamed argument or return. It is unsafe unless
 only whitespace differs.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``.
 """
 

@@ -1,30 +1,24 @@
 """A suppression names a rule that does not exist.
 
 ## What it detects
-
 A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` that no rule has. Groups of rules belong in
 the configuration: a comment names the rule of one reviewed finding.
 
 ## Why it is bad
-
 It has no effect: the name is misspelt, or the rule is from another version of derivlint.
 
 ## Example
-
     - name: neg(Tensor self) -> Tensor
       self: grad * negative_one # derivlint: ignore[undefind-name] the helper is ours
 
 ## Instead
-
     - name: neg(Tensor self) -> Tensor
       self: grad * negative_one # derivlint: ignore[undefined-name] the helper is ours
 
 ## Fix safety
-
 The fix is unsafe: which rule was meant is a guess.
 
 ## Sources
-
 None: the names are derivlint's own.
 """
 

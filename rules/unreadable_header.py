@@ -1,30 +1,24 @@
 """A header with declarations that formulas may call cannot be read.
 
 ## What it detects
-
 In PyTorch's FunctionsManual.h of a checkout, and in headers that ``--headers`` names: a bracket or a comment that is
 never closed, a declaration without its semicolon, and declarations that cannot be parsed.
 
 ## Why it is bad
-
 Formulas are checked against what the header declares. Of a function whose declaration cannot be read neither the
 arguments nor the result are known, so that calls of it are not checked; where brackets do not match, functions that
 are declared after them seem not to exist.
 
 ## Example
-
     Tensor my_backward(const Tensor& grad, const Tensor& self)
 
 ## Instead
-
 A header with ``Tensor my_backward(const Tensor& grad, const Tensor& self);``.
 
 ## What it cannot see
-
 Macros are not expanded. What they declare is not known, and is not a finding.
 
 ## Sources
-
 The grammar of C++ declarations; torch/csrc/autograd/FunctionsManual.h has nothing else.
 """
 

@@ -1,27 +1,22 @@
 """A formula uses a value that the foreach variant of the operator cannot save.
 
 ## What it detects
-
 The reference formula of a foreach operator that uses a property of an output (only ``result`` itself can be saved), an
 argument that the foreach operator does not have, or a function of an argument such as ``TensorGeometry(self)``.
 
 ## Why it is bad
-
 PyTorch derives the formulas of ``_foreach_abs`` from those of ``abs`` by replacing names in their text. If the text
 does not match, its generator fails with an empty message or a ``KeyError``.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: f(grad, result.scalar_type())
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: f(grad, self.scalar_type())
 
 ## Sources
-
 torchgen/api/autograd.py, ``gen_foreach_derivativeinfo``.
 """
 

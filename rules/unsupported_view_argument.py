@@ -1,28 +1,23 @@
 """A differentiable view has an argument or an output that is not supported for views.
 
 ## What it detects
-
 An entry that makes a view differentiable which takes an argument of a type that cannot be kept for replaying the view
 (anything but integers, booleans, lists of integers and tensors), or which has more than one differentiable output.
 
 ## Why it is bad
-
 After an in-place change of its base, autograd replays a view with its original arguments. PyTorch's generator writes a
 function that stores them by value, and rejects types that it does not support and views with several differentiable
 outputs.
 
 ## Example
-
     - name: view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
       self: grad.view(self.scalar_type())
 
 ## Instead
-
     - name: view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
       output_differentiability: [False]
 
 ## Sources
-
 torchgen/packaged/autograd/gen_inplace_or_view_type.py, ``emit_view_func`` and ``emit_view_body``.
 """
 

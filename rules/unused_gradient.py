@@ -1,38 +1,32 @@
 """A backward formula does not depend on the gradient.
 
 ## What it detects
-
 A backward formula, or one of the values that it returns, that is not zero and does not depend on any output gradient.
 Exempt are "zeros_like" and other zeros, undefined tensors such as "Tensor()", "not_implemented" and helpers that raise
 an error. Using only the sizes, the type or the presence of a gradient ("zeros_like(grad)", "grad.defined()") does not
 count.
 
 ## Why it is bad
-
 A backward formula multiplies the gradient of the output by a Jacobian. Without it, the result does not depend on the
 loss, and is right for one loss at most.
 
 ## Example
-
     - name: _cudnn_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, \
 bool deterministic, bool zero_infinity) -> (Tensor, Tensor)
       log_probs: result1
 
 ## Instead
-
     - name: _cudnn_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, \
 bool deterministic, bool zero_infinity) -> (Tensor, Tensor)
       log_probs: _cudnn_ctc_loss_backward(grad, result0, result1, zero_infinity)
 
 ## What it cannot see
-
 Helpers are taken from their bodies in a checkout, or from their reference definitions. Those without either are assumed
 to be linear in their gradients and tangents, which are recognized by parameter name. Operators that derivlint has no
 definition of, and that are not declared "auto_linear" in the file, are unknown: values computed from them are not
 judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas are wrong on purpose.
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
 """
 

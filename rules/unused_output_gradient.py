@@ -1,32 +1,26 @@
 """The gradient of a differentiable output is not used.
 
 ## What it detects
-
 The backward formulas of one dispatch key use some of "grads[i]" or "grad_<output>", and never that of another
 differentiable output. A formula that passes "grads" on as a whole uses them all.
 
 ## Why it is bad
-
 The contribution of that output to the loss is silently dropped. Either a formula lacks a term, or the output is not
 differentiable and should be declared so.
 
 ## Example
-
     - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
       A: linalg_qr_backward(grad_Q, {}, Q, R, mode)
 
 ## Instead
-
     - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
       A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
 
 ## What it cannot see
-
 Formulas that use "grad": then only the first output is differentiable. A gradient that is used but whose value has no
 effect.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, "used_gradient_indices"; head of derivatives.yaml.
 """
 

@@ -1,7 +1,6 @@
 """A suppression silences nothing.
 
 ## What it detects
-
 A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` whose rule checked what the comment covers
 and found nothing, and a name that is listed twice.
 
@@ -10,25 +9,20 @@ valid YAML, the operator of the entry is not known, the entry holds for a versio
 entry has an error, or the analysis that the rule needs (syntax tree, types, abstract interpretation) is not available.
 
 ## Why it is bad
-
 The comment is stale. It would hide the next mistake of the same kind.
 
 ## Example
-
     - name: neg(Tensor self) -> Tensor
       self: grad.neg() # derivlint: ignore[undefined-name] the helper is ours
 
 ## Instead
-
     - name: neg(Tensor self) -> Tensor
       self: grad.neg()
 
 ## Fix safety
-
 The fix is safe: it deletes the name, or the comment with its reason where no other name is left.
 
 ## Sources
-
 None: the comments are derivlint's own.
 """
 

@@ -1,33 +1,27 @@
 """A forward formula does not depend on a tangent.
 
 ## What it detects
-
 A nonzero forward formula that mentions a tangent but whose value does not depend on one: it uses only the sizes or the
 type of a tangent, or multiplies it by zero.
 
 ## Why it is bad
-
 A forward formula multiplies the tangents of the inputs by a Jacobian. Without them, the output has a tangent even when
 no input has one.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
       result: self_p.sgn().expand_as(self_t)
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
       result: self_p.sgn() * self_t
 
 ## What it cannot see
-
 Helpers: whatever they are passed counts as used.
 
 ## Sources
-
 Head of derivatives.yaml.
 """
 

@@ -1,30 +1,24 @@
 """An argument that is not a tensor is declared non_differentiable.
 
 ## What it detects
-
 ``non_differentiable`` for an argument whose type is neither ``Tensor`` nor a list or an optional of tensors.
 
 ## Why it is bad
-
 Such an argument never has a gradient, so the declaration has no effect. Often another argument was meant, which then
 lacks the declaration.
 
 ## Example
-
     - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
       dim: non_differentiable
 
 ## Instead
-
     - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
       index: non_differentiable
 
 ## Fix safety
-
 The fix removes the name from a key with several names, which does not change the generated code.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; torchgen/api/autograd.py, ``is_differentiable``.
 """
 

@@ -1,26 +1,21 @@
 """A formula calls a function with too few or too many arguments.
 
 ## What it detects
-
 A call with a number of arguments that no overload of the function takes, defaults counted.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: neg(Tensor self) -> Tensor
       self: maybe_multiply(grad)
 
 ## Instead
-
     - name: neg(Tensor self) -> Tensor
       self: maybe_multiply(grad, -1)
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,31 +1,25 @@
 """A formula passes an argument of a type that the function does not take.
 
 ## What it detects
-
 An argument that does not convert to the parameter's type in any overload, or arguments that each match some overload
 while no overload takes them all.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
       other: maybe_multiply(alpha, grad)
 
 ## Instead
-
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
       other: maybe_multiply(grad, alpha)
 
 ## Fix safety
-
 A "Scalar" is not converted to a number by itself; converting it keeps what is meant.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,34 +1,28 @@
 """auto_element_wise is used for an operator that is not elementwise.
 
 ## What it detects
-
 "auto_element_wise" in an entry whose backward formula is "not_implemented", mixes or moves elements (a sum, a matrix
 product, a helper with a parameter such as "dim"), or uses a function that is not holomorphic ("abs", "sgn", "angle")
 although the operator is on PyTorch's complex list.
 
 ## Why it is bad
-
 "auto_element_wise" derives the forward formula from the backward formula: it substitutes the tangent for the gradient,
 conjugated before and after. That is right where the Jacobian is diagonal and the function holomorphic.
 
 ## Example
-
     - name: logcumsumexp(Tensor self, int dim) -> Tensor
       self: logcumsumexp_backward(grad, self, result, dim)
       result: auto_element_wise
 
 ## Instead
-
     - name: logcumsumexp(Tensor self, int dim) -> Tensor
       self: logcumsumexp_backward(grad, self, result, dim)
       result: logcumsumexp_jvp(self_p, self_t, dim)
 
 ## What it cannot see
-
 Helpers whose parameters have other names, and shape changes that are not visible from a function's name.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, "postprocess_forward_derivatives".
 """
 

@@ -1,35 +1,29 @@
 """auto_linear is used for an operator that is not linear.
 
 ## What it detects
-
 "auto_linear" in an entry with a backward formula that depends on the value of a differentiable input whose gradient is
 not zero, or on an output.
 
 ## Why it is bad
-
 The Jacobian of a linear function is the same everywhere. "auto_linear" calls the operator with the tangents in place of
 the inputs, which is the derivative only in that case.
 
 ## Example
-
     - name: special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
       other: grad * -self.toDouble() * special_zeta(self.toDouble() + 1., other)
       result: auto_linear
 
 ## Instead
-
     - name: special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
       other: grad * -self.toDouble() * special_zeta(self.toDouble() + 1., other)
       result: auto_element_wise
 
 ## What it cannot see
-
 Inputs that are passed to a helper, which may use only their sizes; an output passed to a helper counts as used. An
 "auto_linear" that multiplies two tangents, or whose operator is known to be nonlinear, is reported by
 nonlinear-tangent.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, "postprocess_forward_derivatives".
 """
 

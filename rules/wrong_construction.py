@@ -1,26 +1,21 @@
 """A formula constructs an object from arguments that no constructor accepts.
 
 ## What it detects
-
 A cast or a constructor call with arguments of types from which the type cannot be made.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad * double(self)
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad * self.item<double>()
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

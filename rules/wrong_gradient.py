@@ -1,33 +1,27 @@
 """A backward formula is not the derivative of the operator.
 
 ## What it detects
-
 A backward formula whose value for one-element tensors does not match the derivative of the operator: a wrong sign,
 constant, factor, argument or condition. Both are computed at several points, real and, for operators on PyTorch's
 complex list, complex ones. Where the result depends on a dimension, a mask or an index, real tensors with a few
 elements are tried as well.
 
 ## Why it is bad
-
 The gradient is wrong wherever it is used, and nothing raises.
 
 ## Example
-
     - name: cos(Tensor self) -> Tensor
       self: grad * self.sin().conj()
 
 ## Instead
-
     - name: cos(Tensor self) -> Tensor
       self: grad * -self.sin().conj()
 
 ## What it cannot see
-
 Operators and helpers whose values are not known, and formulas that call them. Formulas that are not linear in the
 gradient are left to "nonlinear-gradient", factors that only lack "conj()" to "missing-conjugate".
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 3; the PyTorch note "Autograd mechanics", section "Autograd for
 Complex Numbers".
 """

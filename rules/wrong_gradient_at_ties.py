@@ -1,34 +1,28 @@
 """Where two arguments are equal, their gradients do not add up.
 
 ## What it detects
-
 Formulas of "maximum", "minimum", "fmax", "fmin" and "clamp" whose gradients, where the arguments are equal, do not sum
 to the gradient of the output; likewise for tangents. For "fmax" and "fmin" also where one argument is NaN and the other
 is the result.
 
 ## Why it is bad
-
 At a tie, how the gradient is split is a convention; but when all arguments move together, so does the output. If the
 parts sum to 2 or to 0, gradients at ties are doubled or lost, which is common with constants and padding.
 
 ## Example
-
     - name: maximum(Tensor self, Tensor other) -> Tensor
       self: at::where(self == other, grad, grad).masked_fill_(self < other, 0)
       other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
 
 ## Instead
-
     - name: maximum(Tensor self, Tensor other) -> Tensor
       self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
       other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
 
 ## What it cannot see
-
 Other operators, reductions over several elements among them; formulas that call unknown functions.
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 14 (generalized gradients); PyTorch's derivatives.yaml at
 "maximum".
 """

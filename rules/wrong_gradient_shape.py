@@ -1,32 +1,26 @@
 """A gradient does not have the sizes of its input.
 
 ## What it detects
-
 A backward formula whose value cannot have the sizes of the input that it is for, nor be summed to them: a reduced
 dimension is missing, there is one too many, or two are exchanged. The formula is evaluated over the sizes of tensors
 only, for a few arguments that the operator takes, with a different prime for the size of each dimension.
 
 ## Why it is bad
-
 The engine raises in the backward pass. Where sizes happen to agree, the gradient is silently wrong.
 
 ## Example
-
     - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
       self: grad
 
 ## Instead
-
     - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
       self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
 
 ## What it cannot see
-
 Operators and helpers whose sizes are not known or depend on values, and formulas that call them. A gradient that is
 larger than its input is legal: the engine sums it, as it does for inputs that were broadcast.
 
 ## Sources
-
 The engine's checks of gradients, validate_outputs in torch/csrc/autograd/engine.cpp.
 """
 

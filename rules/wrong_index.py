@@ -1,27 +1,22 @@
 """A formula indexes a value that is not indexable, or uses an invalid index.
 
 ## What it detects
-
 A subscript on a value that has none, or with an index that it does not take; a "std::get" past the end of a tuple or on
 something other than a tuple.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result.dim()[0]
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result[0]
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

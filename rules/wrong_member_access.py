@@ -1,30 +1,24 @@
 """A formula uses "->" on a value or "." on a pointer.
 
 ## What it detects
-
 A member access with "->" on something that is neither a pointer nor an optional, or with "." on a pointer.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result->conj()
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result.conj()
 
 ## Fix safety
-
 The fix is safe: only "." is valid on a value.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,31 +1,25 @@
 """A formula applies an operator to types for which it is not defined.
 
 ## What it detects
-
 An arithmetic, comparison, logical or assignment operator, or "?", with operands that it does not take: "&&" between
 tensors, "*" between a tensor and a list of sizes, "-" of an optional.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: grad * other.sym_sizes()
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: grad * other
 
 ## Fix safety
-
 A "Scalar" has no arithmetic in C++; converting it keeps what is meant.
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

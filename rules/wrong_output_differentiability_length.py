@@ -1,25 +1,20 @@
 """output_differentiability does not have one value for each output.
 
 ## What it detects
-
 A list with more or fewer values than the operator, or a variant that the entry also serves, has outputs.
 
 ## Why it is bad
-
 The values correspond to the outputs one to one. PyTorch's generator rejects any other number.
 
 ## Example
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       output_differentiability: [True, False]
 
 ## Instead
-
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       output_differentiability: [True]
 
 ## Sources
-
 torchgen/api/autograd.py, ``gen_differentiable_outputs``.
 """
 

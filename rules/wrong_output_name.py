@@ -1,32 +1,26 @@
 """A forward key uses a wrong name for an output.
 
 ## What it detects
-
 ``result`` for an operator with several outputs, and ``result`` or ``result<i>`` for an output whose name is another:
 ``result0`` where there is one output only, or where the schema names the outputs.
 
 ## Why it is bad
-
 Outputs have exactly one name in formulas and in the generated code: the name in the schema, else ``result`` for a
 single output and ``result0``, ``result1`` for several. PyTorch's generator rejects some of the other names and copies
 the rest into C++, where they are not declared.
 
 ## Example
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       result0: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 
 ## Instead
-
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 
 ## Fix safety
-
 The fix is safe: the index says which output is meant. ``result`` for one of several outputs has no fix.
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``create_forward_derivative``; torchgen/api/cpp.py, ``return_names``.
 """
 

@@ -1,27 +1,22 @@
 """A formula does not have the type that its key requires.
 
 ## What it detects
-
 A backward formula for one argument that is not a tensor, one for several arguments that is not a tuple with a tensor
 for each, or a forward formula that is not the tangent of its output.
 
 ## Why it is bad
-
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
 rebuilt.
 
 ## Example
-
     - name: exp(Tensor self) -> Tensor
       self: grad.sym_sizes()
 
 ## Instead
-
     - name: exp(Tensor self) -> Tensor
       self: grad * result
 
 ## Sources
-
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
 """
 

@@ -1,27 +1,22 @@
 """A property saved for the backward pass cannot be computed from the argument.
 
 ## What it detects
-
 An expression such as ``x.sym_sizes()`` or ``x.dim()`` that PyTorch evaluates when the node is created, from the
 argument as it was passed: an optional, a list or a number may not have that member.
 
 ## Why it is bad
-
 PyTorch's generator moves such expressions from the formula into the kernel without checking the argument's type. The
 C++ compiler reports an error in the kernel, far from any formula.
 
 ## Example
-
     - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
       self: clamp_backward(grad, self, min, max) * min.dim()
 
 ## Instead
-
     - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
       self: clamp_backward(grad, self, min, max)
 
 ## Sources
-
 torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``; gen_variable_type.py, ``save_variables``.
 """
 

@@ -1,37 +1,31 @@
 """A forward formula is not the derivative of the operator.
 
 ## What it detects
-
 A forward formula whose value for one-element tensors does not match the derivative of the operator: a wrong sign,
 constant, factor or term, or a primal in place of a tangent. Both are computed at several points, real and, for
 operators on PyTorch's complex list, complex ones. Where the result depends on a dimension, a mask or an index, real
 tensors with a few elements are tried as well.
 
 ## Why it is bad
-
 Forward-mode derivatives and everything built on them (Jacobian-vector products, Hessians) are silently wrong.
 
 ## Example
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: other_t * self_p - self_t * other_p
 
 ## Instead
-
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: other_t * self_p + self_t * other_p
 
 ## What it cannot see
-
 Operators and helpers whose values are not known, and formulas that call them. Formulas that are not linear in the
 tangents are left to "nonlinear-tangent", "auto_linear" and "auto_element_wise" to the rules about them.
 
 ## Sources
-
 Griewank and Walther, Evaluating Derivatives, section 3; the notes on forward-mode AD in derivatives.yaml.
 """
 

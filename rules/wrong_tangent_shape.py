@@ -1,34 +1,28 @@
 """A tangent does not have the sizes of its output.
 
 ## What it detects
-
 A forward formula whose value does not have the sizes of its output: it does not reduce where the operator does, or does
 not broadcast. The formula is evaluated over the sizes of tensors only, for a few arguments that the operator takes,
 with a different prime for the size of each dimension.
 
 ## Why it is bad
-
 PyTorch rejects a tangent of a different size, so forward-mode derivatives of the operator raise. Where sizes happen to
 agree, the tangent is silently wrong.
 
 ## Example
-
     - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
       self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
       result: self_t.sum(dim, !keepdim)
 
 ## Instead
-
     - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
       self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
       result: self_t.sum(dim, keepdim)
 
 ## What it cannot see
-
 Operators and helpers whose sizes are not known or depend on values, and formulas that call them.
 
 ## Sources
-
 AutogradMeta::set_fw_grad in torch/csrc/autograd/autograd_meta.cpp.
 """
 

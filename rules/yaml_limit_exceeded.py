@@ -1,27 +1,22 @@
 """The file is too deeply nested or too large to be a derivatives file.
 
 ## What it detects
-
 Nesting of more than 64 levels, more than 150,000 nodes (keys, values, lists and mappings), and aliases that multiply
 into more than 20,000.
 
 ## Why it is bad
-
 An entry is at most 4 levels deep, and PyTorch's file has 5,200 nodes. Anything beyond the limits is not a derivatives
 file or is an accident, and reading it could exhaust memory; nothing in it is checked.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: [[[[[[[[ ... ]]]]]]]]
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
 ## Sources
-
 derivlint's own limits; PyYAML has none and fails with a RecursionError.
 """
 

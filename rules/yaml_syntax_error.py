@@ -1,26 +1,21 @@
 """The file is not valid YAML.
 
 ## What it detects
-
 Everything that YAML's grammar refuses, unknown tags, aliases without an anchor and a second document. The usual cause
 is a formula that starts with a character reserved by YAML, or that contains ``: ``.
 
 ## Why it is bad
-
 PyTorch's generator loads the whole file at once and stops. derivlint still checks the other entries.
 
 ## Example
-
     - name: abs(Tensor self) -> Tensor
       self: at::GradMode::is_enabled() ? grad : grad * self.sgn()
 
 ## Instead
-
     - name: abs(Tensor self) -> Tensor
       self: "at::GradMode::is_enabled() ? grad : grad * self.sgn()"
 
 ## Sources
-
 PyYAML, which torchgen/packaged/autograd/load_derivatives.py loads the file with.
 """
 

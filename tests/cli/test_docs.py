@@ -15,23 +15,18 @@ README = "before\n<!-- generated: rule-options -->\nold\n<!-- end of generated -
 DOC = """Finds a thing | that is wrong.
 
 ## What it detects
-
 A thing.
 
 ## Why it is bad
-
 It is wrong.
 
 ## Example
-
     - name: x
 
 ## Instead
-
     - name: y
 
 ## Sources
-
 A function.
 """
 

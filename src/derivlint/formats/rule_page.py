@@ -98,7 +98,8 @@ def _shown(text: str) -> str:
 
 def rule_page(rule: Rule) -> str:
     """The rule's page in Markdown: its facts, its docstring, and the messages of its cases."""
-    body = inspect.cleandoc(rule.doc).splitlines()[1:]
+    lines = inspect.cleandoc(rule.doc).splitlines()[1:]
+    body = [part for line in lines for part in ((line, "") if line.startswith(SECTION) else (line,))]
     facts = [
         f"group: [{rule.meta.group}](README.md#{rule.meta.group})",
         f"severity: {rule.meta.severity.value}",

@@ -76,29 +76,23 @@ SKELETON = Template('''\
 """$summary: a factor of one, until you write what.
 
 ## What it detects
-
 The form of YAML or formula that gives a finding, and what looks alike and gives none.
 
 ## Why it is bad
-
 What PyTorch's generator, its compiler or a user's gradient makes of it.
 
 ## Example
-
     - name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
       self: grad * 1
 
 ## Instead
-
     - name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
       self: grad
 
 ## Fix safety
-
 The fix is unsafe: a factor of one can be what is left of a slip.
 
 ## Sources
-
 The file of PyTorch and the function in it that show it.
 """
 
