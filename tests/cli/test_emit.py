@@ -73,10 +73,10 @@ def test_a_file_with_errors_is_refused(run: Run, here: Path, derivatives: Path) 
     reported = run("emit", "cpp", "--out", "ext")
     assert reported.status == 1
     assert 'derivatives.yaml:2:21: error: "Tensor" has no member "coss"' in reported.out
-    assert reported.err == "derivlint: nothing is written: 1 error; --ignore leaves out rules, --force goes on\n"
+    assert reported.err == "derivlint: nothing is written: 1 error; fix them, or use --ignore RULE or --allow-errors\n"
     assert not (here / "ext").exists()
     assert run("emit", "cpp", "--out", "ext", "--ignore", "undefined-member").status == 0
-    assert run("emit", "cpp", "--out", "other", "--force").status == 0
+    assert run("emit", "cpp", "--out", "other", "--allow-errors").status == 0
 
 
 def test_an_error_that_a_comment_silences_is_none(run: Run, here: Path, derivatives: Path) -> None:

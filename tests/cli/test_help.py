@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -49,10 +50,52 @@ def test_without_a_command_the_help_is_printed(run: Run, arguments: tuple[str, .
 def test_options_of_check_are_grouped(run: Run) -> None:
     out = run("check", "--help").out
     titles = [line.rstrip(":") for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert titles == ["Options", *OPTION_GROUPS]
-    fixing = out.partition("\nFixing:\n")[2].partition("\n\n")[0]
+    assert titles == list(OPTION_GROUPS)
+    fixing = out.partition("\nFixing:\n")[2].partition("\nKnown findings:\n")[0]
     for option in ("--fix ", "--fix-only", "--unsafe-fixes", "--diff "):
         assert f"  {option}" in fixing
+
+
+def options() -> list[tuple[str, click.Option]]:
+    """The listed options of all commands, those for maintainers included, each with its name in the command line."""
+
+    def walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Option]]:
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and not parameter.hidden:
+                yield f"{path} {parameter.opts[0]}", parameter
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                assert inner is not None
+                yield from walk(inner, f"{path} {name}")
+
+    return list(walk(cli, "derivlint"))
+
+
+def test_every_option_has_one_short_line_of_help() -> None:
+    """An imperative without a subject; what needs more room is in the text of the command or in ``docs``."""
+    helps = {option.help or "" for _, option in options()}
+    assert {name for name, option in options() if not option.help} == set()
+    first_words = {text.split()[0] for text in helps}
+    assert first_words & {"What", "Which", "Whether", "How", "Where", "Who", "Say", "Tell", "Ask", "A", "The"} == set()
+    lengths = sorted(len(text.split()) for text in helps)
+    assert lengths[len(lengths) // 2] <= 9
+    assert lengths[-1] <= 13
+
+
+def test_help_of_check_fits_two_screens() -> None:
+    check = grouped()["check"]
+    text = check.get_help(click.Context(check, terminal_width=100, help_option_names=["-h", "--help"]))
+    assert len(text.splitlines()) <= 58
+
+
+def test_a_former_name_of_an_option_works_with_a_hint(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(SIN.replace("grad", "grda"))
+    outcome = run("emit", "cpp", "--out", "out")
+    assert outcome.err.endswith(" fix them, or use --ignore RULE or --allow-errors\n")
+    former, present = (run("emit", "cpp", "--out", name, name) for name in ("--force", "--allow-errors"))
+    assert former.err == f'derivlint: "--force" is deprecated; use "--allow-errors"\n{present.err}'
 
 
 def test_groups_name_only_parameters_that_there_are() -> None:

@@ -51,7 +51,7 @@ def test_unknown_operators_are_reported_with_the_one_that_is_meant(derivatives: 
 
 
 def test_errors_in_the_file_keep_it_from_being_emitted(derivatives: Path, tmp_path: Path) -> None:
-    """They are printed; --force goes on without the entry."""
+    """They are printed; --allow-errors goes on without the entry."""
     derivatives.write_text(ENTRY.replace("(1 - result)", "(1 - reslut)"), encoding="utf-8")
     done = run(derivatives, tmp_path / "out.py")
     assert done.exit_code == 1
@@ -90,7 +90,7 @@ def test_what_is_left_out_is_named(tmp_path: Path) -> None:
     file.write_text(
         ENTRY + "\n- name: values(Tensor(a) self) -> Tensor(a)\n  self: values_backward(grad, self)\n", encoding="utf-8"
     )
-    done = run(file, tmp_path / "out.py", "--force")
+    done = run(file, tmp_path / "out.py", "--allow-errors")
     assert done.exit_code == 0
     assert 'values is left out: there is no Python for "values_backward"' in done.stderr
     assert "class Values" not in (tmp_path / "out.py").read_text(encoding="utf-8")

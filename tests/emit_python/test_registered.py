@@ -251,7 +251,7 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
     (tmp_path / "kernels.py").write_text(kernels, encoding="utf-8")
     helpers = str(tmp_path / "my_helpers.py")
     more = {"functions": FUNCTIONS + MORE_FUNCTIONS, "derivatives": DERIVATIVES + MORE_DERIVATIVES}
-    said = emit("python", tmp_path, "generated.py", "--register", "--force", "--helpers", helpers, **more)
+    said = emit("python", tmp_path, "generated.py", "--register", "--allow-errors", "--helpers", helpers, **more)
     reasons = {
         line.removeprefix("derivlint: ").partition(" gets no fake kernel")[0]: line.rpartition(" outputs: ")[2]
         for line in said.splitlines()

@@ -124,7 +124,7 @@ def custom(here: Path, *schemas: str) -> tuple[str, ...]:
     )
     (here / "native.yaml").write_text(native)
     (here / "derivatives.yaml").write_text("".join(f"- name: {schema}\n  self: grad\n" for schema in schemas))
-    return ("--torch", "2.13.0", "--native-functions", "native.yaml", "--force")
+    return ("--torch", "2.13.0", "--native-functions", "native.yaml", "--allow-errors")
 
 
 VIEW = "view_of_it(Tensor(a) self) -> Tensor(a)"
@@ -233,7 +233,17 @@ def test_cpp_of_a_namespace_that_cannot_be_in_cpp_is_refused(here: Path) -> None
     custom(here, FUNCTION)
     native = here / "native.yaml"
     native.write_text(native.read_text().replace("refused::", "std::"))
-    arguments = ("emit", "cpp", "--out", "ext", "--torch", "2.13.0", "--native-functions", "native.yaml", "--force")
+    arguments = (
+        "emit",
+        "cpp",
+        "--out",
+        "ext",
+        "--torch",
+        "2.13.0",
+        "--native-functions",
+        "native.yaml",
+        "--allow-errors",
+    )
     message = (
         'derivlint: no C++ is emitted for "std::function_of_it": "std" is a namespace of C++ that is PyTorch\'s own; '
         "leave them out with --ops\n"
@@ -432,7 +442,7 @@ def test_no_code_is_made_of_a_formula_that_cannot_be_read(tmp_path: Path, name: 
 def test_the_other_operators_are_emitted_beside_one_that_cannot_be_read(tmp_path: Path) -> None:
     file = tmp_path / "derivatives.yaml"
     file.write_text(f"{SIN}- name: cos(Tensor self) -> Tensor\n  self: grad * (self\n")
-    arguments = ["emit", "cpp", "--force", "--no-config", "--out", str(tmp_path / "out"), str(file)]
+    arguments = ["emit", "cpp", "--allow-errors", "--no-config", "--out", str(tmp_path / "out"), str(file)]
     done = runner().invoke(cli, arguments)
     assert done.exit_code == 0
     assert 'cos is left out: the formula in line 5 cannot be read: "(" is never closed' in done.stderr

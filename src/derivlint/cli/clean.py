@@ -12,10 +12,10 @@ from derivlint.source import visible
 
 @click.command(short_help="Empty the cache.")
 def clean() -> None:
-    """Remove what is kept between runs: findings, declarations of headers, and what numerical checks have built.
+    """Empty the cache.
 
-    The next runs take longer, and find the same. Only files that derivlint has made are removed. DERIVLINT_CACHE_DIR
-    names the folder, else it is the one that the system has for caches.
+    Removes cached results, header declarations and builds of numerical checks; nothing else in the folder. Later runs
+    recreate them. The folder is $DERIVLINT_CACHE_DIR, else the system's folder for caches.
     """
     done = clean_cache()
     if done.folder is None:

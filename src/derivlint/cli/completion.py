@@ -12,17 +12,20 @@ PROGRAM = "derivlint"
 #: The variable through which the shell requests completions; click derives its name from that of the program.
 VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"
 
+#: The line of ``\b`` keeps click from wrapping the lines below it.
+HELP = """Print the shell completion script.
 
-@click.command(short_help="Print the script that makes a shell complete derivlint.")
+\b
+bash: derivlint completion bash > ~/.local/share/bash-completion/completions/derivlint
+zsh:  derivlint completion zsh > a folder of $fpath, as _derivlint
+fish: derivlint completion fish > ~/.config/fish/completions/derivlint.fish
+"""
+
+
+@click.command(short_help="Print the shell completion script.", help=HELP)
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    r"""Print the script that makes SHELL complete commands, options and their values.
-
-    \b
-    bash: derivlint completion bash > ~/.local/share/bash-completion/completions/derivlint
-    zsh:  derivlint completion zsh > a folder of $fpath, as _derivlint
-    fish: derivlint completion fish > ~/.config/fish/completions/derivlint.fish
-    """
+    """Print the shell completion script."""
     completion_class = get_completion_class(shell)
     assert completion_class is not None
     command = click.get_current_context().find_root().command

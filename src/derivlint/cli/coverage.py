@@ -30,15 +30,15 @@ Report = TypeVar("Report", bound="CoverageReport | JudgedReport")
 ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "complex")
 
 
-@click.command(cls=GroupedCommand, short_help="Say which operators have which derivatives.")
+@click.command(cls=GroupedCommand, short_help="Report which operators have which formulas.")
 @source_options
 @click.option(
     "--missing",
     multiple=True,
     type=click.Choice(ASPECTS),
-    help="Show only operators that lack this, wholly or in part; repeat it for those that lack any of several.",
+    help="Show only operators that lack this at least in part; repeatable.",
 )
-@click.option("--judged", is_flag=True, help="Say instead what the checks can judge of each entry, and what they lack.")
+@click.option("--judged", is_flag=True, help="Report instead what the checks can compare in each entry.")
 @click.option(
     "--ops",
     multiple=True,
@@ -47,8 +47,20 @@ ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "co
     shell_complete=completing.operators,
     help="Show only these operators.",
 )
-@click.option("--output-format", type=click.Choice(["table", "json", "markdown"]), default="table", show_default=True)
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@click.option(
+    "--output-format",
+    type=click.Choice(["table", "json", "markdown"]),
+    default="table",
+    show_default=True,
+    help="Write a table, JSON or Markdown.",
+)
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Color the output.",
+)
 def coverage(
     paths: tuple[str, ...],
     no_config: bool,
@@ -60,17 +72,16 @@ def coverage(
     color: str,
     **setting_options: Any,
 ) -> None:
-    """Say which operators have which derivatives, and what follows.
+    """Report which operators have backward, forward and second-order formulas.
 
-    For each operator: whether it has backward and forward formulas, whether its gradient can be differentiated again
-    (double-backward) or along a tangent (forward-over-reverse), and whether it is on PyTorch's list of operators with
-    complex gradients. Operators that would need a derivative and have none are listed where the file is PyTorch's own.
+    Columns: backward, forward, double-backward, forward-over-reverse (a gradient differentiated along a tangent) and
+    complex (on PyTorch's list of operators with complex gradients). For PyTorch's own file, operators that need a
+    derivative and have none are listed as well.
 
-    With --judged: of how many formulas the value is compared with what the operator computes, linearity is known,
-    conjugation is followed where gradients may be complex, and sizes are known. What is not judged has no findings of
-    that kind.
+    With --judged: for how many formulas the value is compared with the operator, and linearity, conjugation and sizes
+    are known. Formulas that are not compared have no findings of that kind.
 
-    NAMES of operators are base names (add), names of functions (add_) or names with an overload (add.Tensor).
+    NAMES are base names (add), functions (add_) or overloads (add.Tensor).
     """
     if judged:
         if missing:

@@ -22,28 +22,35 @@ if TYPE_CHECKING:
 MAX_ORDER = 6
 
 
-@click.command(cls=GroupedCommand, short_help="Print the derivative of an expression of operators.")
+@click.command(cls=GroupedCommand, short_help="Print the derivative of an expression.")
 @click.argument("expression", metavar="EXPR")
 @source_options
-@click.option("--wrt", required=True, multiple=True, callback=rule_names, metavar="NAMES", help="The variables.")
-@click.option("--order", type=click.IntRange(1, MAX_ORDER), default=1, show_default=True, help="How often to derive.")
+@click.option(
+    "--wrt",
+    required=True,
+    multiple=True,
+    callback=rule_names,
+    metavar="NAMES",
+    help="Differentiate with respect to these variables.",
+)
+@click.option(
+    "--order", type=click.IntRange(1, MAX_ORDER), default=1, show_default=True, help="Differentiate this many times."
+)
 @click.option(
     "--mode",
     type=click.Choice(["reverse", "forward"]),
     default="reverse",
     show_default=True,
-    help="From gradients of the result (backward formulas), or from tangents of the variables (forward formulas).",
+    help="Use backward formulas (reverse) or forward formulas (forward).",
 )
-@click.option(
-    "--same-shape", is_flag=True, help="Take all operands to have one shape: gradients are not summed after broadcasts."
-)
-@click.option("--check", is_flag=True, help="Compare the numbers with PyTorch's own; needs an installed PyTorch.")
+@click.option("--same-shape", is_flag=True, help="Assume operands of one shape: gradients need no summing.")
+@click.option("--check", is_flag=True, help="Compare values with the installed PyTorch's derivatives.")
 @click.option(
     "--output-format",
     type=click.Choice(["text", "graph", "dot", "svg"]),
     default="text",
     show_default=True,
-    help="An expression, TorchScript's textual form, Graphviz, or a picture.",
+    help="Write an expression, TorchScript, Graphviz or a picture.",
 )
 def derive(
     expression: str,
@@ -58,13 +65,12 @@ def derive(
     output_format: str,
     **setting_options: Any,
 ) -> None:
-    """Print the derivative of an expression, made from the formulas of the entries.
+    """Print the derivative of an expression, composed of the entries' formulas.
 
-    EXPR calls operators: "sigmoid(mul(a, b))", with definitions before it where they help: "h = mul(a, b);
-    sum(h, [0], True)". It may be C++ as in formulas, too: "a * b.sigmoid()". A text that begins with "graph(" is a
-    graph as TorchScript prints it.
+    EXPR calls operators, "sigmoid(mul(a, b))", optionally after definitions, "h = mul(a, b); sum(h, [0], True)". C++ as
+    in formulas works as well: "a * b.sigmoid()". A text that begins with "graph(" is read as a TorchScript graph.
 
-    Every line says which entries it comes from, with their lines.
+    Each line of the result names its entries and their lines.
     """
     from derivlint.graph.differentiation.entries import Entries
     from derivlint.graph.types import GraphError

@@ -31,14 +31,12 @@ class LogFormatter(logging.Formatter):
 
 @click.command(short_help="Run the language server for editors.")
 @click.option("--stdio", is_flag=True, help="Communicate over stdin/stdout (default).")
-@click.option(
-    "--tcp", type=click.IntRange(1, 65535), metavar="PORT", help=f"Wait for one editor at this port of {HOST}."
-)
+@click.option("--tcp", type=click.IntRange(1, 65535), metavar="PORT", help=f"Serve one editor on this port of {HOST}.")
 def lsp(stdio: bool, tcp: int | None) -> None:
-    """Run the language server: diagnostics, fixes, hover, completion and navigation in editors.
+    """Run the language server: diagnostics, fixes, hover, completion and navigation.
 
-    Editors start it by themselves; the guide on editors says how. It finds the same as derivlint check, with the same
-    configuration.
+    Editors start it; docs/guides/editors.md has their settings. Findings and configuration are those of derivlint
+    check.
     """
     if stdio and tcp is not None:
         raise InputError('use "--stdio" or "--tcp", not both')

@@ -92,10 +92,10 @@ class LazyGroup(click.Group):
             ctx.exit(USAGE)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "--version", "-V", message=version_text())
 def cli() -> None:
-    """Linter and static checker for PyTorch's derivatives.yaml."""
+    """Lint, check and generate code from PyTorch's derivatives.yaml."""
 
 
 def run(arguments: list[str]) -> int:

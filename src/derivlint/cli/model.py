@@ -15,8 +15,8 @@ from derivlint.cli.shared.terminal import write_json
 
 @click.command(cls=GroupedCommand, short_help="Print the model of a derivatives file as JSON.")
 @source_options
-@click.option("--output-format", type=click.Choice(["json"]), default="json", show_default=True)
-@click.option("--matched", is_flag=True, help="Add every native function with the derivatives that apply to it.")
+@click.option("--output-format", type=click.Choice(["json"]), default="json", show_default=True, help="Write JSON.")
+@click.option("--matched", is_flag=True, help="Include every native function with the derivatives that apply to it.")
 def model(
     paths: tuple[str, ...],
     no_config: bool,
@@ -27,7 +27,7 @@ def model(
 ) -> None:
     """Print the model of derivatives files as JSON, one document for each file.
 
-    The model is torchgen's own: every DifferentiabilityInfo with its derivatives and forward derivatives.
+    The model is torchgen's: one DifferentiabilityInfo per entry and dispatch key.
     """
     from derivlint.formats.machine.model_json import model_document
 

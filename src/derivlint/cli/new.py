@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from derivlint.schema import NativeFunctions
 
 
-@click.command(cls=GroupedCommand, short_help="Write what a new operator needs.")
+@click.command(cls=GroupedCommand, short_help="Write the files of a new operator.")
 @click.argument("operator", metavar="OP", shell_complete=completing.operators)
 @source_options
-@click.option("--schema", default="", help="The schema, where OP is only a name.")
+@click.option("--schema", default="", help="Declare the operator with this schema; OP is its name.")
 @click.option(
     "--forward",
     default="",
     metavar="EXPR",
-    help='What the operator computes, such as "x * sigmoid(x)": its derivatives are derived.',
+    help='Derive the formulas from this definition, such as "x * sigmoid(x)".',
 )
-@click.option("--inline", is_flag=True, help="Write derived gradients into the entry, without an operator for each.")
+@click.option("--inline", is_flag=True, help="Write derived gradients into the entry, not as operators.")
 @click.option("--complex", "is_complex", is_flag=True, help="Derive gradients that hold for complex numbers.")
-@click.option("--same-shape", is_flag=True, help="Take all operands to have one shape: nothing is broadcast.")
+@click.option("--same-shape", is_flag=True, help="Assume operands of one shape: nothing is broadcast.")
 @click.option(
     "--non-differentiable",
     multiple=True,
     callback=rule_names,
     metavar="NAMES",
-    help="Tensors among arguments and outputs that have no gradient; those called index or mask have none anyway.",
+    help="Exclude arguments or outputs from differentiation (index and mask always).",
 )
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="The folder to write to.")
-@click.option("--force", is_flag=True, help="Write over files that are there.")
-@click.option("--verify", is_flag=True, help="Compare derived gradients with PyTorch's own, which has to be installed.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Write the files to this folder.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--verify", is_flag=True, help="Compare derived gradients with the installed PyTorch's.")
 def new(
     operator: str,
     paths: tuple[str, ...],
@@ -64,18 +64,18 @@ def new(
     verify: bool,
     **setting_options: Any,
 ) -> None:
-    """Write what a new operator needs: its entry, its stanza, declarations, skeletons and a test with OpInfo.
+    """Write the files of a new operator: entry, declarations, skeletons and a test.
 
-    OP is a schema, a name with --schema, or a name with --forward, whose variables are tensors then. The name of an
-    operator that PyTorch has stands for its schema.
+    OP is a schema, the name of an existing operator, or a name with --schema or --forward. The variables of --forward
+    are tensors.
 
-    Of a schema alone, the entry calls a function for each gradient and each tangent, which FunctionsManual.h declares
-    and FunctionsManual.cpp is to define. With --forward, the formulas are derived from those of the operators that EXPR
-    calls (in PATHS, or as every command finds them) and simplified: gradients as operators of their own, which have
-    gradients in turn, or written into the entry with --inline.
+    From a schema, the entry calls one function per gradient and tangent; FunctionsManual.h declares it and
+    FunctionsManual.cpp gets a skeleton. From --forward, formulas are derived from the entries of the operators in EXPR
+    and simplified; each gradient becomes an operator with gradients of its own, or with --inline part of the entry.
 
-    Everything is checked before it is written. Without --out it is printed; files that are there are written over only
-    with --force. The exit status is 1 where the check finds something.
+    The files are checked before they are written; without --out they are printed.
+
+    Exit status: 1 the check has findings.
     """
     from derivlint.authoring.files import DERIVATIVES, Wanted, findings, new_operator, numbers
     from derivlint.rules import load_rules

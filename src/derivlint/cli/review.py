@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NOTHING = "[]\n"
 
 
-@click.command(cls=GroupedCommand, short_help="Show what differs between two versions of a file.")
+@click.command(cls=GroupedCommand, short_help="Review a change to a derivatives file.")
 @click.argument("what", nargs=-1, metavar="[REV] [FILE] | BEFORE AFTER", callback=inputs)
 @operator_options
 @settings_options
@@ -39,11 +39,17 @@ NOTHING = "[]\n"
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
-    help="The output format.",
+    help="Write text, Markdown or JSON.",
 )
-@click.option("--no-code", is_flag=True, help="Leave out what changes in the generated C++.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are new findings.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@click.option("--no-code", is_flag=True, help="Omit the diff of the generated C++.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 despite new findings.")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Color the output.",
+)
 def review(
     what: tuple[str, ...],
     no_config: bool,
@@ -54,17 +60,16 @@ def review(
     color: str,
     **setting_options: Any,
 ) -> None:
-    """Show on one page what a reviewer wants to know of a change.
+    """Review a change to a derivatives file on one page.
 
-    Every entry that is new, gone or says something else, once: its formulas before and after (a formula in another
-    layout is the same), what is saved for the backward pass, which derivatives there are, the in-place, out and
-    foreach functions that it is for; then the findings of derivlint check that are new or gone, and the generated C++.
+    For each new, removed or changed entry: formulas before and after, saved variables, derivatives gained and lost, and
+    the in-place, out and foreach functions it applies to. Then new and resolved findings and a diff of the generated
+    C++. Changes of layout are not reported.
 
-    REV is a git revision, HEAD by default; main... is where HEAD left main. FILE is the derivatives file, by default
-    the one that derivlint check would take. BEFORE and AFTER are two files, of two releases for example; each is read
-    with the operators of its release.
+    REV is a git revision (default: HEAD; main... is the merge base) and FILE the derivatives file (default: that of
+    derivlint check). BEFORE and AFTER are two files, each read with the operators of its own release.
 
-    The exit status is 1 where a new finding is at the fail level or above, else 0.
+    Exit status: 1 if a new finding is at the fail level or above, else 0.
     """
     from derivlint.review import review as compare
     from derivlint.review.page import review_json, review_lines, review_markdown

@@ -23,9 +23,15 @@ MAX_WIDTH = 100
 
 
 @click.command(short_help="List the rules.")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Write text or a machine-readable format.",
+)
 def rules(output_format: str) -> None:
-    """List the rules by group: name, severity, confidence, status, whether findings have a fix, and what they find."""
+    """List the rules by group, with severity, confidence, status and fixes."""
     loaded = load_rules()
     if output_format == "json":
         _write_json([rule_facts(rule) for rule in loaded])
@@ -36,9 +42,15 @@ def rules(output_format: str) -> None:
 @click.command(short_help="Explain a rule.")
 @click.argument("name", required=False, shell_complete=completing.rules)
 @click.option("--all", "every", is_flag=True, help="Explain every rule.")
-@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="Write text or a machine-readable format.",
+)
 def rule(name: str | None, every: bool, output_format: str) -> None:
-    """Explain the rule NAME: what it detects, why that is bad, an example, and what to write instead."""
+    """Explain a rule: what it detects, why that is wrong, an example, and the remedy."""
     if (name is None) != every:
         raise InputError("name one rule, or ask for --all")
     if name is not None and name in RENAMED:

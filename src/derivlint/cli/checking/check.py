@@ -34,11 +34,11 @@ MANY_FILES = 5
 @settings_options
 @output_options
 @watch_option
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are findings.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 despite findings.")
 @click.option(
     "--compiler",
     metavar="NAME",
-    help="Compile all formulas as well, with this C++ compiler and the headers of the installed torch; takes seconds.",
+    help="Also compile all formulas with this compiler and torch's headers.",
 )
 @fix_options
 @suppression_options
@@ -46,8 +46,7 @@ MANY_FILES = 5
 @click.option(
     "--untrusted",
     is_flag=True,
-    help="Do not let the repository hide findings, name files outside of itself, start a compiler or have files "
-    f"written; {VARIABLE}=1 says the same.",
+    help=f"Do not trust the repository's files (also: {VARIABLE}=1).",
 )
 @show_options
 def check(
@@ -68,22 +67,10 @@ def check(
 ) -> None:
     """Check derivatives files.
 
-    PATHS are files, folders (searched for *derivatives*.yaml), patterns, - for standard input, or @FILE for the paths
-    that FILE lists, one a line. A native_functions.yaml stands for its derivatives file. Without PATHS, what the
-    configuration names is checked, else the nearest derivatives file, or with --torch installed the file that
-    ships inside the installed torch. Where there is none of these, the file of the installed torch is checked, or an
-    example that derivlint ships, and a message says which; but in CI or a hook, in a project with a configuration, and
-    with options that write or compare, that is an error.
+    PATHS are files, folders, patterns, - (standard input), or @FILE, which lists paths. Default: the configured files,
+    else the nearest derivatives file.
 
-    With --compiler, what the compiler refuses and derivlint does not is reported as compiler-error: the final word,
-    where there is a compiler.
-
-    With --untrusted, what the command line says is trusted, and the files of the repository are not: of its
-    configuration only what makes the check stricter counts, and findings that its comments silence are shown.
-
-    The exit status is 0 where nothing is at the fail level or above, 1 where something is, 2 for wrong usage or a file
-    that cannot be read, 3 for an error in derivlint itself, and 130 where it is interrupted, as --watch always is. It
-    is the same in every format but lintrunner, which takes any other than 0 for a crash.
+    Exit status: 0 clean, 1 findings, 2 wrong usage or unreadable file, 3 internal error.
     """
     from derivlint.cli.checking.run import Run
     from derivlint.cli.checking.suppressing import SuppressionRunner

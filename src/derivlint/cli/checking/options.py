@@ -58,23 +58,21 @@ def suppression_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--diff-base",
             metavar="REV",
-            help="Report only findings in entries that changed since this git revision; main... is where HEAD left "
-            "main.",
+            help="Report only entries changed since REV; main... is the merge base.",
         ),
         click.option("--prune-baseline", is_flag=True, help="Remove stale entries from the baseline."),
         click.option("--update-baseline", is_flag=True, help="Add all current findings to the baseline."),
         click.option(
             "--baseline",
             type=InputPath(dir_okay=False, path_type=Path),
-            help="A file of findings that are known and not reported.",
+            help="Do not report the findings that this file lists.",
         ),
         click.option(
             "--add-ignores",
             metavar="REASON",
-            help="Add a comment # derivlint: ignore[...] REASON for everything that is found; of standard input, "
-            "print the text with the comments.",
+            help="Suppress all findings by comments with this reason.",
         ),
-        click.option("--no-ignores", is_flag=True, help="Show also what comments in the files silence."),
+        click.option("--no-ignores", is_flag=True, help="Disregard comments that suppress findings."),
     ):
         with_suppressions = option(with_suppressions)
     return with_suppressions
@@ -106,12 +104,10 @@ def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, fixes=fixes, **kwargs)
 
     for option in (
-        click.option("--fix-only", is_flag=True, help="Fix, and report only that; exit with 0 whatever is left."),
-        click.option(
-            "--diff", is_flag=True, help="Print what would change; write nothing, and exit with 1 if anything would."
-        ),
+        click.option("--fix-only", is_flag=True, help="Apply safe fixes without reporting findings; exit with 0."),
+        click.option("--diff", is_flag=True, help="Print fixes as a diff and apply none; exit with 1 if any."),
         click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that may change the meaning."),
-        click.option("--fix", is_flag=True, help="Fix what can be fixed safely, and report what is left."),
+        click.option("--fix", is_flag=True, help="Apply safe fixes and report the remaining findings."),
     ):
         with_fixes = option(with_fixes)
     return with_fixes
@@ -131,7 +127,7 @@ def watch_option(function: Command) -> Command:
 
         return run_and_watch(click.get_current_context(), lambda: function(*args, **options))
 
-    text = "Check again whenever a derivatives file, its operators, headers or configuration change, until Ctrl-C."
+    text = "Check again after every change of an input, until Ctrl-C."
     wrapped: Any = click.option("--watch", "-w", is_flag=True, help=text)(command)
     result: Command = wrapped
     return result

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
 
+from derivlint.cli.shared.help import option_record
 from derivlint.formats.machine.json_schema import findings_schema
 from derivlint.formats.registry import FORMATS
 from derivlint.project.settings import Settings
@@ -69,12 +71,21 @@ def findings_keys() -> str:
     return "\n".join(parts)
 
 
+#: An option of this many commands is documented once for all.
+SHARED_BY = 3
+SHARED_TITLE = "Options of several commands"
+
+
 def commands() -> str:
-    """Every command that is listed, with its arguments and options."""
+    """The options that several commands share, then every listed command with its arguments and own options."""
     from derivlint.cli.main import cli
 
     root = click.Context(cli, info_name="derivlint", terminal_width=100, max_content_width=100)
-    return "\n".join(_command(command, context) for command, context in _all(cli, root))
+    rows = [(command, context, _options(command, context)) for command, context in _all(cli, root)]
+    counts = Counter(row for _, _, own in rows for row in own)
+    shared = [row for row, count in counts.items() if count >= SHARED_BY]
+    parts = [f"## {SHARED_TITLE}\n", table(("option", "what it does"), shared)]
+    return "\n".join((*parts, *(_command(command, context, own, shared) for command, context, own in rows)))
 
 
 def _all(group: click.Group, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
@@ -90,14 +101,25 @@ def _all(group: click.Group, context: click.Context) -> Iterator[tuple[click.Com
             yield from _all(command, inner)
 
 
-def _command(command: click.Command, context: click.Context) -> str:
+def _command(
+    command: click.Command, context: click.Context, options: list[tuple[str, str]], shared: list[tuple[str, str]]
+) -> str:
     usage = command.get_usage(context).partition(" ")[2]
     text = "\n\n".join(map(_paragraph, (command.help or "").split("\n\n")))
     parts = [f"## {context.command_path}\n", f"```text\n{' '.join(usage.split())}\n```\n", f"{text}\n"]
-    rows = [_option(option, context) for option in command.params if isinstance(option, click.Option)]
-    rows = [row for row in rows if row[0]]
+    rows = [row for row in options if row not in shared]
     if rows:
         parts.append(table(("option", "what it does"), rows))
+    long = (
+        next(word.strip(",") for word in row[0].strip("`").split() if word.startswith("--"))
+        for row in options
+        if row in shared
+    )
+    names = ", ".join(map(_code, long))
+    if names:
+        parts.append(
+            f"{'Also' if rows else 'Options'} [as for other commands](#options-of-several-commands): {names}.\n"
+        )
     return "\n".join(parts)
 
 
@@ -109,13 +131,9 @@ def _paragraph(text: str) -> str:
     return _escape(" ".join(text.split()))
 
 
-def _option(option: click.Option, context: click.Context) -> tuple[str, str]:
-    if option.hidden:
-        return "", ""
-    record = option.get_help_record(context)
-    assert record is not None
-    names, text = record
-    return _code(names), _escape(" ".join(text.split()))
+def _options(command: click.Command, context: click.Context) -> list[tuple[str, str]]:
+    records = [option_record(option, context) for option in command.params]
+    return [(_code(names), _escape(" ".join(text.split()))) for names, text in filter(None, records)]
 
 
 def _type(member: dict[str, Any]) -> str:

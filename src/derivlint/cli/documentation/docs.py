@@ -30,14 +30,19 @@ TREES = DERIVED.with_name("trees.json")
 
 @click.group(short_help="Generate the documentation.")
 def docs() -> None:
-    """Generate the documentation, and data that is derived and shipped."""
+    """Generate the documentation and the derived data."""
 
 
 @docs.command(short_help="Write the generated pages.")
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a page is stale.")
-@click.option("--root", type=click.Path(file_okay=False, path_type=Path), default=Path("."), help="The repository.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a page is stale.")
+@click.option(
+    "--root",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("."),
+    help="Use this checkout of derivlint.",
+)
 def build(check: bool, root: Path) -> None:
-    """Write docs/rules, the generated blocks of the other pages and of README.md, and shipped data."""
+    """Generate docs/rules, the generated blocks of other pages and README.md, and derived data."""
     texts = pages(root)
     folder = root / "docs" / "rules"
     stale = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]

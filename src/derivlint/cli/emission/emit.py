@@ -14,7 +14,7 @@ import click
 from derivlint.cli.emission.beside import headers_beside, own_release
 from derivlint.cli.emission.emit_python import python
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
-from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.help import EmitCommand
 from derivlint.cli.shared.loading import (
     known_operators,
     load_model,
@@ -47,51 +47,51 @@ MAX_NAMED = 10
 _NAMESPACE = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 
 
-@click.group(short_help="Write the code that a derivatives file becomes.")
+@click.group(short_help="Generate autograd code from a derivatives file.")
 def emit() -> None:
-    """Write the C++ that a derivatives file becomes, or Python of it."""
+    """Generate autograd code from a derivatives file, as C++ or Python."""
 
 
 emit.add_command(python)
 
 
-@emit.command(cls=GroupedCommand, short_help="Write autograd nodes and kernels.")
+@emit.command(cls=EmitCommand, short_help="Generate autograd nodes and kernels in C++.")
 @source_options
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder to write to. Without it, the code of the operators that --ops names is printed.",
+    help="Write to this folder. Without it, print the operators of --ops.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["extension", "in-tree"]),
     default="extension",
     show_default=True,
-    help="A library that overrides the kernels of an installed PyTorch, or files for a build of PyTorch.",
+    help="Emit a library for an installed PyTorch (extension) or files of its build.",
 )
-@click.option("--namespace", metavar="NAME", help=f"The namespace of the nodes. [default: {DEFAULT_NAMESPACE}]")
-@click.option("--shards", type=click.IntRange(min=1), help="Divide nodes and kernels into as many files each.")
-@click.option("--no-python-bindings", is_flag=True, help="Leave out what Python sees of nodes: grad_fn._saved_self.")
+@click.option("--namespace", metavar="NAME", help=f"Put the nodes into this namespace. [default: {DEFAULT_NAMESPACE}]")
+@click.option("--shards", type=click.IntRange(min=1), help="Divide nodes and kernels into this many files each.")
+@click.option(
+    "--no-python-bindings", is_flag=True, help="Omit Python attributes of nodes, such as grad_fn._saved_self."
+)
 @click.option(
     "--helpers",
     type=EXISTING,
-    help="A FunctionsManual.cpp, for the functions that formulas call and that PyTorch's library does not export.",
+    help="Compile this FunctionsManual.cpp for functions that PyTorch does not export.",
 )
 @click.option(
     "--key",
     metavar="KEY",
-    help="Write kernels for this autograd key only, AutogradPrivateUse1 for example, with the file's formulas for that "
-    "key or, where there are none, for all keys. They create PyTorch's own nodes where these have the same formulas.",
+    help="Emit only kernels of this autograd key, such as AutogradPrivateUse1.",
 )
 @click.option(
     "--sources",
     multiple=True,
     type=EXISTING,
-    help="A C++ source of yours that is built with the extension, with functions that --headers declares or with "
-    "kernels; repeatable.",
+    help="Build this C++ source into the extension; repeatable.",
 )
-@click.option("--compile-check", is_flag=True, help="Have the compiler read the files, and report errors in formulas.")
-@click.option("--compiler", metavar="NAME", help="The C++ compiler. [default: $CXX, else g++]")
+@click.option("--compile-check", is_flag=True, help="Compile the files and report errors at the formulas.")
+@click.option("--compiler", metavar="NAME", help="Use this C++ compiler. [default: $CXX, else g++]")
 @emission_options
 def cpp(
     paths: tuple[str, ...],
@@ -105,7 +105,7 @@ def cpp(
     key: str | None,
     sources: tuple[Path, ...],
     ignore: tuple[str, ...],
-    force: bool,
+    allow_errors: bool,
     check: bool,
     compile_check: bool,
     compiler: str | None,
@@ -114,16 +114,17 @@ def cpp(
     stdin_filename: str | None,
     **setting_options: Any,
 ) -> None:
-    """Write autograd nodes and kernels in C++.
+    """Generate autograd nodes and kernels in C++.
 
-    Errors in the file, or with --ops in the entries of those operators, are printed; then nothing is written, and the
-    exit status is 1. It is also 1 where an operator that --ops names is left out.
+    Nothing is written if the file, or with --ops an entry of these operators, has errors; they are printed. Files that
+    derivlint did not write, or that were changed since, are never overwritten or removed.
 
-    Only files that derivlint wrote, and that no one has changed since, are written over or removed. Where something
-    else is in the way, it is named, nothing is written, and the exit status is 2.
+    derivlint.runtime.load(DIR) or CMake builds the folder of mode extension. With --key, kernels use the key's
+    formulas, else those for all keys, and create PyTorch's own nodes where the formulas are equal.
 
-    In mode extension the folder is built and loaded by derivlint.runtime.load(DIR), or by CMake. NAMES of operators are
-    base names (add), names of functions (add_) or names with an overload (add.Tensor).
+    NAMES are base names (add), functions (add_) or overloads (add.Tensor).
+
+    Exit status: 1 errors, or an operator of --ops cannot be emitted; 2 a file is in the way.
     """
     from derivlint.emit.emission import EmissionMode, emission
     from derivlint.emit.files import FilesError, changes, write_files
@@ -157,7 +158,7 @@ def cpp(
     _refuse_foreign(foreign, in_tree)
     if key is not None:
         _refuse_key(key, model)
-    if not force:
+    if not allow_errors:
         # an extension is compiled with these headers; what stands in no other is declared nowhere
         is_all = not in_tree and helpers is None and not model.is_of_another_release
         refuse_errors(with_all_declared(loaded) if is_all else loaded, operators, color)

@@ -9,7 +9,7 @@ import click
 
 from derivlint.cli.emission.beside import modules_beside, own_release
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
-from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.help import EmitCommand
 from derivlint.cli.shared.loading import (
     known_operators,
     load_model,
@@ -29,24 +29,23 @@ if TYPE_CHECKING:
     from derivlint.emit.python.module import PythonModule
 
 
-@click.command(cls=GroupedCommand, short_help="Write a Python module with a torch.autograd.Function for every entry.")
+@click.command(cls=EmitCommand, short_help="Generate a Python module with autograd Functions.")
 @source_options
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write. Without it, the code of the operators that --ops names is printed.",
+    help="Write to this file. Without it, print the operators of --ops.",
 )
 @click.option(
     "--register",
     is_flag=True,
-    help="Define the operators that are not PyTorch's in torch.library, and register the gradients of their entries.",
+    help="Define the file's own operators in torch.library, with gradients.",
 )
 @click.option(
     "--helpers",
     multiple=True,
     type=EXISTING,
-    help="A Python file with functions of your own that formulas call; repeatable. It is read, and imported by the "
-    "module under its name.",
+    help="Import functions that formulas call from this Python file; repeatable.",
 )
 @emission_options
 def python(
@@ -56,24 +55,23 @@ def python(
     register: bool,
     helpers: tuple[Path, ...],
     ignore: tuple[str, ...],
-    force: bool,
+    allow_errors: bool,
     check: bool,
     color: str,
     no_config: bool,
     stdin_filename: str | None,
     **setting_options: Any,
 ) -> None:
-    """Write a Python module: a Function for every entry, and a function with the signature of the operator.
+    """Generate a Python module: an autograd Function and a wrapper per entry.
 
-    Errors in the file, or with --ops in the entries of those operators, are printed; then nothing is written, and the
-    exit status is 1; without --ops, only PyTorch's operators whose entries have errors are left out. Entries that
-    cannot be said in Python, or that torch.library does not take, are left out and named with the reason; the exit
-    status is 1 where --ops names one of them.
+    Nothing is written if an entry of --ops, or without --ops an operator of the file's own, has errors; PyTorch's
+    operators with errors are omitted. Entries that Python or torch.library cannot express are omitted with the
+    reason. A file that derivlint did not write, or that was changed since, is never overwritten.
 
-    A file is written over only if derivlint wrote it, and no one has changed it since; else the exit status is 2.
+    The module imports torch and derivlint.functional. NAMES are base names (add), functions (add_) or overloads
+    (add.Tensor).
 
-    The module needs torch and derivlint.functional. NAMES of operators are base names (add), names of functions (add_)
-    or names with an overload (add.Tensor).
+    Exit status: 1 errors, or an operator of --ops is omitted; 2 a file is in the way.
     """
     from derivlint.emit.files import FilesError
     from derivlint.emit.python.calls import helper_modules
@@ -88,7 +86,7 @@ def python(
         named = paths or (loaded.source.path,)
         loaded = load_model(named, stdin_filename, no_config, ignore=ignore, **{**setting_options, **release})
     operators = known_operators(loaded.model, ops)
-    refused = {} if force else refuse_errors(loaded, operators, color, whole=False)
+    refused = {} if allow_errors else refuse_errors(loaded, operators, color, whole=False)
     if register and not helpers and not is_requested():
         helpers = modules_beside(loaded, helper_modules())
     module = python_module(

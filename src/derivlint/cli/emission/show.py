@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from derivlint.model import Model
 
 
-@click.command(cls=GroupedCommand, short_help="Print the autograd node and the kernels of an operator.")
+@click.command(cls=GroupedCommand, short_help="Print the C++ generated for an operator.")
 @click.argument("operator", metavar="OP", shell_complete=completing.operators)
 @source_options
 def show(
     operator: str, paths: tuple[str, ...], no_config: bool, stdin_filename: str | None, **setting_options: Any
 ) -> None:
-    """Print the C++ that an operator's entries become: autograd nodes, and kernels that create them.
+    """Print the C++ generated for an operator: autograd nodes and kernels.
 
-    OP is a base name (add), the name of a function (add_) or a name with an overload (add.Tensor).
+    OP is a base name (add), a function (add_) or an overload (add.Tensor).
     """
     from derivlint.emit.release import UnsupportedRelease
 

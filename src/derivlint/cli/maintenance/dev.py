@@ -157,7 +157,7 @@ wrote {path}, registered in {registry}; what is left (CONTRIBUTING.md, "Adding a
 
 @click.group(hidden=True)
 def dev() -> None:
-    """Work on derivlint itself."""
+    """Run the commands for developing derivlint."""
 
 
 dev.add_command(release)
@@ -165,9 +165,9 @@ dev.add_command(docs)
 dev.add_command(shipped)
 
 
-@dev.command()
+@dev.command(short_help="Generate the parser tables.")
 def table() -> None:
-    """Write the parser's tables of grammar/formula.lark and grammar/statements.lark, as Lark makes them."""
+    """Generate the parser tables of grammar/formula.lark and grammar/statements.lark."""
     from derivlint.formula.parsing.builder import TreeBuilder
     from derivlint.formula.parsing.grammar_tables import describe, table_json
     from derivlint.formula.parsing.statement_builder import StatementBuilder
@@ -181,15 +181,15 @@ def table() -> None:
 
 
 @dev.command(short_help="Find rules that report the same slip.")
-@click.option("--seed", default=1, metavar="N", help="Which slips.")
-@click.option("--count", default=2000, metavar="N", help="How many slips.")
+@click.option("--seed", default=1, metavar="N", help="Seed the choice of slips.")
+@click.option("--count", default=2000, metavar="N", help="Make this many slips.")
 @click.option(
-    "--root", default=".", type=click.Path(path_type=Path, file_okay=False), help="The checkout of derivlint."
+    "--root", default=".", type=click.Path(path_type=Path, file_okay=False), help="Use this checkout of derivlint."
 )
 def clashes(seed: int, count: int, root: Path) -> None:
-    """Make slips in the derivatives.yaml of the installed PyTorch, and list which rules report the same one.
+    """Mutate the installed derivatives.yaml and list rules that report the same slip.
 
-    One of two rules that do should yield to the other, by META.yields_to.
+    Let one of two such rules yield to the other, by META.yields_to.
     """
     if not (root / "tests" / "slips").is_dir():
         raise InputError(f'"{root}" is not a checkout of derivlint; name it with --root')
@@ -197,29 +197,36 @@ def clashes(seed: int, count: int, root: Path) -> None:
     raise SystemExit(subprocess.run(command, cwd=root, check=False).returncode)
 
 
-@dev.command("new-rule", short_help="Begin a rule.")
+@dev.command("new-rule", short_help="Create and register a rule.")
 @click.argument("name")
 @click.option(
     "--target",
     type=click.Choice(list(_SUBJECTS)),
     default="node",
     show_default=True,
-    help="What its check looks at.",
+    help="Check this kind of object.",
 )
 @click.option(
     "--severity",
     type=click.Choice([severity.value for severity in reversed(Severity)]),
     default=Severity.WARNING.value,
     show_default=True,
-    help="How bad its findings are.",
+    help="Report findings with this severity.",
 )
-@click.option("--group", type=click.Choice(list(GROUPS)), default="style", show_default=True, help="What it is about.")
-@click.option("--root", type=click.Path(file_okay=False, path_type=Path), default=Path("."), help="The repository.")
+@click.option(
+    "--group", type=click.Choice(list(GROUPS)), default="style", show_default=True, help="Put the rule into this group."
+)
+@click.option(
+    "--root",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("."),
+    help="Use this checkout of derivlint.",
+)
 def new_rule(name: str, target: str, severity: str, group: Group, root: Path) -> None:
-    """Begin the rule NAME: write its file, register it, and say what is left to do.
+    """Create and register the rule NAME.
 
-    NAME states the bad pattern in words with hyphens, and reads as "allow ...": grads-index-out-of-range. What is
-    written is a rule that works, with a fix and with cases that pass: it finds factors of one.
+    NAME states the bad pattern in words with hyphens, and reads as "allow ...": grads-index-out-of-range. The new
+    rule works, with a fix and passing cases: it reports factors of one. Replace them by yours.
     """
     registry = root / REGISTRY
     try:

@@ -26,28 +26,35 @@ if TYPE_CHECKING:
     from derivlint.schema import NativeFunctions
 
 
-@click.group(short_help="Show what is known of an operator.")
+@click.group(short_help="Show an operator's schema and facts.")
 def index() -> None:
-    """Show what is known of operators: the index stands in for native_functions.yaml where there is no PyTorch."""
+    """Look up operators in the bundled index, which replaces native_functions.yaml."""
 
 
-@click.group("index", short_help="Make what is shipped of PyTorch's releases.")
+@click.group("index", short_help="Build the bundled tables of PyTorch's releases.")
 def shipped() -> None:
-    """Make what derivlint ships of PyTorch's releases: operators, headers, relations between C++ types, names."""
+    """Build the bundled tables of PyTorch's releases: operators, headers, types and names."""
 
 
 @shipped.command(short_help="Write an index.")
-@click.option("--native-functions", multiple=True, type=EXISTING, help="A native_functions.yaml; repeatable.")
-@click.option("--tags", type=EXISTING, help="The tags.yaml beside it.")
-@click.option("--headers", multiple=True, type=EXISTING, help="A C++ header whose declarations go into it; repeatable.")
-@click.option("--derivatives", type=EXISTING, help="The derivatives.yaml that other files may override.")
+@click.option(
+    "--native-functions",
+    multiple=True,
+    type=EXISTING,
+    help="Read operators from this native_functions.yaml; repeatable.",
+)
+@click.option("--tags", type=EXISTING, help="Read this tags.yaml.")
+@click.option(
+    "--headers", multiple=True, type=EXISTING, help="Include the declarations of this C++ header; repeatable."
+)
+@click.option("--derivatives", type=EXISTING, help="Include the entries of this derivatives.yaml, for overrides.")
 @click.option(
     "--torch",
     metavar="installed|PATH",
-    help="Take the files of the installed torch, of a wheel, packed or unpacked, or of a checkout of PyTorch.",
+    help="Read an installed torch, a wheel (packed or unpacked) or a checkout.",
 )
-@click.option("--version", "version", help="The PyTorch version that it describes.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
+@click.option("--version", "version", help="Record this PyTorch version.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def build(
     native_functions: tuple[Path, ...],
     tags: Path | None,
@@ -57,10 +64,10 @@ def build(
     version: str | None,
     out: Path,
 ) -> None:
-    """Write an index from a PyTorch or from files: facts only, always the same bytes for the same input.
+    """Build an index of operators, reproducible to the byte, from a PyTorch or from files.
 
-    Of a PyTorch the lists of operators in its generators are extracted, too, from their text; nothing of it is run. A
-    list that is not understood is named on standard error, and is not part of the index.
+    The lists in PyTorch's generators are extracted as text; none of its code is run. A list that cannot be read is
+    reported on standard error and omitted.
     """
     from derivlint.operators.extraction import Extraction, extract
 
@@ -135,12 +142,12 @@ def torch_source(torch: str) -> TorchSource:
 
 @shipped.command(short_help="Write the bundled facts of several releases.")
 @click.argument("indexes", nargs=-1, required=True, type=EXISTING)
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to write to.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def bundle(indexes: tuple[Path, ...], out: Path) -> None:
-    """Write what derivlint ships of PyTorch's releases, from the INDEXES that "derivlint dev index build" made of them.
+    """Bundle the INDEXES of several releases for shipping.
 
-    The operators of all releases go into one file, and what the generators and derivatives.yaml say of each operator
-    into records with the releases that it holds for. The index of the default release is rewritten without its lists.
+    The operators of all releases go into one file, the generators' lists and derivatives.yaml into records with the
+    releases that share them. The index of the default release is rewritten without its lists.
     """
     from derivlint.operators.bundling import bundled_files
 
@@ -194,11 +201,16 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise InputError(f'cannot write "{path}": {error.strerror or error}') from error
 
 
-@index.command(short_help="Print what is known of an operator.")
+@index.command(short_help="Print an operator's schema and facts.")
 @click.argument("operator")
-@click.option("--native-functions", multiple=True, type=EXISTING, help="Ask these files instead of the bundled index.")
-@click.option("--tags", type=EXISTING, help="The tags.yaml beside them.")
-@click.option("--torch", metavar="VERSION|installed", help="A bundled release of PyTorch, or the installed torch.")
+@click.option(
+    "--native-functions",
+    multiple=True,
+    type=EXISTING,
+    help="Read operators from this native_functions.yaml; repeatable.",
+)
+@click.option("--tags", type=EXISTING, help="Read this tags.yaml.")
+@click.option("--torch", metavar="VERSION|installed", help="Use release 2.1 to 2.15 or the installed torch.")
 def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, torch: str | None) -> None:
     """Print what is known of OPERATOR, such as add or add.Tensor: its overloads, variants, kernels and relations."""
     from derivlint.formats.operator_text import operator_lines
@@ -214,12 +226,12 @@ def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, t
 
 
 @shipped.command(short_help="Write the table of relations between C++ types.")
-@click.option("--compiler", default="g++", show_default=True, help="The compiler to ask.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
+@click.option("--compiler", default="g++", show_default=True, help="Run this compiler.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def relations(compiler: str, out: Path) -> None:
-    """Ask a compiler how the C++ types of PyTorch convert and what operators do with them; takes two minutes.
+    """Tabulate how PyTorch's C++ types convert and which operands operators accept, by compiling.
 
-    It needs the headers of an installed torch. derivlint ships the table of the releases that it knows.
+    Takes two minutes and the headers of an installed torch.
     """
     from derivlint.compiler.gxx import CompilerError
     from derivlint.compiler.relations import render_relations, tabulate_relations
@@ -235,10 +247,10 @@ def relations(compiler: str, out: Path) -> None:
 
 
 @shipped.command(short_help="Write the names that exist in C++ namespaces.")
-@click.option("--compiler", default="g++", show_default=True, help="The compiler to ask.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
+@click.option("--compiler", default="g++", show_default=True, help="Run this compiler.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def names(compiler: str, out: Path) -> None:
-    """Ask a compiler which names the namespaces of PyTorch and of the standard library have; takes two minutes."""
+    """Tabulate the names in the namespaces of PyTorch and std by compiling, in two minutes."""
     from derivlint.compiler.gxx import CompilerError
     from derivlint.compiler.names import render_names, tabulate_names
 
@@ -254,9 +266,9 @@ def names(compiler: str, out: Path) -> None:
 
 
 @shipped.command(short_help="Write the declarations of PyTorch's C++ classes.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def library(out: Path) -> None:
-    """Read the headers of the installed torch and derivlint's stub files for what formulas use beside operators."""
+    """Extract declarations from the installed torch's headers and the stub files."""
     from derivlint.cpp.library_sources import read_library
     from derivlint.cpp.load import render_library
     from derivlint.schema import installed_torch

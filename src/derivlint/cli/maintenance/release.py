@@ -27,22 +27,26 @@ SCHEMA_DATA = Path("src/derivlint/schema/data")
 INDEX = "index-"
 
 
-@click.command(short_help="Bundle a release of PyTorch, and say what it changes.")
+@click.command(short_help="Bundle a release of PyTorch and report its changes.")
 @click.argument("source", metavar="installed|PATH")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
-@click.option("--quick", is_flag=True, help="Run no tests and no compiler.")
-@click.option("--root", type=click.Path(file_okay=False, path_type=Path), default=Path("."), help="The repository.")
+@click.option("--quick", is_flag=True, help="Skip the tests and the compiler.")
+@click.option(
+    "--root",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("."),
+    help="Use this checkout of derivlint.",
+)
 def release(source: str, dry_run: bool, quick: bool, root: Path) -> None:
-    """Bundle the facts of a release, and say what it changes against the one before.
+    """Bundle the facts of a release and report its changes since the previous one.
 
-    The release is the installed torch, a wheel, packed or unpacked, or a checkout. Its facts take the place of those
-    that are bundled of the same release. What is printed is for whoever adds the release: operators, entries and
-    helpers that are new or gone, changes in the lists of generators, new entries that the checks cannot judge, what
-    "derivlint check" finds in its derivatives.yaml, expected findings of "derivlint verify" that vanished, definitions
-    of what no bundled release has.
+    The release is the installed torch, a wheel (packed or unpacked), or a checkout. Its facts replace the bundled
+    ones of the same release. The report lists new and removed operators, entries and helpers; changed lists of the
+    generators; new entries that cannot be compared; findings of "derivlint check" in its derivatives.yaml; vanished
+    expected findings of "derivlint verify"; and definitions of operators that no bundled release has.
 
-    Of the release, only its torchgen is run, by the conformance tests; the emitted C++ is read by the compiler with
-    the release's headers, where there are any. With --quick neither is done.
+    Of the release only torchgen is run, by the conformance tests; the compiler reads the emitted C++ with its headers.
+    --quick skips both.
     """
     from derivlint.operators.book import release_number
     from derivlint.operators.bundling import bundled_files

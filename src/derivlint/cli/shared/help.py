@@ -1,10 +1,14 @@
-"""Help with options in groups, and commands as well."""
+"""Help with options and commands in groups, and options with former names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
+from typing import ClassVar
 
 import click
+
+from derivlint.cli.shared.exits import warn
 
 #: The options of each group, by the names of their parameters; others stand under ``Options``.
 OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -12,7 +16,9 @@ OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
         *("compiler", "config", "exclude", "force_exclude", "forward", "headers", "helper_bodies", "helpers"),
         *(
             "native_functions",
+            "no_cache",
             "no_config",
+            "no_resume",
             "pytorch_operators",
             "schema",
             "sources",
@@ -45,7 +51,6 @@ OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "Fixing": ("diff", "fix", "fix_only", "unsafe_fixes"),
     "Known findings": (*("add_ignores", "baseline", "no_ignores", "prune_baseline", "update_baseline"),),
-    "Caching": ("no_cache", "no_resume"),
 }
 OTHERS = "Options"
 
@@ -59,16 +64,48 @@ COMMAND_GROUPS: Mapping[str, tuple[str, ...]] = {
 
 
 class GroupedCommand(click.Command):
-    """A command whose help has its options in groups."""
+    """A command whose help has its options in groups.
+
+    Attributes:
+        renamed: former names of options, which work for a release, and their present names.
+    """
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, with the present names of options."""
+        for old in dict.fromkeys(arg for arg in args if arg in self.renamed):
+            warn(f'"{old}" is deprecated; use "{self.renamed[old]}"')
+        return super().parse_args(ctx, [self.renamed.get(arg, arg) for arg in args])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those without a group first."""
+        """Write the options without blank lines between groups, those without a group first."""
         groups: dict[str, list[tuple[str, str]]] = {title: [] for title in (OTHERS, *OPTION_GROUPS)}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            record = option_record(parameter, ctx)
             if record is not None:
                 groups[group_of(parameter)].append(record)
-        _write(formatter, groups.items())
+        if len(groups[OTHERS]) == 1:
+            # only --help
+            groups["Output" if groups["Output"] else "Input"] += groups.pop(OTHERS)
+        formatter.write_paragraph()
+        for title, rows in groups.items():
+            if rows:
+                formatter.write_heading(title)
+                with formatter.indentation():
+                    formatter.write_dl(rows)
+
+
+class EmitCommand(GroupedCommand):
+    """A command that generates code."""
+
+    renamed: ClassVar[Mapping[str, str]] = {"--force": "--allow-errors"}
+
+
+def option_record(parameter: click.Parameter, context: click.Context) -> tuple[str, str] | None:
+    """Return the names and the help of an option, or None if it has no row; ``--[no-]x`` stands for both flags."""
+    record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+    return record and (re.sub(r"--(\S+) / --no-\1", r"--[no-]\1", record[0]), record[1])
 
 
 def group_of(parameter: click.Parameter) -> str:
@@ -79,17 +116,8 @@ def group_of(parameter: click.Parameter) -> str:
 def format_commands(group: click.Group, ctx: click.Context, formatter: click.HelpFormatter) -> None:
     """Write the commands of the program in groups."""
     width = formatter.width - 6 - max(map(len, group.list_commands(ctx)))
-    groups = []
     for title, names in COMMAND_GROUPS.items():
         commands = ((name, group.get_command(ctx, name)) for name in names)
-        groups.append(
-            (title, [(name, command.get_short_help_str(width)) for name, command in commands if command is not None])
-        )
-    _write(formatter, groups)
-
-
-def _write(formatter: click.HelpFormatter, groups: Iterable[tuple[str, list[tuple[str, str]]]]) -> None:
-    for title, rows in groups:
-        if rows:
-            with formatter.section(title):
-                formatter.write_dl(rows)
+        rows = [(name, command.get_short_help_str(width)) for name, command in commands if command is not None]
+        with formatter.section(title):
+            formatter.write_dl(rows)

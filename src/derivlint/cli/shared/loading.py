@@ -191,7 +191,7 @@ def refuse_errors(
         or len(lines) == len({model_entry.operator for model_entry in loaded.model.entries})
     )
     if is_refused or None in lines or not lines.keys() <= reasons.keys():
-        warn(f"nothing is written: {counted(len(errors), 'error')}; --ignore leaves out rules, --force goes on")
+        warn(f"nothing is written: {counted(len(errors), 'error')}; fix them, or use --ignore RULE or --allow-errors")
         click.get_current_context().exit(FINDINGS)
     return reasons
 

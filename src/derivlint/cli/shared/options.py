@@ -63,7 +63,7 @@ def source_options(function: Command) -> Command:
     options = [
         click.argument("paths", nargs=-1, metavar="[PATHS]...", callback=inputs),
         operator_options,
-        click.option("--stdin-filename", metavar="NAME", help="What messages call standard input (-)."),
+        click.option("--stdin-filename", metavar="NAME", help="Report standard input (-) under this name."),
     ]
     return _with(options, function)
 
@@ -75,46 +75,44 @@ def operator_options(function: Command) -> Command:
             "--native-functions",
             multiple=True,
             type=EXISTING,
-            help="A native_functions.yaml; repeat it for several, later ones win. Partial files extend PyTorch's "
-            "operators; a complete one replaces them unless --torch is given. Default: that of the PyTorch checkout "
-            "around the file, else the bundled operator index of the release whose schemas the file has, PyTorch 2.13 "
-            "where several have them.",
+            help="Declare operators with this native_functions.yaml; repeatable.",
         ),
         click.option(
             "--pytorch-operators/--no-pytorch-operators",
             default=None,
-            help="Whether operators of --native-functions may add to PyTorch's. [default: yes]",
+            help="Combine the declared operators with PyTorch's. [default: yes]",
         ),
-        click.option("--tags", type=EXISTING, help="A tags.yaml. Default: the one beside native_functions.yaml."),
+        click.option("--tags", type=EXISTING, help="Read this tags.yaml. [default: beside native_functions.yaml]"),
         click.option(
             "--torch",
             metavar="VERSION|installed",
             shell_complete=completing.versions,
-            help="Use the bundled operators of that PyTorch release, 2.1 to 2.15, or the files of the installed torch.",
+            help="Use the operators of release 2.1 to 2.15 or of the installed torch.",
         ),
         click.option(
             "--headers",
             multiple=True,
             type=EXISTING,
-            help="A C++ header with functions that formulas call; repeatable. PyTorch's FunctionsManual.h is found "
-            "beside native_functions.yaml, or is part of the bundled index.",
+            help="Read declarations of called functions from a C++ header; repeatable.",
         ),
         click.option(
             "--helper-bodies",
             type=EXISTING,
-            help="The C++ source with the bodies of the functions that formulas call. Default: the FunctionsManual.cpp "
-            "beside FunctionsManual.h, where there is one.",
+            help="Read definitions of called functions from a C++ source.",
         ),
         click.option(
             "--config",
             multiple=True,
             callback=inputs,
             metavar="PATH|KEY=VALUE",
-            help="Read this configuration instead of the nearest one, or set one key of it, with a value as in TOML: "
-            "'min-severity=\"error\"', 'severity.undefined-name=\"off\"'; repeatable.",
+            help="Read this configuration, or set one key (TOML value); repeatable.",
         ),
         click.option(
-            "--isolated", "--no-config", "no_config", is_flag=True, help="Read no pyproject.toml and no derivlint.toml."
+            "--isolated",
+            "--no-config",
+            "no_config",
+            is_flag=True,
+            help="Ignore every pyproject.toml and derivlint.toml.",
         ),
     ]
     return _with(options, function)
@@ -127,10 +125,16 @@ def emission_options(function: Command) -> Command:
         click.option(
             "--ops", **names, shell_complete=completing.operators, help="Emit only these operators. [default: all]"
         ),
-        click.option("--ignore", **names, shell_complete=completing.rules, help="Errors of these rules do not count."),
-        click.option("--force", is_flag=True, help="Emit in spite of errors."),
-        click.option("--check", is_flag=True, help="Write nothing; exit with 1 where something is stale."),
-        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True),
+        click.option("--ignore", **names, shell_complete=completing.rules, help="Disregard errors of these rules."),
+        click.option("--allow-errors", is_flag=True, help="Emit despite errors."),
+        click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything is stale."),
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            show_default=True,
+            help="Color the output.",
+        ),
     ]
     return _with(options, function)
 
@@ -144,38 +148,39 @@ def settings_options(function: Command) -> Command:
         "shell_complete": completing.rules,
     }
     options = [
-        click.option("--select", **names, help='Run only these rules: names, patterns ("missing-*"), groups, or ALL.'),
+        click.option("--select", **names, help="Run only these rules: names, patterns (missing-*), groups, or ALL."),
         click.option("--ignore", **names, help="Do not run these rules."),
-        click.option("--extend-select", **names, help="Also run these rules, in addition to the selected ones."),
-        click.option("--preview", is_flag=True, default=None, help="Run rules in preview as well."),
+        click.option("--extend-select", **names, help="Run these rules as well."),
+        click.option("--preview", is_flag=True, default=None, help="Run preview rules as well."),
         click.option(
             "--min-severity",
             type=SEVERITIES,
             callback=one_of(Severity),
-            help="Show findings from this severity on. [default: info]",
+            help="Hide findings below error, warning or info. [default: info]",
+            metavar="LEVEL",
         ),
         click.option(
             "--min-confidence",
             type=CONFIDENCES,
             callback=one_of(Confidence),
-            help="Show findings from this confidence on. [default: high]",
+            help="Hide findings below high, medium or low. [default: high]",
+            metavar="LEVEL",
         ),
         click.option(
             "--fail-level",
             type=SEVERITIES,
             callback=one_of(Severity),
-            help="Exit with 1 from this severity on. [default: warning]",
+            help="Exit with 1 at or above error, warning or info. [default: warning]",
+            metavar="LEVEL",
         ),
         click.option(
             "--exclude",
             multiple=True,
             callback=globs,
             metavar="PATTERN",
-            help="Do not check files that match, when they are found in a folder or by a pattern; repeatable.",
+            help="Skip matching files found in folders or by patterns; repeatable.",
         ),
-        click.option(
-            "--force-exclude", is_flag=True, default=None, help="Do not check excluded files even if they are named."
-        ),
+        click.option("--force-exclude", is_flag=True, default=None, help="Skip excluded files even if they are named."),
     ]
     return _with(options, function)
 
@@ -184,9 +189,9 @@ def show_options(function: Command) -> Command:
     """The options that show what would be checked, instead of checking it."""
     options = [
         click.option(
-            "--show-settings", is_flag=True, help="Print what would be checked, with what, and why; check nothing."
+            "--show-settings", is_flag=True, help="Print files, inputs and settings with their sources, and exit."
         ),
-        click.option("--show-files", is_flag=True, help="Print the files that would be checked; check nothing."),
+        click.option("--show-files", is_flag=True, help="Print the files to check, and exit."),
     ]
     return _with(options, function)
 

@@ -27,7 +27,7 @@ DTYPES = ("float64", "complex128")
 DEVICES = ("cpu", "cuda", "mps")
 
 
-@click.command(cls=CheckCommand, short_help="Check formulas numerically, with an installed PyTorch.")
+@click.command(cls=CheckCommand, short_help="Check formulas numerically with the installed PyTorch.")
 @source_options
 @output_options
 @click.option(
@@ -39,75 +39,69 @@ DEVICES = ("cpu", "cuda", "mps")
     help="Check the entries of these operators.",
 )
 @click.option("--changed", is_flag=True, help="Check the entries that changed since --diff-base. [default]")
-@click.option(
-    "--diff-base", metavar="REV", help="The git revision to compare with. [default: where HEAD left the main branch]"
-)
-@click.option("--against", type=EXISTING, help="A derivatives file to compare with, instead of a git revision.")
-@click.option("--no-base", is_flag=True, help="Compare with nothing: show every finding, with what is known of it.")
+@click.option("--diff-base", metavar="REV", help="Compare with this git revision. [default: the merge base]")
+@click.option("--against", type=EXISTING, help="Compare with this derivatives file instead of a revision.")
+@click.option("--no-base", is_flag=True, help="Compare with nothing and report every finding.")
 @click.option("--all", "everything", is_flag=True, help="Check all entries.")
-@click.option("--quick", is_flag=True, help="Fewer inputs.")
+@click.option("--quick", is_flag=True, help="Use fewer inputs.")
 @click.option(
     "--order",
     type=click.IntRange(1, 3),
     default=2,
     show_default=True,
-    help="The highest order of derivatives that is checked.",
+    help="Check derivatives up to this order.",
 )
-@click.option("--thorough", is_flag=True, help="More inputs, and more random directions.")
+@click.option("--thorough", is_flag=True, help="Use more inputs and more random directions.")
 @click.option(
-    "--dtype", multiple=True, callback=rule_names, metavar="NAMES", help="float64, complex128. [default: both]"
+    "--dtype",
+    multiple=True,
+    callback=rule_names,
+    metavar="NAMES",
+    help="Check only float64 or complex128. [default: both]",
 )
-@click.option(
-    "--helpers", type=EXISTING, help="A FunctionsManual.cpp to compile with the formulas; its header stands beside it."
-)
-@click.option("--no-compile", is_flag=True, help="Translate formulas to Python; a few cannot be translated.")
-@click.option("--compiler", metavar="NAME", help="The C++ compiler. [default: $CXX, else g++]")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**30), default=0, show_default=True, help="What random numbers depend on."
-)
-@click.option(
-    "--jobs", type=click.IntRange(1, 64), help="Processes at a time. [default: as many as there are processors]"
-)
+@click.option("--helpers", type=EXISTING, help="Compile this FunctionsManual.cpp with the formulas.")
+@click.option("--no-compile", is_flag=True, help="Translate formulas to Python instead of compiling them.")
+@click.option("--compiler", metavar="NAME", help="Use this C++ compiler. [default: $CXX, else g++]")
+@click.option("--seed", type=click.IntRange(0, 2**30), default=0, show_default=True, help="Seed the random numbers.")
+@click.option("--jobs", type=click.IntRange(1, 64), help="Run this many processes. [default: one per processor]")
 @click.option(
     "--scripts",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write a Python script for each finding, which shows it with PyTorch alone.",
+    help="Write a Python script that reproduces each finding.",
 )
 @click.option(
     "--page",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write a page of Markdown, for a pull request; on GitHub the step's summary gets it in any case.",
+    help="Write a Markdown page for a pull request.",
 )
 @click.option(
     "--coverage",
     is_flag=True,
-    help="Tell what of each formula no input reached: arms of conditions, sides of masks, states of arguments.",
+    help="Report the conditions, masks and arguments that no input reached.",
 )
 @click.option(
     "--precision",
     is_flag=True,
-    help="Measure how precise elementwise formulas are in float16, bfloat16 and float32, and check nothing else.",
+    help="Measure only precision in float16, bfloat16 and float32.",
 )
 @click.option(
     "--device",
     type=click.Choice(DEVICES),
     default=DEVICES[0],
     show_default=True,
-    help="Where formulas run; what the machine does not have is not checked.",
+    help="Run formulas on this device.",
 )
 @click.option("--no-resume", is_flag=True, help="Do not resume an interrupted run.")
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file of findings that are known and not reported; --update-baseline writes it.",
+    help="Do not report the findings that this file lists.",
 )
 @click.option("--update-baseline", is_flag=True, help="Add all current findings to the baseline.")
-@click.option(
-    "--require-all", is_flag=True, help="Exit with 4 where anything that was asked for could not be checked, for gates."
-)
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are findings.")
+@click.option("--require-all", is_flag=True, help="Exit with 4 if anything requested could not be checked.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 despite findings.")
 def verify(
     paths: tuple[str, ...],
     output: OutputOptions,
@@ -140,19 +134,17 @@ def verify(
     stdin_filename: str | None,
     **setting_options: Any,
 ) -> None:
-    """Check formulas numerically, with an installed PyTorch that is not rebuilt.
+    """Check formulas numerically with the installed PyTorch, without rebuilding it.
 
-    The formulas are compiled as written in the file and run on inputs that PyTorch's own samples give its operators.
-    Gradients and tangents are compared with finite differences of the operator, with each other, and with differences
-    of themselves for second derivatives. The installed PyTorch has to be one that the file is for.
+    Formulas are compiled as written and run on PyTorch's own samples. Gradients and tangents are compared with finite
+    differences of the operator and with each other; second derivatives with finite differences of the gradients. The
+    installed PyTorch must be a release that the file fits.
 
-    An earlier version of the file runs on the same inputs: the file that --against names, else the git revision, else
-    the file of the installed PyTorch. A finding that it does not have is new; the others are as before, whatever the
-    text of the formula was. Without an earlier version every finding is shown, with what is known of it.
+    The base (--against, else the git revision, else the file of the installed PyTorch) runs on the same inputs; only
+    findings that the base does not have fail. The step summary of GitHub Actions gets the --page in any case.
 
-    The exit status is that of derivlint check for new findings, and 4 where none was found but something could not be
-    checked: an entry that --ops names, one whose check ended with an error (crashed, killed, out of memory, out of
-    time), with --require-all any entry or formula, and in any case where no formula was compared with anything.
+    Exit status: as derivlint check, for new findings; 4 if something requested could not be checked, a check crashed or
+    ran out of memory or time, or nothing was compared.
     """
     from derivlint.cli.verification.verify_base import base_of, changed_operators, own_helpers
     from derivlint.cli.verification.verify_report import VerifyReporter
