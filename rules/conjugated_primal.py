@@ -87,7 +87,7 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the factors of forward formulas that are conjugated."""
-    for mistake in analyses_of(model).found(entry, mistakes):
+    for mistake in analyses_of(model).collect(entry, mistakes):
         if mistake.kind is Mistake.SUPERFLUOUS:
             formula = mistake.interpretation.formula
             yield Finding(

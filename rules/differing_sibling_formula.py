@@ -88,8 +88,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         sibling = quoted(odd.sibling.entry.operator or "")
         yield Finding(
             odd.written.span_of(odd.token),
-            f"{quoted(odd.token.text)} is the only difference from {sibling}, which has {quoted(odd.other.text)}",
+            f"{quoted(odd.token.text)} is the only difference from {sibling}, which has {quoted(odd.counterpart.text)}",
             help="make sure that the operators differ there",
-            related=(Related(f"the formula of {sibling}", odd.sibling.span_of(odd.other)),),
+            related=(Related(f"the formula of {sibling}", odd.sibling.span_of(odd.counterpart)),),
             at=odd.written,
         )

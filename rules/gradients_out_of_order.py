@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.calls.argument_order import Passed
+from derivlint.analysis.calls.argument_order import MismatchKind
 from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import order_finding, wrongly_passed
@@ -85,7 +85,7 @@ interpolation_mode, padding_mode, align_corners, grad_input_mask)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get gradients out of order."""
     for problem in wrongly_passed(entry, model):
-        if problem.kind is Passed.DISORDER:
+        if problem.kind is MismatchKind.DISORDER:
             first, second = problem.names[:2]
             yield order_finding(
                 problem,

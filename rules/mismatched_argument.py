@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.calls.argument_order import Passed
+from derivlint.analysis.calls.argument_order import MismatchKind
 from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
@@ -91,12 +91,12 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get another argument of the operator."""
     for problem in wrongly_passed(entry, model):
         kind, names = problem.kind, problem.names
-        if kind in (Passed.OTHER_ARGUMENT, Passed.RESULT_FOR_ARGUMENT):
+        if kind in (MismatchKind.OTHER_ARGUMENT, MismatchKind.RESULT_FOR_ARGUMENT):
             message = each_for(problem, passed(problem))
             yield order_finding(problem, message, "pass the argument of the parameter's name", as_named(problem))
-        elif kind is Passed.REPEATED_VALUE:
+        elif kind is MismatchKind.REPEATED_VALUE:
             message = f"{quoted(names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
             yield order_finding(problem, message, "pass what the parameter is for")
-        elif kind is Passed.NOT_DISCRETE:
+        elif kind is MismatchKind.NOT_DISCRETE:
             message = f"{each_for(problem, quoted(names[0]))}, and {quoted(names[1])} holds integers or a mask"
             yield order_finding(problem, message, "pass the output that holds the indices")

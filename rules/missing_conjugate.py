@@ -112,7 +112,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the factors of backward formulas that are not conjugated."""
     confidence = Confidence.HIGH if holds_for(model.natives) else Confidence.MEDIUM
-    for mistake in analyses_of(model).found(entry, mistakes):
+    for mistake in analyses_of(model).collect(entry, mistakes):
         if mistake.kind in (Mistake.MISSING, Mistake.OWN_OPERATOR):
             formula = mistake.interpretation.formula
             yield Finding(

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.calls.argument_order import Passed
+from derivlint.analysis.calls.argument_order import MismatchKind
 from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
@@ -74,6 +74,6 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get one gradient twice."""
     for problem in wrongly_passed(entry, model):
-        if problem.kind is Passed.REPEATED_SEED:
+        if problem.kind is MismatchKind.REPEATED_SEED:
             both = f"{quoted(problem.names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
             yield order_finding(problem, both, "pass the gradient of each output once")

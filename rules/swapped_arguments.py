@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.calls.argument_order import Passed
+from derivlint.analysis.calls.argument_order import MismatchKind
 from derivlint.analysis.calls.swaps import swaps_of
 from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import OUTPUT_OF_INTEGERS, UNCOMPILED_HERE
@@ -173,14 +173,14 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     by_value = (problem for problem in swaps_of(model, entry) if problem.formula not in formulas)
     for problem in (*by_name, *by_value):
         kind, names = problem.kind, problem.names
-        if kind is Passed.PRIMAL_AND_TANGENT:
+        if kind is MismatchKind.PRIMAL_AND_TANGENT:
             message = each_for(problem, passed(problem))
             help = 'a name with "_p" is a primal, one with "_t" a tangent'
             yield order_finding(problem, message, help, with_other_suffix(problem))
-        elif kind in (Passed.GRADIENT_ELSEWHERE, Passed.SWAPPED):
-            value = quoted(names[0]) if kind is Passed.SWAPPED else f"the gradient {passed(problem)}"
+        elif kind in (MismatchKind.GRADIENT_ELSEWHERE, MismatchKind.SWAPPED):
+            value = quoted(names[0]) if kind is MismatchKind.SWAPPED else f"the gradient {passed(problem)}"
             help = "swap the two, or negate the condition" if problem.call.name == WHERE else "swap the two"
             yield order_finding(problem, each_for(problem, value, quoted(names[-1])), help, swapped(problem))
-        elif kind is Passed.OUTPUT_DISORDER:
+        elif kind is MismatchKind.OUTPUT_DISORDER:
             message = f"{quoted(names[0])} before {quoted(names[1])}"
             yield order_finding(problem, message, "helpers take the outputs in their order", swapped(problem))

@@ -81,7 +81,7 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the tangents that backward helpers are called with."""
-    for mistake in analyses_of(model).found(entry, mistakes):
+    for mistake in analyses_of(model).collect(entry, mistakes):
         if mistake.kind is Mistake.REUSED_BACKWARD:
             formula = mistake.interpretation.formula
             yield Finding(

@@ -103,7 +103,7 @@ PADS = """\
 def odd(first: str, second: str) -> list[tuple[str, str]]:
     model = model_of(PADS.format(first, second))
     return [
-        (model.source.text[slice(*each.written.span_of(each.token))], each.other.text)
+        (model.source.text[slice(*each.written.span_of(each.token))], each.counterpart.text)
         for entry in model.entries
         for each in odd_tokens(model, entry)
     ]

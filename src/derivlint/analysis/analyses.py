@@ -1,7 +1,7 @@
-"""The analyses that most rules ask for, one after the other for many entries.
+"""The analyses that most rules need, one after the other for many entries.
 
-Each entry after the other, with all analyses and rules in turn, takes an eighth longer: the code of all of them does
-not fit into the caches of a processor.
+Entry after entry, with all analyses and rules in turn, takes an eighth longer: their code does not fit into the caches
+of a processor.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from derivlint.analysis.shapes.judgement import shape_judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.model import Entry, Model
 
-#: What is worked out of an entry, each on top of the ones before: first what entries ask of each other,
+#: The analyses of an entry, each on top of the ones before: first those that entries read of each other,
 COMMON: tuple[Callable[[Model, Entry], object], ...] = (
     lambda model, entry: entry.function,
     lambda model, entry: [body.info for body in entry.bodies],
 )
-#: then what is asked of few others.
+#: then those that few others read.
 ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
     lambda model, entry: model.functions_of(entry),
     lambda model, entry: model.type_problems(entry),
@@ -32,12 +32,12 @@ ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
 
 
 def prepare(model: Model, entries: Sequence[Entry]) -> None:
-    """Work out what most analyses of any entry ask for."""
+    """Compute the facts that most analyses of any entry read."""
     _work_out(COMMON, model, entries)
 
 
 def work_out(model: Model, entries: Sequence[Entry]) -> None:
-    """Work everything out that most rules ask for."""
+    """Compute everything that most rules read."""
     _work_out((*COMMON, *ANALYSES), model, entries)
 
 
@@ -45,6 +45,6 @@ def _work_out(analyses: Sequence[Callable[[Model, Entry], object]], model: Model
     entries = [entry for entry in entries if entry.name is not None]
     for analysis in analyses:
         for entry in entries:
-            # what crashes here crashes again where a rule asks for it, which is reported
+            # it crashes again in a rule that reads it, which is reported
             with suppress(Exception):
                 analysis(model, entry)

@@ -1,4 +1,4 @@
-"""For which backends the formulas of an entry hold."""
+"""The backends that the formulas of an entry are for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def autograd_key(backend: str) -> str:
 
 
 def valid_bodies(model: Model, entry: Entry) -> list[DispatchBody]:
-    """The bodies of an entry whose keys derivatives can have; of no others are values computed."""
+    """The bodies of an entry with a valid dispatch key; values are computed for no others."""
     return [body for body in entry.bodies if body.key == DEFAULT or body.key in model.natives.autograd_keys]
 
 
@@ -24,8 +24,7 @@ def bodies_without_default(model: Model, entry: Entry) -> tuple[str, ...]:
     """The dispatch keys of an entry that has formulas for these alone while other backends need some, too.
 
     Empty where there is a ``Default``, where the operator consists of other operators elsewhere, where only backends
-    with formulas have a kernel, and where something else is wrong with the keys, or needs the ``Default`` formulas for
-    other generated code: another rule says so.
+    with formulas have a kernel, and where another rule reports the keys or the missing ``Default`` formulas.
     """
     if entry.function is None or entry.dispatch_key_node is None or entry.beside_dispatch or entry.problems:
         return ()

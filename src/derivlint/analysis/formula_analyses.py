@@ -1,4 +1,4 @@
-"""The meaning of the formulas of one model, worked out when it is asked for."""
+"""Analyses of the formulas of one model, computed on demand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from derivlint.analysis.interpretation.interpret import FormulaInterpreter, Interpretation
-from derivlint.analysis.interpretation.operators import OperatorAnswers
+from derivlint.analysis.interpretation.operators import OperatorDegrees
 from derivlint.analysis.interpretation.premises import declared_linear
 from derivlint.analysis.typed import TypedFormula, typed_formulas
 from derivlint.model import DispatchBody, Entry, Model
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 class FormulaAnalyses:
-    """What the formulas of a model mean; every answer is worked out once."""
+    """Typed formulas and their interpretations, each computed once."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.operators = OperatorAnswers(model, partial(declared_linear, model))
+        self.operators = OperatorDegrees(model, partial(declared_linear, model))
         self._interpreter = FormulaInterpreter(self.operators)
 
     def formulas(self, entry: Entry) -> tuple[TypedFormula, ...]:
@@ -29,16 +29,16 @@ class FormulaAnalyses:
         return self.model.ask(_formulas, self.model, entry)
 
     def interpretation(self, formula: TypedFormula) -> Interpretation:
-        """What a formula means."""
+        """Interpret a formula."""
         return self.model.ask(self._interpreter.interpret, formula)
 
     def interpretations(self, entry: Entry) -> tuple[Interpretation, ...]:
-        """What the backward and forward formulas of an entry mean."""
+        """Interpret the backward and forward formulas of an entry."""
         return self.model.ask(_interpretations, self, entry)
 
-    def found(self, entry: Entry, find: Callable[[Interpretation], Iterable[T]]) -> tuple[T, ...]:
-        """What a function finds in the formulas of an entry."""
-        return self.model.ask(_found, self, entry, find)
+    def collect(self, entry: Entry, analyze: Callable[[Interpretation], Iterable[T]]) -> tuple[T, ...]:
+        """The results of an analysis for all formulas of an entry."""
+        return self.model.ask(_collected, self, entry, analyze)
 
     def formulas_of(self, body: DispatchBody) -> tuple[TypedFormula, ...]:
         """The formulas of one dispatch key."""
@@ -50,21 +50,23 @@ def _formulas(model: Model, entry: Entry) -> tuple[TypedFormula, ...]:
 
 
 def _by_body(analyses: FormulaAnalyses, entry: Entry) -> dict[DispatchBody, tuple[TypedFormula, ...]]:
-    found: dict[DispatchBody, list[TypedFormula]] = {}
+    by_body: dict[DispatchBody, list[TypedFormula]] = {}
     for formula in analyses.formulas(entry):
-        found.setdefault(formula.written.body, []).append(formula)
-    return {body: tuple(formulas) for body, formulas in found.items()}
+        by_body.setdefault(formula.written.body, []).append(formula)
+    return {body: tuple(formulas) for body, formulas in by_body.items()}
 
 
 def _interpretations(analyses: FormulaAnalyses, entry: Entry) -> tuple[Interpretation, ...]:
     return tuple(map(analyses.interpretation, analyses.formulas(entry)))
 
 
-def _found(analyses: FormulaAnalyses, entry: Entry, find: Callable[[Interpretation], Iterable[T]]) -> tuple[T, ...]:
-    return tuple(item for interpretation in analyses.interpretations(entry) for item in find(interpretation))
+def _collected(
+    analyses: FormulaAnalyses, entry: Entry, analyze: Callable[[Interpretation], Iterable[T]]
+) -> tuple[T, ...]:
+    return tuple(item for interpretation in analyses.interpretations(entry) for item in analyze(interpretation))
 
 
 @asked_once
 def analyses_of(model: Model) -> FormulaAnalyses:
-    """The meaning of a model's formulas, the same object each time it is asked for."""
+    """The analyses of a model's formulas, one object for each model."""
     return FormulaAnalyses(model)

@@ -1,4 +1,4 @@
-"""The base of what evaluates the formulas of a file: each is compiled once into nested functions of an environment."""
+"""The base of all evaluators of formulas: each is compiled once into nested functions of an environment."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class FormulaCompiler(ExpressionCompiler):
     @staticmethod
     @abstractmethod
     def unknown(environment: Mapping[str, Any], /) -> Any:
-        """Evaluates what is not understood."""
+        """Evaluate an expression that is not understood."""
 
     @abstractmethod
     def of_call(self, call: CallFacts) -> Evaluator:
-        """The value of a call, given what it is of."""
+        """The value of a call."""
 
     def compiled(self) -> Evaluator | None:
-        """The formula; None where nothing of it is understood."""
+        """The formula, or None if nothing of it is understood."""
         return unknown_if_it_fails(self._compiled, None)
 
     def _compiled(self) -> Evaluator | None:
@@ -69,7 +69,7 @@ class FormulaCompiler(ExpressionCompiler):
         return self.unknown if value is None or isinstance(value, str) else lambda _: value
 
     def called(self, node: Call) -> Evaluator:
-        """A call of what is known."""
+        """A call whose callee is a name or a member."""
         call = self._formula.call(node)
         return self.unknown if call is None else self.of_call(call)
 

@@ -1,4 +1,4 @@
-"""Which tensors in a formula can have an integral type.
+"""Tensors in a formula that can have an integral type.
 
 What has a gradient or tangent is of floating point, and so is what is computed from it. Another argument may be
 integral where the operator promotes types, as those do that work element by element.
@@ -52,7 +52,9 @@ def _leaves(node: Expr) -> Iterator[str | None]:
 
 def _may_be_integral(evaluation: Evaluation, variables: set[str]) -> bool:
     """Whether variables may be integral all together: they are arguments, and another one has a gradient or tangent."""
-    tensors = {each.name for each in evaluation.function.schema.arguments.flat_non_out if each.type.is_tensor_like}
+    tensors = {
+        argument.name for argument in evaluation.function.schema.arguments.flat_non_out if argument.type.is_tensor_like
+    }
     if evaluation.mode is Mode.BACKWARD:
         return variables <= tensors - {name.text for name in evaluation.written.names}
     arguments = {evaluation.primals.get(variable, "") for variable in variables}

@@ -1,8 +1,7 @@
-"""What the checks can judge of each formula, and what they lack to judge the rest.
+"""Coverage of the checks: which properties of each formula are checked, and why others are not.
 
-Four things are asked of a formula: whether its value is compared with what the operator computes, on single elements or
-on small tensors, whether it is known to be linear in the gradients or tangents, whether its conjugation is followed,
-and whether its sizes are known.
+There are four properties: its value is compared with the operator's, on single elements or on small tensors; it is
+known to be linear in the gradients or tangents; its conjugation is followed; its sizes are known.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from derivlint.operators.special import RAISING
 
 
 class Question(Enum):
-    """What may be judged of a formula."""
+    """A property of a formula that can be checked."""
 
     VALUE = "value"
     LINEAR = "linear"
@@ -42,12 +41,12 @@ class Question(Enum):
 
 
 class JudgedFormula(Struct, frozen=True):
-    """What is judged of a formula.
+    """The properties of a formula that are checked.
 
     Attributes:
         written: the formula.
-        missing: why something is not judged, for each question that has no answer.
-        not_asked: the questions that make no sense for it.
+        missing: why a property is not checked, by the property.
+        not_asked: the properties that do not apply.
     """
 
     written: DerivativeFormula
@@ -55,12 +54,12 @@ class JudgedFormula(Struct, frozen=True):
     not_asked: frozenset[Question] = frozenset()
 
     def is_judged(self, question: Question) -> bool:
-        """Whether something is judged."""
+        """Whether a property is checked."""
         return question not in self.missing and question not in self.not_asked
 
 
 class JudgedEntry(Struct, frozen=True):
-    """What is judged of an entry.
+    """The properties of an entry's formulas that are checked.
 
     Attributes:
         entry: the entry.
@@ -71,29 +70,29 @@ class JudgedEntry(Struct, frozen=True):
     formulas: tuple[JudgedFormula, ...]
 
     def missing(self, question: Question) -> tuple[str, ...]:
-        """Why something is not judged, each reason once."""
-        reasons = (each.missing[question] for each in self.formulas if question in each.missing)
+        """Why a property is not checked, each reason once."""
+        reasons = (formula.missing[question] for formula in self.formulas if question in formula.missing)
         return tuple(dict.fromkeys(reasons))
 
     def is_asked(self, question: Question) -> bool:
-        """Whether a question makes sense for any of the formulas."""
-        return any(question not in each.not_asked for each in self.formulas)
+        """Whether a property applies to any of the formulas."""
+        return any(question not in formula.not_asked for formula in self.formulas)
 
 
 def judged_entries(model: Model) -> Iterator[JudgedEntry]:
-    """What is judged of every entry with a formula to judge, in the order of the file."""
+    """The entries with a formula that has checkable properties, in file order."""
     analyses = analyses_of(model)
     for entry in model.entries:
         if entry.function is not None:
-            formulas = tuple(each for body in entry.bodies for each in _of_body(analyses, body))
-            if any(len(each.not_asked) < len(Question) for each in formulas):
+            formulas = tuple(formula for body in entry.bodies for formula in _of_body(analyses, body))
+            if any(len(formula.not_asked) < len(Question) for formula in formulas):
                 yield JudgedEntry(entry, formulas)
 
 
 def totals(rows: Collection[JudgedEntry]) -> dict[Question, tuple[int, int]]:
-    """Of how many entries each question is answered for all formulas, and of how many it is asked."""
-    asked = {question: [row for row in rows if row.is_asked(question)] for question in Question}
-    return {each: (sum(not row.missing(each) for row in found), len(found)) for each, found in asked.items()}
+    """Count the entries whose formulas have a property checked, and those that it applies to."""
+    applicable = {question: [row for row in rows if row.is_asked(question)] for question in Question}
+    return {key: (sum(not row.missing(key) for row in of_key), len(of_key)) for key, of_key in applicable.items()}
 
 
 def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFormula]:
@@ -109,12 +108,10 @@ def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFo
         if not kinds and formula not in on_small_tensors:
             missing[Question.VALUE] = _why_not_compared(analyses, body, formula)
         interpretation = analyses.interpretation(formula)
-        lacking = _unknown_degree(interpretation)
-        if lacking:
-            missing[Question.LINEAR] = lacking
-        lacking = why_unsized(analyses, body, formula)
-        if lacking:
-            missing[Question.SHAPES] = lacking
+        if reason := _unknown_degree(interpretation):
+            missing[Question.LINEAR] = reason
+        if reason := why_unsized(analyses, body, formula):
+            missing[Question.SHAPES] = reason
         not_asked: frozenset[Question] = frozenset()
         if not conjugation.is_judged(interpretation):
             not_asked = frozenset({Question.COMPLEX})
@@ -124,7 +121,7 @@ def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFo
 
 
 def _is_refused(formula: TypedFormula) -> bool:
-    """Whether a formula only says that there is no derivative."""
+    """Whether a formula only raises that there is no derivative."""
     call = formula.call(formula.tree) if isinstance(formula.tree, Call) else None
     return call is not None and (call.name in RAISING or call.name.startswith(RAISING_PREFIX))
 
@@ -165,7 +162,7 @@ def _why_not_compared(analyses: FormulaAnalyses, body: DispatchBody, formula: Ty
 
 
 def _unknown_degree(interpretation: Interpretation) -> str:
-    """What keeps the degree of a formula from being known; empty where it is."""
+    """Why the degree of a formula is not known; empty if it is."""
     if interpretation.root.degree is not Degree.UNKNOWN:
         return ""
     unknown = {node for node, fact in interpretation.facts.items() if fact.degree is Degree.UNKNOWN}

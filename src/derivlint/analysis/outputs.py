@@ -1,4 +1,4 @@
-"""Which outputs of operators hold integers or booleans by nature, whatever floating-point inputs hold.
+"""Outputs of operators that hold integers or booleans for floating-point inputs.
 
 Such an output cannot require a gradient: setting it up fails with an internal assertion. The operator book lists them.
 An in-place operator returns ``self``, whose dtype is the caller's, and is never among them.
@@ -85,7 +85,7 @@ def differentiable_discrete_outputs(model: Model, body: DispatchBody) -> Iterato
 def takes_first_gradient_only(body: DispatchBody) -> bool:
     """Whether the formulas know of no gradient but ``grad``, that of the first differentiable output."""
     uses = body_gradients(body)
-    return any(each.grad for each in uses) and not any(each.grads or each.named for each in uses)
+    return any(use.grad for use in uses) and not any(use.grads or use.named for use in uses)
 
 
 #: Operators that compute in the dtype of their argument ``dtype``, integral ones included.

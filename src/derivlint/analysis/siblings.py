@@ -45,14 +45,18 @@ def main_form_without_derivative(model: Model, entry: Entry) -> MainForm | None:
     if function.has_composite_implicit_autograd_kernel or _needs_old_self(entry):
         return None
     if len(model.entries_for(function)) > 1:
-        # written for the wrong form, and for one that has an entry: that is said of the second entry
+        # written for the wrong form, and for one that has an entry: that is reported at the second entry
         return None
     if entry.function.is_inplace:
         signature = function.schema.signature(strip_default=True)
-        for other in model.natives.with_base(function.name.base):
-            is_functional = other.schema.kind is SchemaKind.functional and not other.name.functional_overload
-            if is_functional and other.schema.signature(strip_default=True) == signature and _lacks(model, other):
-                return MainForm(entry, other, True)
+        for candidate in model.natives.with_base(function.name.base):
+            is_functional = candidate.schema.kind is SchemaKind.functional and not candidate.name.functional_overload
+            if (
+                is_functional
+                and candidate.schema.signature(strip_default=True) == signature
+                and _lacks(model, candidate)
+            ):
+                return MainForm(entry, candidate, True)
     elif function.name.overload and model.is_pytorchs_own:
         main = model.natives.operator(function.name.base)
         if main is not None and main is not function and _is_only_entry(model, entry) and _lacks(model, main):
@@ -66,7 +70,7 @@ def _is_only_entry(model: Model, entry: Entry) -> bool:
 
 
 def _needs_old_self(entry: Entry) -> bool:
-    """Whether a forward formula needs the value that an in-place operator overwrites: other rules say so."""
+    """Whether a forward formula needs the value that an in-place operator overwrites, which other rules report."""
     if entry.function is None or not entry.function.is_inplace:
         return False
     for formula in entry.formulas:
@@ -81,7 +85,7 @@ def _needs_old_self(entry: Entry) -> bool:
 
 
 def _lacks(model: Model, function: NativeFunction) -> bool:
-    """Whether an operator needs a derivative and has none, and nothing is said of that in the file."""
+    """Whether an operator needs a derivative and has none, without a declaration in the file."""
     if function.has_composite_implicit_autograd_kernel or not function.is_abstract:
         return False
     if model.book.is_declared_undifferentiable(function) or function.generated:
@@ -107,17 +111,17 @@ class OddToken(Struct, frozen=True):
         written: the later formula.
         token: its token.
         sibling: the earlier formula.
-        other: the token there.
+        counterpart: the token there.
     """
 
     written: DerivativeFormula
     token: Token
     sibling: DerivativeFormula
-    other: Token
+    counterpart: Token
 
 
 def _family(entry: Entry) -> str | None:
-    """What an entry has in common with those of sibling operators; None where it has no siblings."""
+    """The key that an entry shares with those of sibling operators, or None if it has no siblings."""
     if entry.function is None or len(entry.bodies) != 1:
         return None
     name = entry.function.canonical.name
@@ -130,7 +134,7 @@ def _families(entry: Entry) -> Iterator[tuple[str, Nothing]]:
         yield family, ()
 
 
-#: Entries by what the names of sibling operators have in common.
+#: Entries by the key that sibling operators share.
 BY_FAMILY: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_FAMILY", _families)
 
 
@@ -144,7 +148,7 @@ def odd_tokens(model: Model, entry: Entry) -> Iterator[OddToken]:
     if family is None or len(model.values_in(BY_FAMILY, family)) < 2:
         return
     groups = model.ask(_formulas_of_family, model, family)
-    found = []
+    odd = []
     for formula in entry.formulas:
         group = groups.get(formula.key_text, {})
         own = group.get(_name(entry))
@@ -154,23 +158,23 @@ def odd_tokens(model: Model, entry: Entry) -> Iterator[OddToken]:
         for first in earlier[-MAX_SIBLINGS:]:
             pair = _single_difference(first, own)
             if pair is not None:
-                found.append(OddToken(formula, pair[1], first.written, pair[0]))
-    yield from sorted(found, key=lambda each: (each.written.value_span.start, each.token.start))
+                odd.append(OddToken(formula, pair[1], first.written, pair[0]))
+    yield from sorted(odd, key=lambda odd_token: (odd_token.written.value_span.start, odd_token.token.start))
 
 
 def _formulas_of_family(model: Model, family: str) -> dict[str, dict[str, _Sibling]]:
     """The formulas of sibling operators by key and by the name of the operator; of equal entries the first counts."""
-    found: dict[str, dict[str, _Sibling]] = {}
+    by_key: dict[str, dict[str, _Sibling]] = {}
     for entry in model.entries_in(BY_FAMILY, family):
         assert entry.function is not None
         dimensions = common_name(entry.function.canonical.name.name_without_overload)[1]
         name = _name(entry)
         for formula in entry.formulas:
             if formula.is_expression and formula.text is not None:
-                group = found.setdefault(formula.key_text, {})
+                group = by_key.setdefault(formula.key_text, {})
                 if name not in group:
                     group[name] = _Sibling(formula, dimensions, len(group))
-    return found
+    return by_key
 
 
 def _name(entry: Entry) -> str:
@@ -178,8 +182,8 @@ def _name(entry: Entry) -> str:
 
 
 def common_name(name: str) -> tuple[str, str]:
-    """A name without what siblings differ in, and the number of dimensions in it, ``""`` if there is none."""
-    dimensions = next((each for each in DIMENSIONS if each in name), "")
+    """A name without library and dimensions, and the number of dimensions in it, ``""`` if there is none."""
+    dimensions = next((dimension for dimension in DIMENSIONS if dimension in name), "")
     if dimensions:
         name = name.replace(dimensions, "Nd")
     parts = ["<library>" if part in VENDORS else part for part in name.split("_")]
@@ -204,16 +208,16 @@ def _single_difference(first: _Sibling, second: _Sibling) -> tuple[Token, Token]
     if len(first.tokens) != len(second.tokens):
         return None
     differences = []
-    for one, other in zip(first.tokens, second.tokens, strict=True):
-        if one.text == other.text or _is_same(one.text, first.dimensions, other.text, second.dimensions):
+    for token, twin in zip(first.tokens, second.tokens, strict=True):
+        if token.text == twin.text or _is_same(token.text, first.dimensions, twin.text, second.dimensions):
             continue
-        differences.append((one, other))
+        differences.append((token, twin))
         if len(differences) > 1:
             return None
     return differences[0] if differences else None
 
 
-def _is_same(one: str, one_dimensions: str, other: str, other_dimensions: str) -> bool:
-    if one.isdecimal() and other.isdecimal():
-        return bool(one_dimensions) and one == one_dimensions and other == other_dimensions
-    return common_name(one)[0] == common_name(other)[0]
+def _is_same(first: str, first_dimensions: str, second: str, second_dimensions: str) -> bool:
+    if first.isdecimal() and second.isdecimal():
+        return bool(first_dimensions) and first == first_dimensions and second == second_dimensions
+    return common_name(first)[0] == common_name(second)[0]

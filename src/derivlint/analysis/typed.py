@@ -1,4 +1,4 @@
-"""The formulas of an entry as typed syntax trees: what the interpretation of formulas works on.
+"""The formulas of an entry as typed syntax trees, the input of all analyses.
 
 The tree is that of the expression which the generated code evaluates: saved properties are variables in it
 (``self.sym_sizes()`` is ``self_sym_sizes``), and ``auto_linear`` and ``auto_element_wise`` are expanded.
@@ -79,7 +79,7 @@ class TypedFormula(Struct, eq=False, dict=True):
         return {}
 
     def call(self, node: Call) -> CallFacts | None:
-        """What a call is of; None where the callee is neither a name nor a member."""
+        """The name, function and arguments of a call, or None if the callee is neither a name nor a member."""
         if node not in self._calls:
             self._calls[node] = call_facts(node, self.callees.get(node))
         return self._calls[node]

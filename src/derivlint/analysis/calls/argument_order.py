@@ -1,4 +1,4 @@
-"""What a formula passes for which parameter: values under the name of another parameter, and values that it leaves out.
+"""Arguments that are passed for the wrong parameter, by the names of variables and parameters.
 
 Names of parameters are chosen with care in PyTorch: a helper for ``mse_loss`` takes ``self`` and ``target``, a forward
 helper ``self_p`` and ``self_t``. A value with the name of another parameter is suspicious where nothing explains it.
@@ -33,8 +33,8 @@ BACKWARD = "_backward"
 JVP = "_jvp"
 
 
-class Passed(Enum):
-    """What is suspicious about an argument."""
+class MismatchKind(Enum):
+    """The suspicion about an argument."""
 
     #: a tangent for ``self_p``, or a primal for ``self_t``
     PRIMAL_AND_TANGENT = "primal and tangent"
@@ -58,18 +58,18 @@ class Passed(Enum):
     RESULT_FOR_ARGUMENT = "result for argument"
 
 
-class PassedWrongly(Struct, frozen=True):
+class ArgumentMismatch(Struct, frozen=True):
     """An argument that seems to be meant for another parameter.
 
     Attributes:
-        kind: what is suspicious.
+        kind: the suspicion.
         formula: the formula.
         call: the call.
         arguments: the arguments in question, the one to blame first.
         names: what they are called where it is not their text: the seed, the variable.
     """
 
-    kind: Passed
+    kind: MismatchKind
     formula: TypedFormula
     call: CallFacts
     arguments: tuple[CallArgument, ...]
@@ -86,42 +86,42 @@ def variable_of(node: Expr) -> str | None:
         node = inner
 
 
-def passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWrongly]:
+def argument_mismatches(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
     """The suspicious arguments of a formula; at most one of each call."""
     formula = interpretation.formula
     names = seed_names(formula)
     for call in interpretation.calls:
         if call.function is None or call.is_method:
             continue
-        found = (
+        mismatch = (
             _seeds(interpretation, call, names)
-            or _arguments(formula, call)
+            or _misplaced_arguments(formula, call)
             or _repeated(formula, call)
-            or _plain_values(formula, call)
+            or _misplaced_values(formula, call)
         )
-        if found is not None:
-            yield found
+        if mismatch is not None:
+            yield mismatch
 
 
-def _seeds(interpretation: Interpretation, call: CallFacts, names: frozenset[str]) -> PassedWrongly | None:
+def _seeds(interpretation: Interpretation, call: CallFacts, names: frozenset[str]) -> ArgumentMismatch | None:
     bare = [(argument, _bare_seed(argument.node, names)) for argument in call.arguments]
-    found = None if interpretation.formula.is_backward else _tangents(interpretation, call, bare)
-    return found or _gradients(interpretation, call, bare)
+    mismatch = None if interpretation.formula.is_backward else _misplaced_tangents(interpretation, call, bare)
+    return mismatch or _misplaced_gradients(interpretation, call, bare)
 
 
-def _tangents(
+def _misplaced_tangents(
     interpretation: Interpretation, call: CallFacts, bare: list[tuple[CallArgument, str | None]]
-) -> PassedWrongly | None:
+) -> ArgumentMismatch | None:
     formula = interpretation.formula
     for argument, seed in bare:
         parameter = argument.parameter
         if parameter is None or not parameter.type.has_tensors:
             continue
         if parameter.name.endswith(PRIMAL) and interpretation.facts[argument.node].degree.has_seed:
-            return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (seed or "",))
+            return ArgumentMismatch(MismatchKind.PRIMAL_AND_TANGENT, formula, call, (argument,), (seed or "",))
         variable = variable_of(argument.node) if parameter.name.endswith(TANGENT) else None
         if variable is not None and variable.endswith(PRIMAL):
-            return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (variable,))
+            return ArgumentMismatch(MismatchKind.PRIMAL_AND_TANGENT, formula, call, (argument,), (variable,))
     return None
 
 
@@ -133,9 +133,9 @@ def _bare_seed(node: Expr, names: frozenset[str]) -> str | None:
     return seed_of(node, names)
 
 
-def _gradients(
+def _misplaced_gradients(
     interpretation: Interpretation, call: CallFacts, bare: list[tuple[CallArgument, str | None]]
-) -> PassedWrongly | None:
+) -> ArgumentMismatch | None:
     formula = interpretation.formula
     directed = [(argument, seed) for argument, seed in bare if seed is not None]
     if not directed:
@@ -150,22 +150,22 @@ def _gradients(
     has_one = any(roles.get(argument) is ParameterRole.GRADIENT for argument, _ in directed)
     if elsewhere and instead and not has_one and JVP not in call.name:
         names = (str(variable_of(instead[0].node)),)
-        return PassedWrongly(Passed.GRADIENT_ELSEWHERE, formula, call, (elsewhere[0], instead[0]), names)
-    # "gvar" and "gmean": the names of the parameters may tell nothing
-    known = any(role.is_seed for role in roles.values())
+        return ArgumentMismatch(MismatchKind.GRADIENT_ELSEWHERE, formula, call, (elsewhere[0], instead[0]), names)
+    # "gvar" and "gmean": the names of the parameters may mean nothing
+    is_decided = any(role.is_seed for role in roles.values())
     # by its definition it is linear in both
-    known = known and interpretation.facts[call.node].degree is not Degree.LINEAR
+    is_decided = is_decided and interpretation.facts[call.node].degree is not Degree.LINEAR
     seen: dict[str, CallArgument] = {}
     for argument, seed in directed:
-        # what another parameter gets beside the one that takes it is a product, which another rule reports
-        if seed in seen and (not known or roles.get(argument, _OTHER).is_seed):
+        # a gradient that is also passed for another parameter is a product, which another rule reports
+        if seed in seen and (not is_decided or roles.get(argument, _OTHER).is_seed):
             arguments = (argument, seen[seed])
-            return PassedWrongly(Passed.REPEATED_SEED, formula, call, arguments, (seed,))
+            return ArgumentMismatch(MismatchKind.REPEATED_SEED, formula, call, arguments, (seed,))
         seen[seed] = argument
     indexed = [(argument, seed) for argument, seed in directed if seed.startswith(GRADS + "[")]
-    for (first, one), (second, other) in pairwise(indexed):
-        if one > other and len(one) == len(other):
-            return PassedWrongly(Passed.DISORDER, formula, call, (first, second), (one, other))
+    for (first, earlier), (second, later) in pairwise(indexed):
+        if earlier > later and len(earlier) == len(later):
+            return ArgumentMismatch(MismatchKind.DISORDER, formula, call, (first, second), (earlier, later))
     return None
 
 
@@ -173,7 +173,7 @@ _OTHER = ParameterRole.OTHER
 
 
 def _is_no_gradient(node: Expr) -> bool:
-    """Whether an expression is a variable that no one would take for a gradient: ``grad_output_p`` is one."""
+    """Whether an expression is a variable that is not called like a gradient, as ``grad_output_p`` is."""
     variable = variable_of(node)
     if variable is None:
         return False
@@ -181,29 +181,29 @@ def _is_no_gradient(node: Expr) -> bool:
     return role_of(Parameter(TENSOR, name)) is not ParameterRole.GRADIENT
 
 
-def _repeated(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
-    """A tensor that a backward or forward helper gets for the parameter of its name, and for another one."""
+def _repeated(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None:
+    """A tensor that is passed to a helper for the parameter of its name, and for another one."""
     function = formula.written.entry.function
     if function is None or not any(part in call.name for part in (BACKWARD, JVP)):
         return None
-    known = {*function.tensor_arguments, *[output.name for output in function.outputs]}
+    tensor_names = {*function.tensor_arguments, *[output.name for output in function.outputs]}
     suffix = "" if formula.is_backward else PRIMAL
     own: dict[str, CallArgument] = {}
-    others: list[tuple[str, CallArgument]] = []
+    elsewhere: list[tuple[str, CallArgument]] = []
     for argument in call.arguments:
         variable, parameter = variable_of(argument.node), argument.parameter
         if variable is None or parameter is None or not parameter.type.has_tensors:
             continue
         name = _plain(variable, suffix)
-        if name not in known:
+        if name not in tensor_names:
             continue
         if _plain(parameter.name, suffix) == name:
             own[name] = argument
         else:
-            others.append((name, argument))
-    for name, argument in others:
+            elsewhere.append((name, argument))
+    for name, argument in elsewhere:
         if name in own:
-            return PassedWrongly(Passed.REPEATED_VALUE, formula, call, (argument, own[name]), (name,))
+            return ArgumentMismatch(MismatchKind.REPEATED_VALUE, formula, call, (argument, own[name]), (name,))
     return None
 
 
@@ -212,7 +212,7 @@ def _is_plain_tensor(argument: CallArgument, roles: dict[CallArgument, Parameter
     return roles.get(argument) is _OTHER and parameter is not None and parameter.type is TENSOR
 
 
-def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
+def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None:
     """A value for a parameter with the name of another argument of the operator."""
     function = formula.written.entry.function
     if function is None or not call.name.endswith((BACKWARD, JVP)):
@@ -224,63 +224,67 @@ def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
         # a helper that is made for the first argument takes the arguments in other roles for the others
         return None
     suffix = "" if formula.is_backward else PRIMAL
-    given = [
+    bindings = [
         (_plain(variable, suffix), argument, _plain(argument.parameter.name, suffix))
         for argument in call.arguments
         if argument.parameter is not None and (variable := variable_of(argument.node)) is not None
     ]
-    passed = {name: (argument, parameter) for name, argument, parameter in reversed(given)}
+    passed = {name: (argument, parameter) for name, argument, parameter in reversed(bindings)}
     if not formula.is_backward and any(name.endswith(TANGENT) and name != tensors[0] + TANGENT for name in passed):
         return None
-    parameters = {wanted for *_, wanted in given}
-    for name, argument, wanted in given:
-        if name in outputs and wanted in outputs - {name} and wanted not in passed:
-            return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (name, wanted))
-        if wanted == name or wanted not in tensors:
+    parameters = {target for *_, target in bindings}
+    for name, argument, target in bindings:
+        if name in outputs and target in outputs - {name} and target not in passed:
+            return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
+        if target == name or target not in tensors:
             continue
-        if wanted in passed:
-            other, parameter = passed[wanted]
+        if target in passed:
+            counterpart, parameter = passed[target]
             # a helper may have a name of its own for one of them, as "input" for "self"
             is_other = parameter not in (*tensors, *outputs) and name not in parameters
             if name in tensors and (parameter == name or is_other):
-                return PassedWrongly(Passed.SWAPPED, formula, call, (argument, other), (name, wanted))
+                return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, (argument, counterpart), (name, target))
         elif argument.parameter is not None and role_of(argument.parameter).is_seed:
             # the gradient is meant, not an argument that is one elsewhere
             continue
         elif name in tensors:
-            return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (name, wanted))
+            return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
         elif name in outputs and call.name == function.canonical.name.base + BACKWARD:
-            types = {each.name: each.argument.type for each in function.arguments if each.argument is not None}
-            if not isinstance(types.get(wanted), OptionalType):
-                return PassedWrongly(Passed.RESULT_FOR_ARGUMENT, formula, call, (argument,), (name, wanted))
+            types = {
+                binding.name: binding.argument.type for binding in function.arguments if binding.argument is not None
+            }
+            if not isinstance(types.get(target), OptionalType):
+                return ArgumentMismatch(MismatchKind.RESULT_FOR_ARGUMENT, formula, call, (argument,), (name, target))
     return None
 
 
-def _plain_values(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
-    """A number, list or flag for a parameter with the name of another one: swapped, or the other one is forgotten."""
+def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None:
+    """A number, list or flag for a parameter with the name of another one, which is swapped with it or not passed."""
     function = formula.written.entry.function
     if function is None:
         return None
-    known = {binding.name for binding in function.arguments}.difference(function.tensor_arguments)
-    if not known:
+    plain_names = {binding.name for binding in function.arguments}.difference(function.tensor_arguments)
+    if not plain_names:
         return None
-    given = [
+    bindings = [
         (name, argument, argument.parameter)
         for argument in call.arguments
-        if argument.parameter is not None and (name := variable_of(argument.node)) in known
+        if argument.parameter is not None and (name := variable_of(argument.node)) in plain_names
     ]
-    passed = {name: (argument, parameter) for name, argument, parameter in given}
-    own = {name for name, _, parameter in given if parameter.name == name}
-    for name, argument, parameter in given:
-        wanted = parameter.name
-        if wanted == name or wanted not in known:
+    passed = {name: (argument, parameter) for name, argument, parameter in bindings}
+    own = {name for name, _, parameter in bindings if parameter.name == name}
+    for name, argument, parameter in bindings:
+        target = parameter.name
+        if target == name or target not in plain_names:
             continue
-        if wanted in passed:
-            other, place = passed[wanted]
+        if target in passed:
+            counterpart, place = passed[target]
             if place.name == name and place.type is parameter.type:
-                return PassedWrongly(Passed.SWAPPED, formula, call, (argument, other), (str(name), wanted))
-        elif name in own and not formula.variables & {wanted}:
-            return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (str(name), wanted))
+                return ArgumentMismatch(
+                    MismatchKind.SWAPPED, formula, call, (argument, counterpart), (str(name), target)
+                )
+        elif name in own and not formula.variables & {target}:
+            return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (str(name), target))
     return None
 
 

@@ -1,4 +1,4 @@
-"""Arguments of the operator that a backward function would take and does not get.
+"""Arguments of the operator that are not passed to its backward function.
 
 The backward function of an operator takes the operator's arguments under their names. Where such a parameter gets a
 literal, or nothing since it has a default, the formula is right for one value of the argument only.
@@ -15,21 +15,20 @@ from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Expr, Name, Number, Parenthesized, String, Unary
 from derivlint.model.resolve import EntryFunction
-from derivlint.schema import Argument
 
-#: What the name of a backward function holds.
+#: A part of the names of backward functions.
 BACKWARD = "backward"
 LITERALS = ("true", "false", "nullopt")
 
 
 class DroppedArgument(Struct, frozen=True):
-    """An argument that a backward function does not get.
+    """An argument that is not passed to a backward function.
 
     Attributes:
         formula: the formula.
         call: the call.
         name: the name of the argument and of the parameter.
-        literal: what the parameter gets instead; None where it is left to its default.
+        literal: what is passed instead, or None if the parameter has its default.
     """
 
     formula: TypedFormula
@@ -51,35 +50,32 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
     for call in interpretation.calls:
         if call.function is None or call.is_method or BACKWARD not in call.name:
             continue
-        given = {argument.parameter.name: argument.node for argument in call.arguments if argument.parameter}
+        passed = {argument.parameter.name: argument.node for argument in call.arguments if argument.parameter}
         for parameter in call.function.parameters:
             if parameter.name not in arguments:
                 continue
-            node = given.get(parameter.name)
+            node = passed.get(parameter.name)
             if node is None or _is_literal(node):
                 yield DroppedArgument(formula, call, parameter.name, node)
 
 
 def _dropped_types(interpretation: Interpretation, function: EntryFunction) -> Iterator[DroppedArgument]:
-    """The dtypes that a forward formula does not hand on to the operator itself: those of outputs, and not of tangents.
+    """The dtypes that a forward formula does not pass to the operator itself, so that only outputs have them.
 
     PyTorch casts gradients to the dtype of their inputs, and no tangent.
     """
     formula = interpretation.formula
-    names = {each.name for each in function.canonical.schema.arguments.flat_non_out if _is_dtype(each)}
+    arguments = function.canonical.schema.arguments.flat_non_out
+    names = {argument.name for argument in arguments if str(argument.type.base) == "ScalarType"}
     if not names:
         return
     for call in interpretation.calls:
         if call.name != function.canonical.name.base or call.function is None or call.node is not formula.tree:
             continue
-        given = {argument.parameter.name for argument in call.arguments if argument.parameter}
+        passed = {argument.parameter.name for argument in call.arguments if argument.parameter}
         for parameter in call.function.parameters:
-            if parameter.name in names - given and interpretation.facts[call.node].degree.has_seed:
+            if parameter.name in names - passed and interpretation.facts[call.node].degree.has_seed:
                 yield DroppedArgument(formula, call, parameter.name, None)
-
-
-def _is_dtype(argument: Argument) -> bool:
-    return str(argument.type.base) == "ScalarType"
 
 
 def _is_literal(node: Expr) -> bool:

@@ -1,4 +1,4 @@
-"""Gradients and tangents that are cast to a type which the formula names."""
+"""Casts of gradients and tangents to a type that the formula names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.interpret import Interpretation
-from derivlint.formula import Expr, Name
+from derivlint.formula import Name
 from derivlint.operators import Book
 from derivlint.operators.constants import SCALAR_TYPES, scalar_type_named
 
@@ -29,41 +29,36 @@ class FixedType(Struct, frozen=True):
 
 
 def fixed_types(interpretation: Interpretation) -> Iterator[FixedType]:
-    """The casts of what a formula is linear in; none where the operator takes no other type, or it is cast back."""
-    formula = interpretation.formula
-    function = formula.written.entry.function
+    """The casts of seeds; none of operators that take no other type, and none that are cast back."""
+    function = interpretation.formula.written.entry.function
     if function is None or str(function.canonical.name) in Book.by_hand("single-precision"):
         return
     for call in interpretation.calls:
         node = _fixed(call)
-        if node is not None and _has_seeds(interpretation, call) and not _is_cast_back(interpretation, call):
+        fact = interpretation.facts.get(call.arguments[0].node) if node is not None else None
+        if node is not None and fact is not None and fact.seeds and not _is_cast_back(interpretation, call):
             yield FixedType(call, node)
 
 
 def _fixed(call: CallFacts) -> Name | None:
-    """The type that a method is given."""
-    names = [each.node for each in call.arguments[1:] if isinstance(each.node, Name)] if call.is_method else []
-    return next((name for name in names if scalar_type_named(name) in FEWER_DIGITS), None)
-
-
-def _has_seeds(interpretation: Interpretation, call: CallFacts) -> bool:
-    fact = interpretation.facts.get(call.arguments[0].node)
-    return fact is not None and bool(fact.seeds)
+    """The type that is passed to a method."""
+    arguments = (argument.node for argument in (call.arguments[1:] if call.is_method else ()))
+    return next(
+        (node for node in arguments if isinstance(node, Name) and scalar_type_named(node) in FEWER_DIGITS), None
+    )
 
 
 def _is_cast_back(interpretation: Interpretation, call: CallFacts) -> bool:
-    """Whether a method around a cast is given the type of a tensor."""
-    around = (each for each in interpretation.calls if each.is_method and each.node is not call.node)
-    return any(_contains(each.arguments[0].node, call.node) and _takes_type(interpretation, each) for each in around)
-
-
-def _takes_type(interpretation: Interpretation, call: CallFacts) -> bool:
-    if any(isinstance(each.node, Name) and each.node.simple in interpretation.formula.names for each in call.arguments):
-        # it may take over the type of the tensor whose gradient this is
-        return True
-    types = [interpretation.formula.type_of(each.node) for each in call.arguments[1:]]
-    return _fixed(call) is None and any("ScalarType" in str(type) or "TensorOptions" in str(type) for type in types)
-
-
-def _contains(node: Expr, part: Expr) -> bool:
-    return node.start <= part.start and part.end <= node.end
+    """Whether a method around a cast takes the type of a tensor."""
+    formula = interpretation.formula
+    for outer in interpretation.calls:
+        owner = outer.arguments[0].node if outer.is_method and outer.node is not call.node else None
+        if owner is None or not (owner.start <= call.node.start and call.node.end <= owner.end):
+            continue
+        if any(isinstance(item.node, Name) and item.node.simple in formula.names for item in outer.arguments):
+            # it may take over the type of the tensor whose gradient this is
+            return True
+        types = [str(formula.type_of(argument.node)) for argument in outer.arguments[1:]]
+        if _fixed(outer) is None and any("ScalarType" in type or "TensorOptions" in type for type in types):
+            return True
+    return False

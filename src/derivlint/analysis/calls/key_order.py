@@ -1,7 +1,7 @@
-"""The order of the names in a key with several names, against what tells in which order the values come.
+"""The order of the names in a key with several names, against the order of the values.
 
 The formula of such a key returns a tuple, which is taken apart by position. Nothing declares what the positions mean;
-two things speak of it: the schema, which functions follow in what they return, and the calls in the formula, which
+two things are evidence: the schema, which functions follow in what they return, and the calls in the formula, which
 take the arguments in the order in which they give the gradients.
 """
 
@@ -18,7 +18,7 @@ from derivlint.model import DerivativeFormula, NameKind, Role
 from derivlint.operators.special import TO_TENSOR, WRAP_OPT_IF
 from derivlint.schema import ListType, Type
 
-#: What passes its first argument on, or nothing: it stands for the argument itself.
+#: Functions that return their first argument or nothing: they stand for the argument itself.
 WRAPPERS = frozenset({WRAP_OPT_IF, TO_TENSOR, "optional", "make_optional"})
 
 
@@ -37,7 +37,7 @@ class CallOrder(Struct, frozen=True):
 
 
 def passed_variable(node: Expr) -> str | None:
-    """The variable that an argument of a call hands over: ``x``, ``x.contiguous()``, ``wrap_opt_if(x, ...)``."""
+    """The variable that an argument of a call passes: ``x``, ``x.contiguous()``, ``wrap_opt_if(x, ...)``."""
     while True:
         node = unparenthesized(node)
         if isinstance(node, Name):
@@ -69,16 +69,16 @@ def call_orders(formula: DerivativeFormula) -> Iterator[CallOrder]:
 
 
 class Reordered(Struct, frozen=True):
-    """A key whose order contradicts everything that speaks of it.
+    """A key whose order contradicts all evidence.
 
     Attributes:
         written: the key and its formula.
         first: the earlier of two names that stand the wrong way round.
         second: the later of them.
-        call: the call that takes them the other way round, None where only the schema speaks of them.
-        is_exchange: whether exchanging these two names fixes the key. Otherwise the order as a whole is one that
-            nothing knows of, which is what helpers with an order of their own look like.
-        right: the names in the right order, None where it is not certain.
+        call: the call that takes them the other way round, or None if only the schema is evidence.
+        is_exchange: whether exchanging these two names fixes the key. Otherwise the order as a whole may be that of a
+            helper with an order of its own.
+        right: the names in the right order, or None if it is not certain.
     """
 
     written: DerivativeFormula
@@ -90,11 +90,11 @@ class Reordered(Struct, frozen=True):
 
 
 class _Evidence(Struct, frozen=True):
-    """What speaks of the order of the names of one key.
+    """Evidence for the order of the names of one key.
 
     Attributes:
         positions: the position of each name in the schema.
-        lists: the names of lists of tensors, which C++ tells from tensors.
+        lists: the names of lists of tensors, which C++ distinguishes from tensors.
         calls: the calls of the formula.
     """
 
@@ -102,15 +102,15 @@ class _Evidence(Struct, frozen=True):
     lists: frozenset[str]
     calls: tuple[CallOrder, ...]
 
-    def speaking(self, first: str, second: str) -> list[CallOrder]:
+    def relevant_calls(self, first: str, second: str) -> list[CallOrder]:
         """The calls that take both of two names."""
         return [call for call in self.calls if first in call.places and second in call.places]
 
     def contradicts(self, first: str, second: str) -> bool:
-        """Whether everything that speaks of two names has the second before the first."""
+        """Whether all evidence about two names has the second before the first."""
         if (first in self.lists) != (second in self.lists) or self.positions[first] < self.positions[second]:
             return False
-        return all(call.places[first] > call.places[second] for call in self.speaking(first, second))
+        return all(call.places[first] > call.places[second] for call in self.relevant_calls(first, second))
 
     def wrong_pairs(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """The pairs of names that stand the wrong way round."""
@@ -128,7 +128,7 @@ class _Evidence(Struct, frozen=True):
 
 
 def reordered_key(formula: DerivativeFormula) -> Reordered | None:
-    """The names of a key that are in the wrong order; None where something agrees with the order as it is."""
+    """The names of a key that are in the wrong order, or None if some evidence agrees with their order."""
     names = tuple(name.text for name in formula.names)
     if len(set(names)) < 2 or formula.role not in (Role.BACKWARD, Role.FORWARD) or not formula.is_expression:
         return None
@@ -138,12 +138,12 @@ def reordered_key(formula: DerivativeFormula) -> Reordered | None:
         return None
     first, second = next((pair for pair in wrong if not evidence.wrong_pairs(_exchanged(names, pair))), wrong[0])
     is_exchange = not evidence.wrong_pairs(_exchanged(names, (first, second)))
-    call = next(iter(evidence.speaking(first, second)), None)
+    call = next(iter(evidence.relevant_calls(first, second)), None)
     return Reordered(formula, first, second, call, is_exchange, evidence.right_order(names))
 
 
 def _evidence(formula: DerivativeFormula) -> _Evidence | None:
-    """What speaks of the names of a key; None where one of them is not of the key's kind."""
+    """The evidence for a key, or None if one of its names is not of the key's kind."""
     function = formula.entry.function
     if function is None:
         return None

@@ -1,4 +1,4 @@
-"""Outputs of the operator that a formula passes for the wrong parameter.
+"""Outputs of the operator that are passed for the wrong parameter.
 
 Helpers take the saved outputs in their order and each once; an index or a mask is one of the discrete outputs.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from derivlint.analysis.calls.argument_order import BACKWARD, JVP, Passed, PassedWrongly
+from derivlint.analysis.calls.argument_order import BACKWARD, JVP, ArgumentMismatch, MismatchKind
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.interpretation.operators import VIEWS
@@ -20,7 +20,7 @@ from derivlint.model.resolve import EntryFunction, generic_output_index
 INDICES = frozenset({"index", "indices", "mask"})
 
 
-def outputs_passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWrongly]:
+def output_mismatches(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
     """The outputs that seem to be meant for another parameter; at most one of each call."""
     formula = interpretation.formula
     function = formula.written.entry.function
@@ -35,15 +35,15 @@ def outputs_passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWro
             for argument in call.arguments
             if argument.parameter is not None and (name := _output(argument.node, positions)) is not None
         ]
-        found = _not_discrete(function, call, passed, positions)
-        if found is None and not call.function.operators and any(part in call.name for part in (BACKWARD, JVP)):
-            found = _repeated(passed) or _disordered(call, passed)
-        if found is not None:
-            kind, arguments, names = found
-            yield PassedWrongly(kind, formula, call, arguments, names)
+        mismatch = _not_discrete(function, call, passed, positions)
+        if mismatch is None and not call.function.operators and any(part in call.name for part in (BACKWARD, JVP)):
+            mismatch = _repeated(passed) or _disordered(call, passed)
+        if mismatch is not None:
+            kind, arguments, names = mismatch
+            yield ArgumentMismatch(kind, formula, call, arguments, names)
 
 
-Found = tuple[Passed, tuple[CallArgument, ...], tuple[str, ...]]
+Mismatch = tuple[MismatchKind, tuple[CallArgument, ...], tuple[str, ...]]
 
 
 def _output(node: Expr, positions: dict[str, int]) -> str | None:
@@ -60,31 +60,31 @@ def _output(node: Expr, positions: dict[str, int]) -> str | None:
 
 def _not_discrete(
     function: EntryFunction, call: CallFacts, passed: list[tuple[CallArgument, str]], positions: dict[str, int]
-) -> Found | None:
+) -> Mismatch | None:
     discrete = [name for name, index in positions.items() if discrete_kind(function.canonical, index) is not None]
     for argument, name in passed:
         parameter = argument.parameter
         if discrete and name not in discrete and parameter is not None and parameter.name in INDICES:
-            return Passed.NOT_DISCRETE, (argument,), (name, discrete[0])
+            return MismatchKind.NOT_DISCRETE, (argument,), (name, discrete[0])
     return None
 
 
-def _repeated(passed: list[tuple[CallArgument, str]]) -> Found | None:
+def _repeated(passed: list[tuple[CallArgument, str]]) -> Mismatch | None:
     seen: dict[str, CallArgument] = {}
     for argument, name in passed:
         if name in seen:
-            return Passed.REPEATED_VALUE, (argument, seen[name]), (name,)
+            return MismatchKind.REPEATED_VALUE, (argument, seen[name]), (name,)
         seen[name] = argument
     return None
 
 
-def _disordered(call: CallFacts, passed: list[tuple[CallArgument, str]]) -> Found | None:
+def _disordered(call: CallFacts, passed: list[tuple[CallArgument, str]]) -> Mismatch | None:
     """``result2`` just before ``result1``."""
     order = {id(argument): index for index, argument in enumerate(call.arguments)}
-    for (first, one), (second, other) in pairwise(passed):
-        left, right = generic_output_index(one), generic_output_index(other)
-        if left is None or right is None or order[id(second)] != order[id(first)] + 1:
+    for (first, earlier), (second, later) in pairwise(passed):
+        position, next_position = generic_output_index(earlier), generic_output_index(later)
+        if position is None or next_position is None or order[id(second)] != order[id(first)] + 1:
             continue
-        if left > right:
-            return Passed.OUTPUT_DISORDER, (first, second), (one, other)
+        if position > next_position:
+            return MismatchKind.OUTPUT_DISORDER, (first, second), (earlier, later)
     return None

@@ -1,4 +1,4 @@
-"""Two arguments of a call whose exchange makes a wrong formula right: the values decide, whatever is called.
+"""Two arguments of a call whose exchange makes a wrong formula right, by values.
 
 Every pair of arguments of every call in a formula that contradicts its operator is exchanged, and what compiles is
 compared with the operator as the formula was.
@@ -11,7 +11,7 @@ from itertools import combinations, islice
 
 from msgspec.structs import replace
 
-from derivlint.analysis.calls.argument_order import Passed, PassedWrongly
+from derivlint.analysis.calls.argument_order import ArgumentMismatch, MismatchKind
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
 from derivlint.analysis.scalar_evaluation.compare import compared
@@ -22,7 +22,7 @@ from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.expressions.operators import WHOLE_NUMBERS
 from derivlint.cpp.expressions.value import BOOL, DOUBLE
-from derivlint.formula import Binary, Call, Expr, Name, Number, String, walk
+from derivlint.formula import Binary, Call, Name, Number, String, walk
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.scope import CPP_WORDS
@@ -34,20 +34,20 @@ MOST_NODES = 900
 LONGEST = 24
 
 
-def swaps_of(model: Model, entry: Entry) -> tuple[PassedWrongly, ...]:
+def swaps_of(model: Model, entry: Entry) -> tuple[ArgumentMismatch, ...]:
     """The exchanged arguments that make formulas of an entry wrong, at most one pair of each formula."""
     return model.ask(_swaps, model, entry)
 
 
-def _swaps(model: Model, entry: Entry) -> tuple[PassedWrongly, ...]:
+def _swaps(model: Model, entry: Entry) -> tuple[ArgumentMismatch, ...]:
     analyses = analyses_of(model)
     by_element = dict.fromkeys((item.formula for item in judgement_of(model, entry).wrong), False)
     refuted = by_element | dict.fromkeys((item.formula for item in small_tensors_of(model, entry)), True)
-    found = (_cause(analyses, formula, small) for formula, small in refuted.items() if formula.written.auto is None)
-    return tuple(item for item in found if item is not None)
+    causes = (_cause(analyses, formula, small) for formula, small in refuted.items() if formula.written.auto is None)
+    return tuple(item for item in causes if item is not None)
 
 
-def _cause(analyses: FormulaAnalyses, formula: TypedFormula, small: bool) -> PassedWrongly | None:
+def _cause(analyses: FormulaAnalyses, formula: TypedFormula, small: bool) -> ArgumentMismatch | None:
     differentiability = analyses.model.canonical_differentiability(formula.written.body)
     if differentiability is None:
         return None
@@ -55,12 +55,8 @@ def _cause(analyses: FormulaAnalyses, formula: TypedFormula, small: bool) -> Pas
         candidate = _exchanged(analyses.model, formula, first, second)
         if candidate is not None and _is_right(analyses, formula, candidate, differentiability, small):
             names = (formula.source_of(first.node), formula.source_of(second.node))
-            return PassedWrongly(Passed.SWAPPED, formula, call, (first, second), names)
+            return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, (first, second), names)
     return None
-
-
-def _n_comparisons(node: Expr) -> int:
-    return sum(isinstance(part, Binary) and part.op in ("<", ">", "<=", ">=") for part in walk(node))
 
 
 def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, CallArgument]]:
@@ -68,12 +64,13 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
         call = formula.call(node) if isinstance(node, Call) else None
         if call is None:
             continue
-        if call.name == WHERE and _n_comparisons(call.arguments[0].node) > 1:
+        condition = walk(call.arguments[0].node) if call.name == WHERE else ()
+        if sum(isinstance(part, Binary) and part.op in ("<", ">", "<=", ">=") for part in condition) > 1:
             # the branches of a flipped condition change places, those of one of two conditions do not
             continue
         arguments = [item for item in call.arguments if not call.is_method or isinstance(item.node, Name)]
         for first, second in combinations(arguments, 2) if len(arguments) <= LONGEST else ():
-            # two constants tell nothing: one of them may be any number
+            # two constants prove nothing: one of them may be any number
             if all(_is_literal(item) or _is_in_place(item) for item in (first, second)):
                 continue
             if not (_fits(formula, first, second) and _fits(formula, second, first)):
@@ -82,12 +79,8 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
                 yield call, first, second
 
 
-def _comparisons(node: Expr) -> int:
-    return sum(isinstance(part, Binary) and part.op in ("<", ">", "<=", ">=") for part in walk(node))
-
-
 def _is_in_place(argument: CallArgument) -> bool:
-    """Whether an argument is made of the variable that has its parameter's name: ``!training``, ``{dim + 1}``."""
+    """Whether an argument contains the variable that has its parameter's name: ``!training``, ``{dim + 1}``."""
     parameter = argument.parameter
     if parameter is None:
         return False
@@ -99,10 +92,10 @@ def _fits(formula: TypedFormula, argument: CallArgument, place: CallArgument) ->
     """Whether an argument is of a kind with another parameter; C++ also makes flags and whole numbers of numbers."""
     if place.parameter is None:
         return True
-    type, wanted = formula.type_of(argument.node), place.parameter.type
-    if BOOL in (type, wanted):
-        return type is wanted
-    return wanted not in WHOLE_NUMBERS or type is not DOUBLE
+    type, target = formula.type_of(argument.node), place.parameter.type
+    if BOOL in (type, target):
+        return type is target
+    return target not in WHOLE_NUMBERS or type is not DOUBLE
 
 
 def _is_literal(argument: CallArgument) -> bool:
@@ -111,10 +104,15 @@ def _is_literal(argument: CallArgument) -> bool:
 
 
 def _exchanged(model: Model, formula: TypedFormula, first: CallArgument, second: CallArgument) -> TypedFormula | None:
-    """The formula with two arguments exchanged; None where it does not compile."""
-    text, one, other = formula.text, first.node, second.node
-    parts = (text[: one.start], text[other.start : other.end], text[one.end : other.start], text[one.start : one.end])
-    evaluation = replace(formula.evaluation, text="".join((*parts, text[other.end :])), edits=None)
+    """The formula with two arguments exchanged, or None if it does not compile."""
+    text, earlier, later = formula.text, first.node, second.node
+    parts = (
+        text[: earlier.start],
+        text[later.start : later.end],
+        text[earlier.end : later.start],
+        text[earlier.start : earlier.end],
+    )
+    evaluation = replace(formula.evaluation, text="".join((*parts, text[later.end :])), edits=None)
     typed = model.typing.typed(evaluation, evaluation.text)
     if typed is None or typed.typer.problems:
         return None

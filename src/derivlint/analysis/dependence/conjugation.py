@@ -17,7 +17,7 @@ from msgspec import Struct
 from derivlint.analysis.calls.argument_order import variable_of
 from derivlint.analysis.interpretation.callee import CallFacts, callee_name, is_conventional
 from derivlint.analysis.interpretation.degree import Degree
-from derivlint.analysis.interpretation.derived_calls import bound, has_parameters
+from derivlint.analysis.interpretation.derived_calls import argument_positions, has_parameters
 from derivlint.analysis.interpretation.facts import Fact
 from derivlint.analysis.interpretation.interpret import METADATA_TYPES, TRANSPARENT, Interpretation, asks_metadata
 from derivlint.analysis.interpretation.operators import SHAPE_HELPERS
@@ -257,7 +257,7 @@ class _Calls(Analysis[Parity]):
         book = derived(call.name)
         body = self._bodies.get(call.node)
         found = book if body is None else _by_body(body, book)
-        positions = bound(call, found, is_same=found is not book) if found is not None else None
+        positions = argument_positions(call, found, is_same=found is not book) if found is not None else None
         if found is None or positions is None:
             return None
         return {name: call.arguments[at].node for name, at in positions.items()}, found.outputs

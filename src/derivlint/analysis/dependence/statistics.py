@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.interpretation.callee import CallFacts
-from derivlint.analysis.interpretation.derived_calls import bound, has_parameters
+from derivlint.analysis.interpretation.derived_calls import argument_positions, has_parameters
 from derivlint.analysis.interpretation.facts import Dependence
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.outputs import discrete_kind, is_piecewise_constant
@@ -100,7 +100,7 @@ def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) 
         return Dependence.VALUE if _parameter(call, position, polynomial) in read else None
     derived = analyses.operators.derived(call.name)
     definition = definitions().get(call.name)
-    positions = bound(call, derived, is_same=call.function is None) if derived is not None else None
+    positions = argument_positions(call, derived, is_same=call.function is None) if derived is not None else None
     if derived is None or definition is None or positions is None:
         return Dependence.METADATA if call.is_changed else None
     parameter = next((each for each, at in positions.items() if at == position), None)

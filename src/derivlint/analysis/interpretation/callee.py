@@ -81,7 +81,8 @@ class CallFacts(Struct, frozen=True):
         if not required <= len(self.function.parameters) <= len(parameters):
             return False
         declared = self._declared
-        return declared in self._assumed or all(map(_agree, declared, parameters))
+        agrees = all(name in ("", parameter) for name, parameter in zip(declared, parameters, strict=False))
+        return declared in self._assumed or agrees
 
     @property
     def is_changed(self) -> bool:
@@ -103,10 +104,6 @@ class CallFacts(Struct, frozen=True):
         return frozenset() if self.is_method else assumed_parameters().get(self.spelling, frozenset())
 
 
-def _agree(declared: str, assumed: str) -> bool:
-    return declared in ("", assumed)
-
-
 def callee_name(call: Call) -> str | None:
     """The name of a called function or method as it is spelled, without namespace and template arguments."""
     callee = call.callee
@@ -116,7 +113,7 @@ def callee_name(call: Call) -> str | None:
 
 
 def only_operand(call: Call) -> Expr | None:
-    """What a call without further arguments is made of: ``x`` of ``x.conj()`` and of ``at::conj(x)``."""
+    """The operand of a call without further arguments: ``x`` of ``x.conj()`` and of ``at::conj(x)``."""
     if isinstance(call.callee, Member):
         return call.callee.object if not call.args else None
     return call.args[0] if len(call.args) == 1 else None
@@ -129,7 +126,7 @@ def is_conventional(name: str) -> bool:
 
 
 def call_facts(node: Call, function: Function | None) -> CallFacts | None:
-    """What a call is of, given the function that it calls; None where the callee is neither a name nor a member."""
+    """Bind the arguments of a call to the parameters of its function, or None if the callee has no name."""
     callee = node.callee
     parameters: Sequence[Parameter] = () if function is None else function.parameters
     if isinstance(callee, Member):

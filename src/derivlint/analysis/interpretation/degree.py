@@ -33,21 +33,21 @@ class Degree(Choice):
 
 def sum_of(degrees: Iterable[Degree]) -> Degree:
     """The degree of a sum, or of a choice between values."""
-    found = set(degrees) - {Degree.ZERO}
-    if not found:
+    nonzero = set(degrees) - {Degree.ZERO}
+    if not nonzero:
         return Degree.ZERO
     for strong in (Degree.NONLINEAR, Degree.UNKNOWN, Degree.AFFINE):
-        if strong in found:
+        if strong in nonzero:
             return strong
-    return Degree.AFFINE if len(found) == 2 else found.pop()
+    return Degree.AFFINE if len(nonzero) == 2 else nonzero.pop()
 
 
 def product_of(degrees: Iterable[Degree]) -> Degree:
     """The degree of a product."""
-    found = list(degrees)
-    if Degree.ZERO in found:
+    operands = list(degrees)
+    if Degree.ZERO in operands:
         return Degree.ZERO
-    factors = [degree for degree in found if degree is not Degree.CONSTANT]
+    factors = [degree for degree in operands if degree is not Degree.CONSTANT]
     if not factors:
         return Degree.CONSTANT
     if Degree.NONLINEAR in factors or sum(degree.has_seed for degree in factors) > 1:
@@ -59,7 +59,7 @@ def product_of(degrees: Iterable[Degree]) -> Degree:
 
 def function_of(degrees: Iterable[Degree]) -> Degree:
     """The degree of a function that is linear in none of these."""
-    found = set(degrees) - {Degree.ZERO, Degree.CONSTANT}
-    if not found:
+    varying = set(degrees) - {Degree.ZERO, Degree.CONSTANT}
+    if not varying:
         return Degree.CONSTANT
-    return Degree.UNKNOWN if Degree.UNKNOWN in found else Degree.NONLINEAR
+    return Degree.UNKNOWN if Degree.UNKNOWN in varying else Degree.NONLINEAR

@@ -1,4 +1,4 @@
-"""Calls of what is defined: which argument is for which parameter of the definition, and their degrees."""
+"""Calls of functions with a definition: arguments by parameters of the definition, and degrees."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.terms import Polynomial, Term
 
 #: Degrees that a value keeps where it is zero for some flags.
-_KEPT = (Degree.LINEAR, Degree.CONSTANT)
+_PRESERVED = (Degree.LINEAR, Degree.CONSTANT)
 
 
-def bound(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[str, int] | None:
+def argument_positions(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[str, int] | None:
     """The positions of a call's arguments, by the parameters of a definition.
 
     Args:
         call: the call.
-        derived: what is defined.
+        derived: the definition.
         is_same: whether a helper that is not declared is taken for the one that is defined.
 
     Returns:
@@ -33,11 +33,11 @@ def bound(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[s
         return {name: position for position, name in enumerate(names[: len(call.arguments)])}
     positions: dict[str, int] = {}
     for position, argument in enumerate(call.arguments):
-        given = argument.parameter
-        if given is None or (call.is_method and position == 0):
+        parameter = argument.parameter
+        if parameter is None or (call.is_method and position == 0):
             name = names[position] if position < len(names) else None
-        elif given.name in names:
-            name = given.name
+        elif parameter.name in names:
+            name = parameter.name
         else:
             # a composite operator is defined with names of its own, an operator without the parameters that shape
             name = names[position] if derived.has_own_names and position < len(names) else None
@@ -52,18 +52,20 @@ def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:
         return False
     if len(polynomial.parameters) == 1 or not is_conventional(call.name):
         return True
-    return call.function is not None and {each.name for each in call.function.parameters} >= {*polynomial.parameters}
+    return call.function is not None and {parameter.name for parameter in call.function.parameters} >= {
+        *polynomial.parameters
+    }
 
 
-def degree_of(derived: Derived, given: Mapping[str, Degree]) -> Degree:
+def degree_of(derived: Derived, argument_degrees: Mapping[str, Degree]) -> Degree:
     """The degree of a call, of all of its values together, for those of its arguments."""
     absent = dict.fromkeys(derived.with_default, Degree.CONSTANT)
-    degrees = {**absent, **given}
-    found = {_output_degree(output, degrees) for output in derived.outputs} - {Degree.ZERO}
-    if len(found) > 1:
-        # several values side by side are not sum
-        found.discard(Degree.CONSTANT)
-    return sum_of(found)
+    degrees = {**absent, **argument_degrees}
+    output_degrees = {_output_degree(output, degrees) for output in derived.outputs} - {Degree.ZERO}
+    if len(output_degrees) > 1:
+        # several values side by side are no sum
+        output_degrees.discard(Degree.CONSTANT)
+    return sum_of(output_degrees)
 
 
 def _output_degree(output: Polynomial, degrees: Mapping[str, Degree]) -> Degree:
@@ -77,25 +79,25 @@ def _output_degree(output: Polynomial, degrees: Mapping[str, Degree]) -> Degree:
     if total is Degree.NONLINEAR or all(degree is total for degree in possible):
         return total
     first = possible[0]
-    if total is Degree.ZERO and first in _KEPT and all(degree is first for degree in possible):
+    if total is Degree.ZERO and first in _PRESERVED and all(degree is first for degree in possible):
         return first
     return Degree.UNKNOWN
 
 
 def term_degree(term: Term, degrees: Mapping[str, Degree]) -> Degree:
     """The degree of a product for those of the arguments; what has none is absent."""
-    found = Degree.CONSTANT
+    total = Degree.CONSTANT
     for name in term.factors:
         degree = degrees.get(name, Degree.ZERO)
         if degree is Degree.ZERO:
             return degree
         if degree is not Degree.CONSTANT:
-            found = degree if found is Degree.CONSTANT else product_of((found, degree))
+            total = degree if total is Degree.CONSTANT else product_of((total, degree))
     for names, worst in ((term.divisors, Degree.NONLINEAR), (term.unclear, Degree.UNKNOWN)):
         for name in names:
             degree = degrees.get(name, Degree.ZERO)
             if degree is Degree.UNKNOWN:
                 return degree
             if degree is not Degree.ZERO and degree is not Degree.CONSTANT:
-                found = worst
-    return found
+                total = worst
+    return total

@@ -1,4 +1,4 @@
-"""What the interpretation knows of an expression."""
+"""The facts that the interpretation derives for an expression."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _nothing() -> Mapping[str, Dependence]:
 
 
 class Fact(Struct, frozen=True):
-    """What is known of an expression.
+    """Degree, dependence and aliases of an expression.
 
     Attributes:
         degree: how it depends on the seeds, jointly.
         seeds: the gradients or tangents that have a part in its value.
-        dependence: how it depends on every variable in it, directions included.
+        dependence: how it depends on every variable in it, seeds included.
         aliases: the variables that it may be, or may be a view of.
     """
 
@@ -71,7 +71,7 @@ class Culprit(Struct, frozen=True):
         cause: why.
         node: the expression that is not linear.
         parts: the operands to blame: both factors, the divisor, the constant term.
-        seeds: the directions in those parts, all together.
+        seeds: the seeds in those parts, all together.
     """
 
     cause: Cause
@@ -81,23 +81,23 @@ class Culprit(Struct, frozen=True):
 
 
 def merged(dependences: Iterable[Mapping[str, Dependence]]) -> Mapping[str, Dependence]:
-    """The dependence on everything that some operand depends on, the strongest of each variable."""
-    found: Mapping[str, Dependence] = {}
+    """Join dependences: the strongest of each variable."""
+    strongest: Mapping[str, Dependence] = {}
     own: dict[str, Dependence] | None = None
     for dependence in dependences:
-        if not found:
-            found = dependence
+        if not strongest:
+            strongest = dependence
             continue
         for name, strength in dependence.items():
-            if strength > found.get(name, 0):
+            if strength > strongest.get(name, 0):
                 if own is None:
-                    found = own = dict(found)
+                    strongest = own = dict(strongest)
                 own[name] = strength
-    return found
+    return strongest
 
 
 def weakened(dependence: Mapping[str, Dependence], most: Dependence) -> Mapping[str, Dependence]:
-    """The same dependence, at most this strong."""
+    """Limit the strength of a dependence."""
     if most is Dependence.VALUE:
         return dependence
     return {name: min(strength, most) for name, strength in dependence.items()}

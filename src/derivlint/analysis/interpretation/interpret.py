@@ -12,14 +12,14 @@ from msgspec import Struct
 
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, is_conventional
 from derivlint.analysis.interpretation.degree import Degree, function_of, product_of, sum_of
-from derivlint.analysis.interpretation.derived_calls import bound, degree_of, has_parameters
+from derivlint.analysis.interpretation.derived_calls import argument_positions, degree_of, has_parameters
 from derivlint.analysis.interpretation.facts import Cause, Culprit, Dependence, Fact, merged, weakened
 from derivlint.analysis.interpretation.operators import (
     LIKE_FIRST,
     LIKE_SECOND,
     MAY_RETURN_ARGUMENT,
     VIEWS,
-    OperatorAnswers,
+    OperatorDegrees,
 )
 from derivlint.analysis.interpretation.roles import role_of
 from derivlint.analysis.interpretation.seeds import dual_lists, seed_names, seed_of
@@ -58,7 +58,7 @@ METADATA_TYPES = types("""
 #: Methods that return one of several tensors or a part of what they are called on.
 TRANSPARENT = words("get make_tuple tuple vector optional TensorList ArrayRef Tensor make_optional")
 
-#: What the names of forward helpers end with.
+#: The suffix of forward helpers.
 JVP = "_jvp"
 
 ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/="})
@@ -68,7 +68,7 @@ ZERO = Fact(Degree.ZERO)
 
 
 def asks_metadata(call: CallFacts) -> bool:
-    """Whether a call tells something about a tensor: ``x.size(0)``, or ``at::size(x, 0)``."""
+    """Whether a call reads metadata of a tensor: ``x.size(0)``, or ``at::size(x, 0)``."""
     return call.name in METADATA_MEMBERS
 
 
@@ -87,7 +87,7 @@ class Write(Struct, frozen=True):
 
 
 class Interpretation(Struct, eq=False):
-    """What a formula means.
+    """The result of interpreting a formula.
 
     Attributes:
         formula: the formula.
@@ -96,7 +96,7 @@ class Interpretation(Struct, eq=False):
         culprits: where it stops being linear in the seeds.
         writes: the calls that change a tensor in place.
         calls: every call of a named function or method.
-        bodies: what the bodies of called functions say, by the call.
+        bodies: the facts derived from bodies of called functions, by the call.
     """
 
     formula: TypedFormula
@@ -111,11 +111,11 @@ class Interpretation(Struct, eq=False):
 class FormulaInterpreter:
     """Interprets the formulas of one file."""
 
-    def __init__(self, operators: OperatorAnswers) -> None:
+    def __init__(self, operators: OperatorDegrees) -> None:
         self._operators = operators
 
     def interpret(self, formula: TypedFormula) -> Interpretation:
-        """What a formula means."""
+        """Interpret a formula."""
         run = _InterpretationRun(formula, self._operators)
         root = run.of(formula.tree)
         return Interpretation(
@@ -124,7 +124,7 @@ class FormulaInterpreter:
 
 
 class _InterpretationRun(Analysis[Fact]):
-    def __init__(self, formula: TypedFormula, operators: OperatorAnswers) -> None:
+    def __init__(self, formula: TypedFormula, operators: OperatorDegrees) -> None:
         super().__init__()
         self.formula = formula
         self.operators = operators
@@ -206,7 +206,7 @@ class _InterpretationRun(Analysis[Fact]):
         degree = sum_of([fact.degree for fact in facts])
         joined = _beside(facts)
         if degree is Degree.AFFINE and all(fact.degree is not Degree.AFFINE for fact in facts):
-            constants = tuple(each for each, fact in operands if fact.degree is Degree.CONSTANT)
+            constants = tuple(operand for operand, fact in operands if fact.degree is Degree.CONSTANT)
             self.culprits.append(Culprit(cause, node, constants, joined.seeds))
         return Fact(degree, joined.seeds, joined.dependence)
 
@@ -214,17 +214,17 @@ class _InterpretationRun(Analysis[Fact]):
         factors, divisors = tuple(factors), tuple(divisors)
         facts = [fact for _, fact in (*factors, *divisors)]
         joined = _beside(facts)
-        bad = tuple(each for each, fact in divisors if fact.degree.has_seed)
+        bad = tuple(operand for operand, fact in divisors if fact.degree.has_seed)
         degree = product_of([fact.degree for _, fact in factors])
         if any(fact.degree is Degree.UNKNOWN for _, fact in divisors):
             degree = sum_of((degree, Degree.UNKNOWN)) if degree is not Degree.ZERO else degree
-        known = all(fact.degree is not Degree.NONLINEAR for fact in facts)
+        is_cause = all(fact.degree is not Degree.NONLINEAR for fact in facts)
         if bad:
-            if known:
+            if is_cause:
                 self.culprits.append(Culprit(Cause.DIVISOR, node, bad, _seeds_of(fact for _, fact in divisors)))
             degree = Degree.NONLINEAR
-        elif degree is Degree.NONLINEAR and known:
-            parts = tuple(each for each, fact in factors if fact.degree.has_seed)
+        elif degree is Degree.NONLINEAR and is_cause:
+            parts = tuple(operand for operand, fact in factors if fact.degree.has_seed)
             self.culprits.append(Culprit(Cause.PRODUCT, node, parts, joined.seeds))
         return Fact(degree, joined.seeds, joined.dependence)
 
@@ -309,11 +309,11 @@ class _InterpretationRun(Analysis[Fact]):
         if self.operators.is_nonlinear(name):
             return self._function(call, facts)
         derived = self.operators.derived(name)
-        found = self._derived(call, facts, derived) if derived is not None else None
-        return self._helper(call, facts) if found is None else found
+        fact = self._derived(call, facts, derived) if derived is not None else None
+        return self._helper(call, facts) if fact is None else fact
 
     def _by_body(self, call: CallFacts, facts: list[Fact]) -> Fact | None:
-        """What the body of a helper says of a call; None where it is not known, or does not decide."""
+        """The fact of a call by the body of the helper, or None if it is unknown or undecided."""
         body = self.operators.by_body(call)
         if body is None:
             return None
@@ -321,18 +321,18 @@ class _InterpretationRun(Analysis[Fact]):
         return self._derived(call, facts, body, is_body=True)
 
     def _derived(self, call: CallFacts, facts: list[Fact], derived: Derived, *, is_body: bool = False) -> Fact | None:
-        """What the definition or the body of a function says of a call; None where it does not decide."""
+        """The fact of a call by the definition or body of the function, or None if that is undecided."""
         if all(fact.degree is Degree.CONSTANT for fact in facts):
             return Fact(Degree.CONSTANT)
         positions = self._bound(call, derived)
         if positions is None:
             return None
         name = call.name
-        degree = degree_of(derived, {each: facts[position].degree for each, position in positions.items()})
+        degree = degree_of(derived, {parameter: facts[position].degree for parameter, position in positions.items()})
         if degree is Degree.UNKNOWN:
             return None
         if is_body and degree is not Degree.LINEAR and (self.operators.is_known(name) or is_conventional(name)):
-            # what is not linear in parts may cancel, as the book or the name says; else it is reported in the body
+            # terms that are not linear may cancel, by the book or the name; else it is reported in the body
             return None
         if degree not in (Degree.NONLINEAR, Degree.AFFINE):
             return Fact(degree, _seeds_of(facts))
@@ -352,7 +352,7 @@ class _InterpretationRun(Analysis[Fact]):
         )
 
     def _note_culprits(self, call: CallFacts, facts: list[Fact], output: Polynomial, positions: dict[str, int]) -> None:
-        """Note where one of the values that a defined function returns stops being linear."""
+        """Record where one of the values that a defined function returns stops being linear."""
         terms: list[tuple[Expr, Fact]] = []
         for term in output.terms:
             if term.is_sure:
@@ -371,7 +371,7 @@ class _InterpretationRun(Analysis[Fact]):
     def _bound(self, call: CallFacts, derived: Derived) -> dict[str, int] | None:
         key = (call.node, derived.parameters)
         if key not in self._positions:
-            self._positions[key] = bound(call, derived)
+            self._positions[key] = argument_positions(call, derived)
         return self._positions[key]
 
     def _holds_tensors(self, call: CallFacts) -> bool:
@@ -383,7 +383,7 @@ class _InterpretationRun(Analysis[Fact]):
         if not polynomial.terms:
             return ZERO
         by_name: dict[str, tuple[Expr, Fact]] = {}
-        others: list[Fact] = []
+        unmatched: list[Fact] = []
         single = len(polynomial.parameters) == 1
         for position, (argument, fact) in enumerate(zip(call.arguments, facts, strict=True)):
             name = self._parameter(argument, position, polynomial)
@@ -392,7 +392,7 @@ class _InterpretationRun(Analysis[Fact]):
             if name in polynomial.parameters and name not in by_name:
                 by_name[name] = (argument.node, fact)
             else:
-                others.append(fact)
+                unmatched.append(fact)
         terms: list[tuple[Expr, Fact]] = []
         seen = set(by_name)
         for term in polynomial.terms:
@@ -405,8 +405,8 @@ class _InterpretationRun(Analysis[Fact]):
         if not terms:
             return _opaque(facts)
         total = self._sum(call.node, terms)
-        if any(fact.degree not in (Degree.CONSTANT, Degree.ZERO) for fact in others):
-            # a direction among masks, indices and the like
+        if any(fact.degree not in (Degree.CONSTANT, Degree.ZERO) for fact in unmatched):
+            # a seed among masks, indices and the like
             return Fact(Degree.UNKNOWN, _seeds_of(facts))
         return total
 
@@ -442,7 +442,7 @@ class _InterpretationRun(Analysis[Fact]):
                 # a tangent in the place of a primal: arguments are swapped, which another rule reports
                 return Fact(Degree.UNKNOWN, seeds)
         directed = []
-        others = []
+        undirected = []
         seen: set[str] = set()
         for argument, role, fact in zip(call.arguments, roles, facts, strict=True):
             # names of parameters differ: a seed that is passed as it is goes where it belongs
@@ -454,20 +454,20 @@ class _InterpretationRun(Analysis[Fact]):
                 if fact.degree.has_seed:
                     directed.append((argument.node, fact))
             elif fact.degree.has_seed:
-                others.append((argument.node, fact))
+                undirected.append((argument.node, fact))
             seen.update({bare} if bare is not None else ())
         if not any(fact.degree.has_seed for _, fact in directed):
             return Fact(Degree.UNKNOWN, seeds)
         total = self._sum(call.node, directed)
-        if others:
-            return self._product(call.node, ((directed[0][0], total), *others), ())
+        if undirected:
+            return self._product(call.node, ((directed[0][0], total), *undirected), ())
         return total
 
     def _dependence(self, call: CallFacts, facts: list[Fact]) -> Mapping[str, Dependence]:
         name = call.name
         if asks_metadata(call):
             return weakened(merged([fact.dependence for fact in facts]), Dependence.METADATA)
-        known = (
+        is_explained = (
             (self.operators.is_known(name) and not is_conventional(name) and not call.is_changed)
             or name in TRANSPARENT
             or (call.is_method and call.function is not None)
@@ -475,7 +475,7 @@ class _InterpretationRun(Analysis[Fact]):
         parts = []
         unread = self._only_metadata(call)
         for position, fact in enumerate(facts):
-            most = Dependence.VALUE if known or fact.degree is not Degree.CONSTANT else Dependence.POSSIBLE
+            most = Dependence.VALUE if is_explained or fact.degree is not Degree.CONSTANT else Dependence.POSSIBLE
             parameter = call.arguments[position].parameter
             if (
                 most is Dependence.POSSIBLE
@@ -492,21 +492,21 @@ class _InterpretationRun(Analysis[Fact]):
 
     def _aliases(self, call: CallFacts, facts: list[Fact]) -> frozenset[str]:
         """The variables whose memory the value of a call may share."""
-        found = _aliases(call, facts)
+        shared = _aliases(call, facts)
         for body in self.operators.bodies(call):
             names = self.operators.derived_of(body).parameters
             for name, fact in zip(names, facts, strict=False):
                 if name in body.returns:
-                    found |= fact.aliases
-        return found
+                    shared |= fact.aliases
+        return shared
 
     def _only_metadata(self, call: CallFacts) -> frozenset[int]:
         """The positions of arguments whose values do not count, by the definition of what is called."""
         derived = self.operators.derived(call.name)
         if derived is None or not derived.only_metadata:
             return frozenset()
-        # without headers the helper is taken for the defined one: at worst a value is said to count less than it does
-        positions = bound(call, derived, is_same=call.function is None)
+        # without headers the helper is taken for the defined one: at worst a dependence is underestimated
+        positions = argument_positions(call, derived, is_same=call.function is None)
         return frozenset(at for name, at in (positions or {}).items() if name in derived.only_metadata)
 
 
@@ -520,12 +520,12 @@ def _owners(formula: TypedFormula) -> dict[str, str]:
     if not properties:
         return {}
     names = [binding.name for binding in function.arguments] + [output.name for output in function.outputs]
-    found = {}
+    owner_of = {}
     for saved in properties:
         owners = [name for name in names if saved.startswith(f"{name}_")]
         if owners:
-            found[saved] = max(owners, key=len)
-    return found
+            owner_of[saved] = max(owners, key=len)
+    return owner_of
 
 
 def _metadata(fact: Fact) -> Fact:
@@ -537,12 +537,12 @@ def _seeds_of(facts: Iterable[Fact]) -> frozenset[str]:
 
 
 def _beside(facts: Collection[Fact], degree: Degree = Degree.UNKNOWN) -> Fact:
-    """The directions and the dependence of several operands."""
+    """The seeds and the dependence of several operands."""
     return Fact(degree, _seeds_of(facts), merged([fact.dependence for fact in facts]))
 
 
 def _joined(facts: Iterable[Fact]) -> Fact:
-    """The directions and the dependence of several operands, and the degree of a list of them."""
+    """The seeds and the dependence of several operands, and the degree of a list of them."""
     facts = tuple(facts)
     degrees = {fact.degree for fact in facts} - {Degree.ZERO, Degree.CONSTANT}
     degree = Degree.CONSTANT if not degrees else degrees.pop() if len(degrees) == 1 else Degree.UNKNOWN

@@ -1,4 +1,4 @@
-"""What a parameter of a called function is for, by its type and its name."""
+"""The role of a called function's parameter, by its type and its name."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from derivlint.operators.roles import ParameterRole, role_of_name
 
 
 def role_of(parameter: Parameter) -> ParameterRole:
-    """What a parameter is for, by its name; a parameter that takes no tensor is for something else."""
+    """The role of a parameter, by its name; ``OTHER`` if it takes no tensor."""
     return role_of_name(parameter.name) if parameter.type.has_tensors else ParameterRole.OTHER

@@ -12,7 +12,7 @@ from enum import Enum
 from msgspec import Struct
 
 from derivlint.analysis.formula_compiler import called_names
-from derivlint.analysis.interpretation.operators import OperatorAnswers
+from derivlint.analysis.interpretation.operators import OperatorDegrees
 from derivlint.analysis.scalar_evaluation.signature import ORIGINAL_SELF, EvaluationSignature, signature_of
 from derivlint.analysis.shapes.cases import FOREACH, Values, legal_cases
 from derivlint.analysis.shapes.evaluate import compile_sizes
@@ -93,7 +93,7 @@ def sized_signatures(differentiability: Differentiability, signature: Evaluation
 
 
 def wrong_shapes(
-    differentiability: Differentiability, formulas: Iterable[TypedFormula], operators: OperatorAnswers
+    differentiability: Differentiability, formulas: Iterable[TypedFormula], operators: OperatorDegrees
 ) -> Iterator[WrongShape]:
     """What is wrong with the sizes of the formulas of one dispatch key, at most one thing each."""
     signature = signature_of(differentiability)
@@ -125,7 +125,7 @@ def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:
     )
 
 
-def has_known_sizes(differentiability: Differentiability, formula: TypedFormula, operators: OperatorAnswers) -> bool:
+def has_known_sizes(differentiability: Differentiability, formula: TypedFormula, operators: OperatorDegrees) -> bool:
     """Whether the sizes of a formula are known in some case."""
     signature = signature_of(differentiability)
     evaluate = compile_sizes(formula, operators)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from derivlint.analysis.formula_compiler import FormulaCompiler
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
-from derivlint.analysis.interpretation.operators import VIEWS, OperatorAnswers
+from derivlint.analysis.interpretation.operators import VIEWS, OperatorDegrees
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Binary as BinaryExpr
@@ -32,12 +32,12 @@ from derivlint.operators.shapes.sizes import (
 Environment = Mapping[str, Value]
 
 
-def compile_sizes(formula: TypedFormula, operators: OperatorAnswers) -> Evaluator | None:
+def compile_sizes(formula: TypedFormula, operators: OperatorDegrees) -> Evaluator | None:
     """A formula as a function of the sizes of its variables; None where nothing of it is understood."""
     return _SizeCompiler(formula, operators).compiled()
 
 
-def is_understood(formula: TypedFormula, operators: OperatorAnswers, node: Expr) -> bool:
+def is_understood(formula: TypedFormula, operators: OperatorDegrees, node: Expr) -> bool:
     """Whether it is known what sizes a part of a formula has, given those of its own parts."""
     return _SizeCompiler(formula, operators).is_understood(node)
 
@@ -46,7 +46,7 @@ class _SizeCompiler(FormulaCompiler):
     unary_operators = UNARY
     binary_operators = BINARY
 
-    def __init__(self, formula: TypedFormula, operators: OperatorAnswers) -> None:
+    def __init__(self, formula: TypedFormula, operators: OperatorDegrees) -> None:
         super().__init__(formula)
         self._operators = operators
 

@@ -5,37 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.calls.argument_order import PassedWrongly, passed_wrongly
-from derivlint.analysis.calls.passed_outputs import outputs_passed_wrongly
+from derivlint.analysis.calls.argument_order import ArgumentMismatch, argument_mismatches
+from derivlint.analysis.calls.passed_outputs import output_mismatches
 from derivlint.lint.diagnostic import Finding, Fix
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 
-def wrongly_passed(entry: Entry, model: Model) -> Iterator[PassedWrongly]:
+def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
     """The suspicious arguments in an entry, inputs and outputs of operators alike."""
     analyses = analyses_of(model)
-    yield from analyses.found(entry, passed_wrongly)
-    yield from analyses.found(entry, outputs_passed_wrongly)
+    yield from analyses.collect(entry, argument_mismatches)
+    yield from analyses.collect(entry, output_mismatches)
 
 
-def parameter(problem: PassedWrongly, index: int = 0) -> str:
+def parameter(problem: ArgumentMismatch, index: int = 0) -> str:
     """The parameter that an argument is passed for, in quotes; "another" where its name is not known."""
     known = problem.arguments[index].parameter
     return quoted(known.name) if known is not None else "another"
 
 
-def passed(problem: PassedWrongly) -> str:
+def passed(problem: ArgumentMismatch) -> str:
     """The text of the argument to blame, in quotes."""
     return quoted(problem.formula.source_of(problem.arguments[0].node))
 
 
-def each_for(problem: PassedWrongly, *values: str) -> str:
+def each_for(problem: ArgumentMismatch, *values: str) -> str:
     """Values with the parameters that they are passed for, in the order of the arguments in question."""
     return ", and ".join(f"{value} for {parameter(problem, index)}" for index, value in enumerate(values))
 
 
-def order_finding(problem: PassedWrongly, message: str, help: str, fix: Fix | None = None) -> Finding:
+def order_finding(problem: ArgumentMismatch, message: str, help: str, fix: Fix | None = None) -> Finding:
     """A finding about an argument: it follows from the call as a whole.
 
     Args:

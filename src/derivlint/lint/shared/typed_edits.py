@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from derivlint.analysis.calls.argument_order import PassedWrongly
+from derivlint.analysis.calls.argument_order import ArgumentMismatch
 from derivlint.analysis.soundness import is_accepted
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import (
@@ -88,18 +88,18 @@ def accepted_name(
     return None
 
 
-def swapped(problem: PassedWrongly) -> Fix | None:
+def swapped(problem: ArgumentMismatch) -> Fix | None:
     """Swap the two arguments in question."""
     return _swap(problem.formula, problem.arguments[0].node, problem.arguments[1].node)
 
 
-def as_named(problem: PassedWrongly) -> Fix | None:
+def as_named(problem: ArgumentMismatch) -> Fix | None:
     """Pass the argument that has the parameter's name; a forward formula has none under their own names."""
     formula, blamed = problem.formula, problem.arguments[0].node
     return _replace(formula, blamed, problem.names[1]) if formula.is_backward else None
 
 
-def with_other_suffix(problem: PassedWrongly) -> Fix | None:
+def with_other_suffix(problem: ArgumentMismatch) -> Fix | None:
     """The primal for the tangent, or the tangent for the primal; both change places where the other is there, too."""
     formula, blamed = problem.formula, problem.arguments[0]
     name = blamed.node.simple if isinstance(blamed.node, Name) else None
