@@ -160,7 +160,7 @@ def _finding(missing: MissingDerivative) -> Finding:
     related: tuple[Related, ...] = ()
     confidence = None
     evidence = missing.reader
-    if evidence is None and not missing.others:
+    if evidence is None and not missing.n_entries:
         evidence = missing.passer
         if not missing.is_usual:
             confidence = Confidence.MEDIUM

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.differentiability.coverage import coverage_of
-from derivlint.analysis.differentiability.flow import Again
+from derivlint.analysis.differentiability.flow import OuterMode
 from derivlint.analysis.differentiability.operators import Answer, Reason
 from derivlint.analysis.typed import TypedFormula
 from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity
@@ -123,7 +123,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for formula in analyses.formulas(entry):
         if not formula.is_backward or coverage.is_refused(formula):
             continue
-        for reason in coverage.flow.verdict(formula, Again.REVERSE).reasons:
+        for reason in coverage.flow.verdict(formula, OuterMode.REVERSE).reasons:
             if reason.answer is not Answer.UNKNOWN and reason.node is not None:
                 yield _finding(formula, reason, coverage.differentiable_forms(reason))
 

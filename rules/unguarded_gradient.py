@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.dependence.definedness import unguarded_reads
+from derivlint.analysis.dependence.undefined_tensors import unguarded_reads
 from derivlint.lint import Finding, Invalid, Option, Options, Reading, RuleMeta, Severity, Within, Yields
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges

@@ -48,7 +48,7 @@ def missing(text: str) -> list[tuple[str, str | None, int]]:
         (
             each.argument,
             each.reader.written.key_text if each.reader is not None else None,
-            each.given,
+            each.n_with_formula,
         )
         for entry in model.entries
         for each in missing_derivatives(analyses, entry, 5)

@@ -15,7 +15,7 @@ from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.differentiability.coverage import Aspect, Coverage, coverage_of
-from derivlint.analysis.differentiability.flow import Again
+from derivlint.analysis.differentiability.flow import OuterMode
 from derivlint.analysis.differentiability.operators import Answer, Way, derivatives_of
 from derivlint.formula.nodes import MAX_DEPTH
 from derivlint.lint import Confidence, run_rules
@@ -45,7 +45,7 @@ def reverse(text: str, natives: NativeFunctions) -> tuple[str, list[str]]:
     """Whether the first formula of a file can be differentiated again in reverse mode, and why not."""
     model = build_model(SourceFile("derivatives.yaml", text), natives)
     formula = analyses_of(model).formulas(model.entries[0])[0]
-    verdict = coverage_of(model).flow.verdict(formula, Again.REVERSE)
+    verdict = coverage_of(model).flow.verdict(formula, OuterMode.REVERSE)
     return verdict.answer.value, [reason.text for reason in verdict.reasons]
 
 

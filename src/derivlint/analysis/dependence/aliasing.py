@@ -14,13 +14,7 @@ from derivlint.analysis.interpretation.seeds import seed_names
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Expr
 from derivlint.model.generated.evaluation import ORIGINAL_SELF
-from derivlint.model.resolve import EntryFunction
 from derivlint.schema import SchemaKind
-
-
-def _is_view(function: EntryFunction) -> bool:
-    """Whether a function returns a view, under its own name or by its schema."""
-    return function.book.is_view(function.canonical) or function.canonical.name.base in VIEWS
 
 
 def aliased_tangents(interpretation: Interpretation) -> list[str]:
@@ -33,7 +27,8 @@ def aliased_tangents(interpretation: Interpretation) -> list[str]:
     if formula.is_backward or function is None:
         return []
     canonical = function.canonical
-    if canonical.schema.kind is SchemaKind.inplace or _is_view(function):
+    is_view = function.book.is_view(canonical) or canonical.name.base in VIEWS
+    if canonical.schema.kind is SchemaKind.inplace or is_view:
         return []
     return sorted(interpretation.root.aliases & seed_names(formula))
 
@@ -45,16 +40,13 @@ def is_copied_view(interpretation: Interpretation) -> bool:
     if formula.is_backward or function is None or formula.written.auto is not None:
         return False
     root = interpretation.root
-    is_known = root.degree is Degree.LINEAR and not root.aliases and not _is_opaque(interpretation)
-    return function.book.is_view(function.canonical) and is_known
-
-
-def _is_opaque(interpretation: Interpretation) -> bool:
-    """Whether the formula as a whole is a call for which it is not known whether it returns a view."""
-    tree = interpretation.formula.tree
-    call = next((call for call in interpretation.calls if call.node is tree), None)
-    function = interpretation.formula.written.entry.function
-    return call is not None and function is not None and call.name == function.canonical.name.base
+    # a call of the operator itself may return a view
+    is_own = any(
+        call.node is formula.tree and call.name == function.canonical.name.base for call in interpretation.calls
+    )
+    return (
+        function.book.is_view(function.canonical) and root.degree is Degree.LINEAR and not root.aliases and not is_own
+    )
 
 
 class Overwrite(Struct, frozen=True):
@@ -64,7 +56,7 @@ class Overwrite(Struct, frozen=True):
         formula: the formula.
         call: the call.
         target: what it changes.
-        names: the variables whose memory that may be: gradients, tangents, arguments and outputs; empty for a fresh
+        names: the variables whose memory it may be: gradients, tangents, arguments and outputs; empty for a fresh
             tensor that has no gradient in it while an argument has.
     """
 

@@ -1,4 +1,4 @@
-"""Which tensor arguments of an entry have no derivative although something says that they should.
+"""Tensor arguments of an entry without a derivative although there is evidence that they should have one.
 
 PyTorch's generator takes an argument without a formula: the kernel refuses an input there that requires a gradient. Of
 one that is declared ``non_differentiable`` the gradient is silently zero. Many arguments are so rightly: indices,
@@ -26,7 +26,7 @@ from derivlint.model.query import file_fact
 from derivlint.operators import Book
 from derivlint.operators.special import NOT_IMPLEMENTED
 
-#: What a formula for several arguments may return of each.
+#: The types of gradients that a formula for several arguments may return.
 TENSORS = frozenset({TENSOR, template_type("vector", [TENSOR])})
 #: Names of arguments that hold indices, booleans, counts or sizes, or are the state of a random number generator.
 DISCRETE = words("""
@@ -49,7 +49,7 @@ FORWARD_OUTPUTS = words("output result self_or_result out")
 #: So many other entries must give an argument of that name a formula, and one of ten may lack it.
 ENOUGH = 3
 MANY = 0.9
-#: So many where the formulas of the entry are all ``not_implemented``, so that little is lost.
+#: So many if the formulas of the entry are all ``not_implemented``, so that little is lost.
 ENOUGH_FOR_STUBS = 8
 
 
@@ -59,11 +59,11 @@ class MissingDerivative(Struct, frozen=True):
     Attributes:
         body: the formulas that lack it.
         argument: the argument's name.
-        written: the formula that declares it ``non_differentiable``, None where nothing speaks of it.
-        reader: the formula that reads the argument's value, None where that is not the evidence.
-        passer: the formula that passes the argument on to a helper, None where that is not the evidence.
-        given: how many other entries give an argument of that name a formula, if that is evidence, else 0.
-        others: how many other entries have an argument of that name, if that is evidence, else 0.
+        written: the formula that declares it ``non_differentiable``, or None.
+        reader: the formula that reads the argument's value, or None if that is not the evidence.
+        passer: the formula that passes the argument on to a helper, or None if that is not the evidence.
+        n_with_formula: how many other entries give an argument of that name a formula, if that is evidence, else 0.
+        n_entries: how many other entries have an argument of that name, if that is evidence, else 0.
         is_usual: whether such an argument usually has a formula; True where there is other evidence.
         is_optional: whether the argument may be absent.
     """
@@ -73,8 +73,8 @@ class MissingDerivative(Struct, frozen=True):
     written: DerivativeFormula | None
     reader: TypedFormula | None
     passer: TypedFormula | None
-    given: int
-    others: int
+    n_with_formula: int
+    n_entries: int
     is_usual: bool
     is_optional: bool
 
@@ -94,19 +94,19 @@ BY_ARGUMENT: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_ARGUMENT", _uses)
 
 
 @file_fact
-def _others(model: Model, argument: str) -> tuple[int, int]:
-    """How many entries apart from one that lacks it give an argument a formula, and how many there are.
+def _usage(model: Model, argument: str) -> tuple[int, int]:
+    """Count the entries that give an argument a formula, and those that have it but for one that lacks it.
 
     Both are 0 where that is not evidence, so that an entry more or less seldom changes the fact.
     """
-    given = model.values_in(BY_ARGUMENT, argument)
-    others = len(given) - 1
-    return (sum(given), others) if sum(given) >= max(ENOUGH, MANY * others) else (0, 0)
+    flags = model.values_in(BY_ARGUMENT, argument)
+    count = len(flags) - 1
+    return (sum(flags), count) if sum(flags) >= max(ENOUGH, MANY * count) else (0, 0)
 
 
 @file_fact
 def _is_usual(model: Model, key: str) -> bool:
-    """Whether at least so many entries give an argument a formula; the key is like ``5 weight``."""
+    """Whether at least so many entries give an argument a formula; the key is a number and a name: ``5 weight``."""
     number, argument = key.split()
     return sum(model.values_in(BY_ARGUMENT, argument)) >= int(number)
 
@@ -139,20 +139,22 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
             if f"{function.canonical.name.base}({name})" in Book.by_hand("without-gradient"):
                 continue
             reader, passer = _readers(analyses, body, name)
-            given, others = analyses.model.fact(_others, name)
-            if given < ENOUGH_FOR_STUBS and _is_stub(body):
-                given = others = 0
+            n_with_formula, n_entries = analyses.model.fact(_usage, name)
+            if n_with_formula < ENOUGH_FOR_STUBS and _is_stub(body):
+                n_with_formula = n_entries = 0
             formula = _declaration(body, name)
             is_optional = binding.argument is not None and binding.argument.type.is_nullable
             if formula is not None or is_optional:
-                # that a helper takes it does not say that it reads its value
+                # a helper that takes it need not read its value
                 passer = None
-            if reader is None and passer is None and not others:
+            if reader is None and passer is None and not n_entries:
                 continue
             if formula is None and _has_too_few_names(analyses, body):
                 continue
-            is_usual = reader is not None or bool(others) or analyses.model.fact(_is_usual, f"{usual} {name}")
-            yield MissingDerivative(body, name, formula, reader, passer, given, others, is_usual, is_optional)
+            is_usual = reader is not None or bool(n_entries) or analyses.model.fact(_is_usual, f"{usual} {name}")
+            yield MissingDerivative(
+                body, name, formula, reader, passer, n_with_formula, n_entries, is_usual, is_optional
+            )
 
 
 def is_discrete(argument: str) -> bool:
@@ -173,10 +175,10 @@ def _readers(
 
 
 def _is_in_forward_formula(body: DispatchBody, argument: str) -> bool:
-    """Whether a forward formula uses the tangent or primal, which does not exist: another rule says that."""
-    wanted = (argument + TANGENT, argument + PRIMAL)
+    """Whether a forward formula uses the tangent or primal, which does not exist: another rule reports it."""
+    variables = (argument + TANGENT, argument + PRIMAL)
     return any(
-        isinstance(node, Name) and node.simple in wanted
+        isinstance(node, Name) and node.simple in variables
         for formula in body.with_role(Role.FORWARD)
         if formula.parsed.tree is not None
         for node in walk(formula.parsed.tree)

@@ -1,4 +1,4 @@
-"""Whether ``auto_linear`` and ``auto_element_wise`` hold for the operators that say so."""
+"""``auto_linear`` and ``auto_element_wise`` of operators for which they do not hold."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class WrongAutomatic(Struct, frozen=True):
     Attributes:
         written: the forward formula.
         reason: why it cannot.
-        interpretation: the backward formula that tells.
-        name: the variable or function that shows it.
-        node: the place in the backward formula; None for the whole.
+        interpretation: the backward formula that proves it.
+        name: the variable or function that proves it.
+        node: the place in the backward formula, or None for the whole.
     """
 
     written: DerivativeFormula
@@ -69,12 +69,12 @@ def wrong_automatic(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[W
         for formula in analyses.formulas_of(body)
         if formula.written is written
     ):
-        # what it stands for is not linear, which is reported
+        # the formulas that it stands for are not linear, which is reported
         return
     find = _not_linear if written.auto == AUTO_LINEAR else _not_element_wise
-    found = next(iter(find(analyses, written, backward)), None)
-    if found is not None:
-        yield found
+    wrong = next(iter(find(analyses, written, backward)), None)
+    if wrong is not None:
+        yield wrong
 
 
 def _not_linear(
@@ -91,7 +91,7 @@ def _not_linear(
     for item in backward:
         if item.root.degree is not Degree.LINEAR:
             continue
-        # what other entries of the file say of an operator does not convict this one
+        # declarations in other entries of the file do not convict this one
         explained = not any(analyses.operators.is_unexplained(call.name) for call in item.calls)
         for name, dependence in item.root.dependence.items():
             if name in outputs and dependence > Dependence.METADATA:
@@ -119,7 +119,7 @@ def _not_element_wise(
 
 
 def _mixes(item: Interpretation, call: CallFacts) -> bool:
-    """Whether a call makes an element of its result of other elements of the gradient or of an input."""
+    """Whether a call computes an element of its result from other elements of the gradient or of an input."""
     if not _reads_complex(item, call):
         return False
     if call.name in NOT_ELEMENT_WISE:
@@ -129,7 +129,7 @@ def _mixes(item: Interpretation, call: CallFacts) -> bool:
 
 
 def _reads_complex(item: Interpretation, call: CallFacts) -> bool:
-    """Whether a call is given the value of the gradient, of an input or of the output."""
+    """Whether a call reads the value of the gradient, of an input or of the output."""
     info = item.formula.written.body.info
     function = item.formula.written.entry.function
     names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()

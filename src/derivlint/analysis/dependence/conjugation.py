@@ -1,10 +1,9 @@
-"""How formulas conjugate, for operators on PyTorch's complex list.
+"""Conjugation in formulas of operators on PyTorch's complex list.
 
 Of a holomorphic function ``f``, the gradient is ``grad * f'(x).conj()`` and the tangent ``x_t * f'(x)``. So in a
 backward formula a factor that depends on an input or a result is conjugated where the gradient is not, and in a forward
 formula it is not conjugated where the tangent is not (the notes on complex autograd in PyTorch's documentation).
-Operators that are not holomorphic (``abs``, ``vdot``) mix both, or use functions such as ``sgn``; of those nothing is
-said.
+Operators that are not holomorphic (``abs``, ``vdot``) mix both, or use functions such as ``sgn``; they are not checked.
 """
 
 from __future__ import annotations
@@ -52,12 +51,12 @@ REAL = Book.by_hand("real") | Book.by_hand("integral") | SHAPE_HELPERS
 REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
 
 
-#: What is true of complex numbers only.
+#: Predicates that hold for complex numbers only.
 ASKS_FOR_COMPLEX = ("is_complex", "isComplex")
 
 
 class Mistake(Enum):
-    """What is wrong with the conjugation of a formula."""
+    """A mistake in the conjugation of a formula."""
 
     #: a factor in a backward formula that is not conjugated
     MISSING = "missing"
@@ -73,7 +72,7 @@ class ConjugationMistake(Struct, frozen=True):
     """A part of a formula that is conjugated wrongly.
 
     Attributes:
-        kind: what is wrong.
+        kind: the mistake.
         interpretation: the formula.
         node: the part.
         name: the variable or helper in question.
@@ -98,10 +97,10 @@ def is_judged(interpretation: Interpretation) -> bool:
 
 
 def unknown_callee(interpretation: Interpretation) -> str | None:
-    """What keeps the conjugation of a formula from being followed.
+    """Find the function at which the conjugation of a formula is lost.
 
     Returns:
-        The function whose conjugation is not known; empty where it is something else, None where all of it is known.
+        The function whose conjugation is not known; empty if the reason is another one, None if all of it is known.
     """
     run = _ConjugationRun(interpretation)
     for call in interpretation.calls:
@@ -126,7 +125,7 @@ def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
 
 
 def _products(run: _ConjugationRun, kind: Mistake) -> Iterator[ConjugationMistake]:
-    """The products of a direction and a factor of the wrong parity."""
+    """The products of a seed and a factor of the wrong parity."""
     nodes = run.interpretation.formula.nodes
     real: set[Node] = set()
     for branch in _real_branches(nodes):
@@ -186,7 +185,7 @@ def _reused(interpretation: Interpretation, run: _ConjugationRun) -> Iterator[Co
 
 
 def _conjugates(call: CallFacts) -> bool:
-    """Whether a flag tells the called operator to conjugate."""
+    """Whether a flag makes the called operator conjugate."""
     return any(item.parameter is not None and item.parameter.name in CONJUGATING_FLAGS for item in call.arguments)
 
 
@@ -202,7 +201,7 @@ def _real_branches(nodes: tuple[Node, ...]) -> Iterator[Expr]:
 
 
 def _by_body(body: Derived, book: Derived | None) -> Derived | None:
-    """What the book says, with what a body says of conjugation; the body where the book does not know the function.
+    """Merge the book's definition with the conjugation of a body; the body alone if the book lacks the function.
 
     Where a body mixes a parameter with its conjugate, the book decides: branches are joined without regard to what
     their conditions have in common, and ``left ? X.mH() : X`` may be conjugated again further on where ``left`` holds.
@@ -210,10 +209,10 @@ def _by_body(body: Derived, book: Derived | None) -> Derived | None:
     if book is None or len(book.outputs) != len(body.outputs) or len(book.parameters) != len(body.parameters):
         return body if (book is None or not _is_followed(book)) and _is_followed(body) else book
     outputs = []
-    for own, other in zip(body.outputs, book.outputs, strict=True):
+    for of_body, of_book in zip(body.outputs, book.outputs, strict=True):
         named = dict(zip(body.parameters, book.parameters, strict=True))
-        sure = {named[name]: parity for name, parity in own.parities.items() if parity.is_pure}
-        outputs.append(Polynomial(other.parameters, other.terms, {**other.parities, **sure}))
+        sure = {named[name]: parity for name, parity in of_body.parities.items() if parity.is_pure}
+        outputs.append(Polynomial(of_book.parameters, of_book.terms, {**of_book.parities, **sure}))
     return Derived(book.kind, book.parameters, book.required, book.with_default, book.unused, tuple(outputs))
 
 
@@ -223,7 +222,7 @@ def _is_followed(derived: Derived) -> bool:
 
 
 class _Calls(Analysis[Parity]):
-    """Parities of the parts of one formula, with what is known of calls."""
+    """Parities of the parts of one formula, with those of calls."""
 
     def __init__(self, interpretation: Interpretation) -> None:
         super().__init__()
@@ -245,7 +244,7 @@ class _Calls(Analysis[Parity]):
         return joint(map(self.of, node.items))
 
     def polynomials(self, call: CallFacts) -> tuple[dict[str, Expr], tuple[Polynomial, ...]] | None:
-        """The arguments of a call by parameters, and what it gives as sums of products of these."""
+        """The arguments of a call by parameters, and its values as sums of products of these."""
         polynomial = polynomials().get(call.name)
         by_name: dict[str, Expr] = {}
         if polynomial is not None and has_parameters(call, polynomial):
@@ -256,32 +255,34 @@ class _Calls(Analysis[Parity]):
             return by_name, (polynomial,)
         book = derived(call.name)
         body = self._bodies.get(call.node)
-        found = book if body is None else _by_body(body, book)
-        positions = argument_positions(call, found, is_same=found is not book) if found is not None else None
-        if found is None or positions is None:
+        definition = book if body is None else _by_body(body, book)
+        positions = (
+            argument_positions(call, definition, is_same=definition is not book) if definition is not None else None
+        )
+        if definition is None or positions is None:
             return None
-        return {name: call.arguments[at].node for name, at in positions.items()}, found.outputs
+        return {name: call.arguments[at].node for name, at in positions.items()}, definition.outputs
 
     def called(self, call: CallFacts) -> Parity | None:
-        """How the value of a call depends on what its arguments depend on; None where nothing is known about it."""
+        """The parity of a call's value, or None if nothing is known about it."""
         if call.name in TRANSPARENT and not call.is_method:
             return joint(self.of(argument.node) for argument in call.arguments)
-        known = self.polynomials(call)
-        if known is None:
+        binding = self.polynomials(call)
+        if binding is None:
             return None
-        by_name, outputs = known
+        by_name, outputs = binding
         default = Parity.REAL if polynomials().get(call.name) is None else Parity.HOLOMORPHIC
         nodes = [argument.node for argument in call.arguments]
-        found = []
+        parities = []
         for polynomial in outputs:
             for name, node in by_name.items():
-                found.append(polynomial.parities.get(name, default).of(self.of(node)))
+                parities.append(polynomial.parities.get(name, default).of(self.of(node)))
         taken = set(by_name.values())
-        return joint((*found, *(self.of(node) for node in nodes if node not in taken)))
+        return joint((*parities, *(self.of(node) for node in nodes if node not in taken)))
 
 
 class _Seeds(_Calls):
-    """How the direction in an expression is conjugated."""
+    """Parity of the seed in an expression."""
 
     def of(self, node: Expr) -> Parity:
         return super().of(node) if self.has_seed(node) else Parity.REAL
@@ -305,12 +306,12 @@ class _Seeds(_Calls):
             return Parity.UNKNOWN
         if call.name in NON_HOLOMORPHIC:
             return Parity.NON_HOLOMORPHIC
-        found = self.called(call)
-        return Parity.UNKNOWN if found is None else found
+        parity = self.called(call)
+        return Parity.UNKNOWN if parity is None else parity
 
 
 class _Values(_Calls):
-    """How an expression without seed depends on complex variables."""
+    """Parity of an expression without seed in complex variables."""
 
     def __init__(self, interpretation: Interpretation) -> None:
         super().__init__(interpretation)
@@ -357,9 +358,9 @@ class _Values(_Calls):
             return Parity.NON_HOLOMORPHIC if set(arguments) - {Parity.REAL} else Parity.REAL
         if call.name in HOLOMORPHIC:
             return joint(arguments)
-        found = self.called(call)
-        if found is not None:
-            return found
+        parity = self.called(call)
+        if parity is not None:
+            return parity
         return Parity.REAL if not set(arguments) - {Parity.REAL} else Parity.UNKNOWN
 
 
@@ -372,21 +373,21 @@ class _ConjugationRun:
         self.values = _Values(interpretation)
 
     def either_parity(self, node: Expr) -> Parity:
-        """How what matters of an expression is conjugated: its seed, or the variables that it depends on."""
+        """The parity of an expression's seed, or of its variables if it has none."""
         return (self.seeds if self.seeds.has_seed(node) else self.values).of(node)
 
     def products(self, node: Expr) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
-        """The products that an expression forms: the operand with a seed, and the others."""
+        """The products that an expression forms: the operand with a seed, and the other operands."""
         if isinstance(node, Binary) and node.op in ("*", "/"):
             yield from self._split((node.left, node.right))
         elif isinstance(node, Call):
             call = self.interpretation.formula.call(node)
             if call is None or call.name in NON_HOLOMORPHIC or _conjugates(call):
                 return
-            known = self.seeds.polynomials(call)
-            if known is None:
+            binding = self.seeds.polynomials(call)
+            if binding is None:
                 return
-            by_name, outputs = known
+            by_name, outputs = binding
             if is_conventional(call.name):
                 # a helper for one operator, which need not be holomorphic
                 return

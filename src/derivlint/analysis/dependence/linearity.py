@@ -17,13 +17,14 @@ from derivlint.model import Entry
 #: PyTorch's own tests use operators whose formulas are wrong on purpose.
 TEST_PREFIX = "_test_"
 TUPLES = ("make_tuple", "tuple")
+AFFINE = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
 
 
 class NotLinear(Struct, frozen=True):
     """A formula that stops being linear.
 
     Attributes:
-        interpretation: what the formula means.
+        interpretation: the formula.
         culprit: where it stops being linear first.
     """
 
@@ -44,13 +45,10 @@ def not_linear(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> It
         formula = interpretation.formula
         if formula.is_backward is not backward or not interpretation.culprits:
             continue
-        yield NotLinear(interpretation, _worst(interpretation.culprits))
-
-
-def _worst(culprits: tuple[Culprit, ...]) -> Culprit:
-    """What is not even affine comes first."""
-    affine = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
-    return next((culprit for culprit in culprits if culprit.cause not in affine), culprits[0])
+        culprits = interpretation.culprits
+        # one that is not even affine comes first
+        worst = next((culprit for culprit in culprits if culprit.cause not in AFFINE), culprits[0])
+        yield NotLinear(interpretation, worst)
 
 
 def without_seed(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> Iterator[tuple[Interpretation, Expr]]:

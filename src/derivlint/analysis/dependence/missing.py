@@ -1,4 +1,4 @@
-"""What the formulas of one dispatch key leave out: gradients of outputs, tangents of inputs, a factor, a cast."""
+"""Parts that the formulas of one dispatch key leave out: gradients of outputs, tangents of inputs, a factor, a cast."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from derivlint.operators.special import REAL_FROM_COMPLEX
 
 
 class UnusedOutputGradient(Struct, frozen=True):
-    """A differentiable output whose gradient no formula uses although others are used one by one.
+    """A differentiable output whose gradient no formula uses although those of other outputs are used one by one.
 
     Attributes:
         body: the formulas.
@@ -68,7 +68,7 @@ def unused_output_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> It
 def missing_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[tuple[DerivativeFormula, str]]:
     """The differentiable inputs whose tangent no forward formula uses, with the first forward formula.
 
-    Nothing is said where an output has no forward formula, or where an input's gradient is zero or not implemented.
+    None if an output has no forward formula; without inputs whose gradient is zero or not implemented.
     """
     info = body.info
     differentiability = analyses.model.canonical_differentiability(body)
@@ -133,14 +133,14 @@ def casts(interpretation: Interpretation) -> Iterator[CallFacts]:
 
 
 def miscasts(interpretation: Interpretation) -> Iterator[tuple[CallFacts, str]]:
-    """The casts in a formula for one argument that ask for the type of another one, with that one's name."""
+    """The casts in a formula for one argument to the type of another one, with the name of that one."""
     formula = interpretation.formula
     info = formula.written.body.info
     if info is None or not formula.is_backward or len(formula.names) != 1:
         return
-    others = {binding.name for binding in info.args_with_derivatives} - formula.names
+    siblings = {binding.name for binding in info.args_with_derivatives} - formula.names
     for call in casts(interpretation):
-        for name in others:
+        for name in siblings:
             if name in interpretation.facts[call.arguments[0].node].dependence:
                 yield call, name
 

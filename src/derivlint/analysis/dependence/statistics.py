@@ -1,7 +1,6 @@
 """Outputs without gradient whose values forward formulas read.
 
-What depends on an input only through such an output counts as constant where the tangent is differentiated: the second
-derivative lacks that part.
+Such an output counts as constant when the tangent is differentiated: the second derivative lacks the part through it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class ReadStatistics(Struct, frozen=True):
     Attributes:
         interpretation: the formula.
         names: the outputs.
-        is_certain: whether its value surely depends on them; a function that nothing is known about may ignore them.
+        is_certain: whether its value surely depends on them; an unknown function may ignore them.
     """
 
     interpretation: Interpretation
@@ -42,15 +41,15 @@ class ReadStatistics(Struct, frozen=True):
 def statistics_in_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[ReadStatistics]:
     """The forward formulas that read outputs without gradient; each output is reported at the first of them.
 
-    Left out are indices, masks and permutations, which are constant anyway, and what a function gets whose definition
-    takes it from its other arguments.
+    Indices, masks and permutations are left out, which are constant anyway, and arguments that the definition of a
+    function computes from its other arguments.
     """
     differentiability = analyses.model.canonical_differentiability(body)
     function = body.entry.function
     if differentiability is None or differentiability.outputs is None or function is None:
         return
     differentiable = {output.name for output in differentiability.outputs}
-    left = [
+    unread = [
         output.name
         for index, output in enumerate(function.outputs)
         if output.name not in differentiable
@@ -58,13 +57,13 @@ def statistics_in_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Ite
         and not is_piecewise_constant(function.canonical, index)
     ]
     for formula in analyses.formulas_of(body):
-        if formula.is_backward or not left:
+        if formula.is_backward or not unread:
             continue
         interpretation = analyses.interpretation(formula)
-        read = {name: found for name in left if (found := _use(analyses, interpretation, name)) > Dependence.METADATA}
-        left = [name for name in left if name not in read]
+        read = {name: use for name in unread if (use := _use(analyses, interpretation, name)) > Dependence.METADATA}
+        unread = [name for name in unread if name not in read]
         for certain in (True, False):
-            names = tuple(name for name, found in read.items() if (found is Dependence.VALUE) is certain)
+            names = tuple(name for name, use in read.items() if (use is Dependence.VALUE) is certain)
             if names:
                 yield ReadStatistics(interpretation, names, certain)
 
@@ -76,21 +75,16 @@ def _use(analyses: FormulaAnalyses, interpretation: Interpretation, name: str) -
         _use_of_argument(analyses, call, position)
         for call in interpretation.calls
         for position, argument in enumerate(call.arguments)
-        if _is_name(argument.node, name)
+        if isinstance(node := unparenthesized(argument.node), Name) and node.simple == name
     ]
-    known = [use for use in uses if use is not None]
-    if whole is Dependence.METADATA or not uses or len(known) < len(uses):
+    known_uses = [use for use in uses if use is not None]
+    if whole is Dependence.METADATA or not uses or len(known_uses) < len(uses):
         return whole
-    return max(known)
-
-
-def _is_name(node: Expr, name: str) -> bool:
-    node = unparenthesized(node)
-    return isinstance(node, Name) and node.simple == name
+    return max(known_uses)
 
 
 def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) -> Dependence | None:
-    """How a call depends on one of its arguments, by the definition of what is called; None where there is none.
+    """The dependence of a call on one of its arguments by its definition, or None if there is none.
 
     A helper of a release that declares it with other parameters may take the output from its other arguments.
     """
@@ -103,14 +97,13 @@ def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) 
     positions = argument_positions(call, derived, is_same=call.function is None) if derived is not None else None
     if derived is None or definition is None or positions is None:
         return Dependence.METADATA if call.is_changed else None
-    parameter = next((each for each, at in positions.items() if at == position), None)
+    parameter = next((name for name, at in positions.items() if at == position), None)
     if parameter is None:
         return None
     if parameter in derived.unused or parameter in derived.only_metadata:
         return Dependence.METADATA
-    given = {each: _flag(call.arguments[at].node) for each, at in positions.items()}
-    flags = {each: flag for each, flag in given.items() if flag is not None}
-    return Dependence.VALUE if parameter in _looked_at(definition, flags) else Dependence.METADATA
+    flags = {name: flag for name, at in positions.items() if (flag := _flag(call.arguments[at].node)) is not None}
+    return Dependence.VALUE if parameter in _read_parameters(definition, flags) else Dependence.METADATA
 
 
 def _parameter(call: CallFacts, position: int, polynomial: Polynomial) -> str | None:
@@ -126,22 +119,22 @@ def _flag(node: Expr) -> bool | None:
     return _FLAGS.get(node.simple or "") if isinstance(node, Name) else None
 
 
-def _looked_at(definition: Definition, flags: Mapping[str, bool]) -> set[str]:
-    """The parameters that have a part in a definition where some others are given flags."""
+def _read_parameters(definition: Definition, flags: Mapping[str, bool]) -> set[str]:
+    """The parameters that have a part in a definition for given flags."""
     trees = dict(definition.trees)
-    found: set[str] = set()
+    read: set[str] = set()
     todo: list[Node] = [trees[""]]
     while todo:
         node = todo.pop()
         if isinstance(node, Conditional) and (flag := _decided(node.condition, flags)) is not None:
             todo.append(node.then if flag else node.otherwise)
         elif isinstance(node, Name) and node.simple is not None:
-            if node.simple not in found:
-                found.add(node.simple)
+            if node.simple not in read:
+                read.add(node.simple)
                 todo += [trees[node.simple]] if node.simple in trees else []
         else:
             todo += node.children
-    return found
+    return read
 
 
 def _decided(condition: Expr, flags: Mapping[str, bool]) -> bool | None:

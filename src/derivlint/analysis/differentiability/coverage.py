@@ -1,4 +1,4 @@
-"""What is there for each operator, and what follows of it: the facts for ``derivlint coverage``."""
+"""Derivatives of each operator and their consequences: the facts for ``derivlint coverage``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.analysis.differentiability.flow import Again, FormulaFlow
+from derivlint.analysis.differentiability.flow import FormulaFlow, OuterMode
 from derivlint.analysis.differentiability.operators import (
     Answer,
     OperatorDerivatives,
@@ -29,12 +29,12 @@ from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind
 from derivlint.source.lazy import asked_once
 
 DIFFERENTIABLE = "differentiable"
-#: Words in names of operators that say how they are implemented.
+#: Words in names of operators for their implementation.
 MANNERS = words("infinitely differentiable fused interface native impl")
 
 
 class Aspect(Enum):
-    """What can be asked of an operator."""
+    """A kind of derivative of an operator."""
 
     BACKWARD = "backward"
     FORWARD = "forward"
@@ -44,14 +44,14 @@ class Aspect(Enum):
 
 
 class Coverage(Struct, frozen=True):
-    """What an operator has under one dispatch key.
+    """The derivatives of an operator under one dispatch key.
 
     Attributes:
         function: the operator.
-        key: the dispatch key, None where no formulas apply.
+        key: the dispatch key, or None if no formulas apply.
         way: how it is differentiated.
         verdicts: the answers.
-        body: the formulas that apply, None where there are none in the file.
+        body: the formulas that apply, or None if the file has none.
     """
 
     function: NativeFunction
@@ -73,7 +73,7 @@ class Coverage(Struct, frozen=True):
 
 
 class CoverageOfModel:
-    """Works out the coverage of the operators of one file."""
+    """Computes the coverage of the operators of one file."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -82,7 +82,7 @@ class CoverageOfModel:
         self.flow = FormulaFlow(model, self._derivatives)
 
     def of(self, function: NativeFunction) -> tuple[Coverage, ...]:
-        """What a function has, one row for each dispatch key of the formulas that apply to it."""
+        """The coverage of a function, one row for each dispatch key of the formulas that apply to it."""
         keys: Iterable[str | None] = self._model.match(function).infos or (None,)
         return tuple(self._row(self._derivatives.of(function, key)) for key in keys)
 
@@ -115,81 +115,83 @@ class CoverageOfModel:
             yield function
 
     def is_refused(self, formula: TypedFormula) -> bool:
-        """Whether a formula only says that there is no derivative."""
+        """Whether a formula only raises that there is no derivative."""
         return is_refusal(formula.tree)
 
     def differentiable_forms(self, reason: Reason) -> tuple[str, ...]:
-        """The operators and helpers that do the same as the one to blame and say that they are differentiable."""
+        """The operators and helpers with the function of the one to blame and "differentiable" in their names."""
         if reason.operator is None:
             return ()
         return _differentiable_names(self._model.natives).get(_essence(reason.operator.partition(".")[0]), ())
 
-    def _row(self, found: OperatorDerivatives) -> Coverage:
-        body = self._body(found)
+    def _row(self, derivatives: OperatorDerivatives) -> Coverage:
+        body = self._body(derivatives)
         formulas = self._analyses.formulas_of(body) if body is not None else ()
         backward = [formula for formula in formulas if formula.is_backward]
         verdicts = {
-            Aspect.BACKWARD: found.backward,
-            Aspect.FORWARD: found.forward,
-            Aspect.DOUBLE_BACKWARD: self._over(found, backward, Again.REVERSE),
-            Aspect.FORWARD_OVER_REVERSE: self._over(found, backward, Again.FORWARD),
-            Aspect.COMPLEX: _complex(found, self._model.book),
+            Aspect.BACKWARD: derivatives.backward,
+            Aspect.FORWARD: derivatives.forward,
+            Aspect.DOUBLE_BACKWARD: self._over(derivatives, backward, OuterMode.REVERSE),
+            Aspect.FORWARD_OVER_REVERSE: self._over(derivatives, backward, OuterMode.FORWARD),
+            Aspect.COMPLEX: _complex(derivatives, self._model.book),
         }
-        if found.way is Way.FORMULA and decomposes(found.function):
+        if derivatives.way is Way.FORMULA and decomposes(derivatives.function):
             # the formulas are for the backends that it has other kernels for
-            verdicts = {aspect: _elsewhere(verdict) for aspect, verdict in verdicts.items()}
-        return Coverage(found.function, found.key, found.way, verdicts, body)
+            verdicts = {
+                aspect: Verdict(Answer.PARTIAL, verdict.reasons) if verdict.answer is Answer.NO else verdict
+                for aspect, verdict in verdicts.items()
+            }
+        return Coverage(derivatives.function, derivatives.key, derivatives.way, verdicts, body)
 
-    def _body(self, found: OperatorDerivatives) -> DispatchBody | None:
-        index = found.info.source.index if found.info is not None else None
-        if index is None or found.key is None:
+    def _body(self, derivatives: OperatorDerivatives) -> DispatchBody | None:
+        index = derivatives.info.source.index if derivatives.info is not None else None
+        if index is None or derivatives.key is None:
             return None
         entry = self._model.entries[index]
-        return next((body for body in entry.bodies if body.key == found.key), None)
+        return next((body for body in entry.bodies if body.key == derivatives.key), None)
 
-    def _over(self, found: OperatorDerivatives, formulas: list[TypedFormula], again: Again) -> Verdict:
+    def _over(self, derivatives: OperatorDerivatives, formulas: list[TypedFormula], mode: OuterMode) -> Verdict:
         """Whether the gradients of an operator can be differentiated once more."""
-        if found.way is not Way.FORMULA:
-            return found.backward
+        if derivatives.way is not Way.FORMULA:
+            return derivatives.backward
         reasons: list[Reason] = []
         answers: list[Answer] = []
-        if again is Again.FORWARD and found.forward.answer is Answer.NO:
+        if mode is OuterMode.FORWARD and derivatives.forward.answer is Answer.NO:
             # the operator itself is run with a tangent before its formula is
-            return found.forward
-        unread = (
-            {name for each in found.info.derivatives for name in each.var_names} if found.info is not None else set()
-        )
+            return derivatives.forward
+        written = derivatives.info.derivatives if derivatives.info is not None else ()
+        unread = {name for derivative in written for name in derivative.var_names}
         for formula in formulas:
             unread -= formula.names
-            if formula.names <= found.missing.keys():
+            if formula.names <= derivatives.missing.keys():
                 continue
-            verdict = self.flow.verdict(formula, again)
+            verdict = self.flow.verdict(formula, mode)
             answers.append(verdict.answer)
             reasons += verdict.reasons
         if unread:
             answers.append(Answer.UNKNOWN)
-            reasons.append(Reason("a formula could not be read", str(found.function.name), answer=Answer.UNKNOWN))
+            reasons.append(Reason("a formula could not be read", str(derivatives.function.name), answer=Answer.UNKNOWN))
         return Verdict(_together(answers), tuple(dict.fromkeys(reasons)))
 
 
 @asked_once
 def _differentiable_names(natives: NativeFunctions) -> dict[frozenset[str], tuple[str, ...]]:
-    """The operators and helpers that say that they are differentiable, by what else they say."""
+    """The operators and helpers with "differentiable" in their names, by the other words in them."""
     names = {*natives.operator_names(), *library_of(natives).declarations.functions.get(HELPERS, {})}
-    found: dict[frozenset[str], tuple[str, ...]] = {}
+    by_essence: dict[frozenset[str], tuple[str, ...]] = {}
     for name in sorted(name for name in names if DIFFERENTIABLE in name):
         essence = _essence(name)
-        found[essence] = (*found.get(essence, ()), name)
-    return found
+        by_essence[essence] = (*by_essence.get(essence, ()), name)
+    return by_essence
 
 
 def _essence(name: str) -> frozenset[str]:
-    """The words of a name without those that say how it is implemented."""
+    """The words of a name without those for its implementation."""
     return frozenset(word for word in name.split("_") if word not in MANNERS)
 
 
 def _together(answers: list[Answer]) -> Answer:
-    """The answer for several formulas, each for other arguments."""
+    """Join the answers for formulas of different arguments."""
     kinds = set(answers)
     if kinds <= {Answer.YES}:
         return Answer.YES
@@ -198,25 +200,20 @@ def _together(answers: list[Answer]) -> Answer:
     return Answer.PARTIAL if kinds & {Answer.NO, Answer.PARTIAL} else Answer.UNKNOWN
 
 
-def _elsewhere(verdict: Verdict) -> Verdict:
-    """The answer for an operator that decomposes for most backends."""
-    return Verdict(Answer.PARTIAL, verdict.reasons) if verdict.answer is Answer.NO else verdict
-
-
-def _complex(found: OperatorDerivatives, book: Book) -> Verdict:
-    if found.way is Way.FORMULA:
-        if book.is_complex_differentiable(found.function):
+def _complex(derivatives: OperatorDerivatives, book: Book) -> Verdict:
+    if derivatives.way is Way.FORMULA:
+        if book.is_complex_differentiable(derivatives.function):
             return Verdict(Answer.YES)
         text = "PyTorch's list of operators with complex gradients does not have it"
-        return Verdict(Answer.NO, (Reason(text, str(found.function.name)),))
-    if found.way in (Way.DECOMPOSES, Way.MANUAL):
+        return Verdict(Answer.NO, (Reason(text, str(derivatives.function.name)),))
+    if derivatives.way in (Way.DECOMPOSES, Way.MANUAL):
         return Verdict(
             Answer.UNKNOWN,
-            (Reason("it has no kernel of its own to ask", str(found.function.name), answer=Answer.UNKNOWN),),
+            (Reason("it has no kernel of its own to ask", str(derivatives.function.name), answer=Answer.UNKNOWN),),
         )
-    return found.backward
+    return derivatives.backward
 
 
 def coverage_of(model: Model) -> CoverageOfModel:
-    """The coverage of a model's operators, the same object each time it is asked for."""
+    """The coverage of a model's operators, one object for each model."""
     return model.ask(CoverageOfModel, model)

@@ -1,8 +1,8 @@
-"""Whether a formula can be differentiated: which operators a gradient or a differentiable value flows through.
+"""Differentiability of a formula: the operators that a gradient or a differentiable value flows through.
 
-A gradient stops at what holds no tensor, at operators without differentiable outputs, at ``detach``. What only one
-branch of a conditional lacks is a part of the formula; of ``GradMode::is_enabled() ? a : b`` only ``a`` is ever
-differentiated.
+A gradient stops at values without tensors, at operators without differentiable outputs, at ``detach``. If only one
+branch of a conditional cannot be differentiated, the formula can in part; of ``GradMode::is_enabled() ? a : b`` only
+``a`` is ever differentiated.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ from derivlint.schema import NativeFunction
 from derivlint.source.choices import Choice
 
 
-class Again(Choice):
-    """In which mode a formula is to be differentiated once more."""
+class OuterMode(Choice):
+    """The mode in which a formula is differentiated again."""
 
     REVERSE = "reverse"
     FORWARD = "forward"
@@ -77,19 +77,19 @@ ARITHMETIC = frozenset({"+", "-", "*", "/"})
 
 
 class FormulaFlow:
-    """Answers for the formulas of one file."""
+    """Verdicts on the formulas of one file."""
 
     def __init__(self, model: Model, derivatives: Derivatives) -> None:
         self.model = model
         self._natives = model.natives
         self._derivatives = derivatives
 
-    def verdict(self, formula: TypedFormula, again: Again) -> Verdict:
+    def verdict(self, formula: TypedFormula, mode: OuterMode) -> Verdict:
         """Whether a formula can be differentiated for its gradients and for every differentiable value in it."""
         called = filter(None, (callee_name(node) for node in formula.nodes if isinstance(node, Call)))
-        if not any(again.value in self.model.fact(_modes_lacking, name) for name in called):
+        if not any(mode.value in self.model.fact(_modes_lacking, name) for name in called):
             return Verdict(Answer.YES)
-        run = _FlowRun(self, formula, again)
+        run = _FlowRun(self, formula, mode)
         run.carries(formula.tree)
         reasons = tuple(run.reasons)
         answers = {reason.answer for reason in reasons}
@@ -104,12 +104,12 @@ class FormulaFlow:
             call = formula.call(node) if isinstance(node, Call) and callee_name(node) in CUTTING else None
             if call is None or not call.arguments:
                 continue
-            operand, whole = (_FlowRun(self, formula, Again.REVERSE) for _ in range(2))
+            operand, whole = (_FlowRun(self, formula, OuterMode.REVERSE) for _ in range(2))
             if operand.carries(call.arguments[0].node) and whole.is_reached(call.node):
                 yield call
 
     def called(self, call: CallFacts) -> tuple[OperatorDerivatives, ...]:
-        """The operators that a call may call; none where it calls a helper."""
+        """The operators that a call may call; none if it calls a helper."""
         if call.function is None and not isinstance(call.node.callee, Member):
             return ()
         return tuple(self._derivatives.of(native) for native in self._operators(call))
@@ -121,26 +121,26 @@ class FormulaFlow:
             candidates = [native for native in self._natives.named(name) if not native.schema.is_out]
         if call.function is None or call.function.variadic:
             return candidates
-        wanted = [(parameter.name, parameter.type.has_tensors) for parameter in call.function.parameters]
-        return [native for native in candidates if _signature(native, call.is_method) == wanted]
+        signature = [(parameter.name, parameter.type.has_tensors) for parameter in call.function.parameters]
+        return [native for native in candidates if _signature(native, call.is_method) == signature]
 
 
 @file_fact
 def _modes_lacking(model: Model, name: str) -> tuple[str, ...]:
     """The modes in which something of a name may not be differentiated, by the values of :class:`Again`."""
-    every = tuple(again.value for again in Again)
+    every = tuple(mode.value for mode in OuterMode)
     if name in RAISING or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
         return every
-    found: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
     for native in (*model.natives.named(name), *model.natives.named(without_symint(name))):
         if native.schema.is_out:
             continue
-        known = derivatives_of(model).of(native)
-        if known.way in (Way.MISSING, Way.UNKNOWN) or known.missing or _is_unfollowed(known):
+        derivatives = derivatives_of(model).of(native)
+        if derivatives.way in (Way.MISSING, Way.UNKNOWN) or derivatives.missing or _is_unfollowed(derivatives):
             return every
-        if known.forward.answer is not Answer.YES:
-            found = (Again.FORWARD.value,)
-    return found
+        if derivatives.forward.answer is not Answer.YES:
+            modes = (OuterMode.FORWARD.value,)
+    return modes
 
 
 def _signature(native: NativeFunction, is_method: bool) -> list[tuple[str, bool]]:
@@ -156,10 +156,10 @@ def _signature(native: NativeFunction, is_method: bool) -> list[tuple[str, bool]
 class _FlowRun:
     """One walk over a formula."""
 
-    def __init__(self, flow: FormulaFlow, formula: TypedFormula, again: Again) -> None:
+    def __init__(self, flow: FormulaFlow, formula: TypedFormula, mode: OuterMode) -> None:
         self.flow = flow
         self.formula = formula
-        self.again = again
+        self.mode = mode
         self.reasons: list[Reason] = []
         self._active = active_names(formula, flow.model)
         self._guarded = False
@@ -171,7 +171,7 @@ class _FlowRun:
         return self.carries(self.formula.tree)
 
     def carries(self, node: Expr) -> bool:
-        """Whether a gradient flows through an expression; notes what it cannot flow through on the way."""
+        """Whether a gradient flows through an expression; records the operators that stop it."""
         if node is self._source:
             return True
         carried = self._carries(node)
@@ -201,7 +201,7 @@ class _FlowRun:
         return False
 
     def _any_carries(self, nodes: Sequence[Expr]) -> bool:
-        """Whether a gradient flows through one of several expressions; every one of them is looked at."""
+        """Whether a gradient flows through one of several expressions, all of which are visited."""
         carried = [self.carries(node) for node in nodes]
         return any(carried)
 
@@ -219,10 +219,13 @@ class _FlowRun:
         carried.append(self.carries(node.otherwise))
         in_then, in_otherwise = self.reasons[before:between], self.reasons[between:]
         if not (in_then and in_otherwise):
-            # the other branch can be differentiated, where it has anything to differentiate
-            other = carried[1] if in_then else carried[0]
-            if other:
-                self.reasons[before:] = [_partial(reason) for reason in self.reasons[before:]]
+            # the other branch can be differentiated, if it has anything to differentiate
+            carried_elsewhere = carried[1] if in_then else carried[0]
+            if carried_elsewhere:
+                self.reasons[before:] = [
+                    replace(reason, answer=Answer.PARTIAL) if reason.answer is Answer.NO else reason
+                    for reason in self.reasons[before:]
+                ]
         return any(carried)
 
     def _call(self, node: Call) -> bool:
@@ -235,15 +238,15 @@ class _FlowRun:
             return False
         if not carrying or call.spelling in STOPPING:
             return False
-        if not call.is_method and call.name in Book.by_hand(ENDING) and self.again is Again.REVERSE:
+        if not call.is_method and call.name in Book.by_hand(ENDING) and self.mode is OuterMode.REVERSE:
             self._note(Reason(f'"{call.name}" scales a gradient that was computed in the forward call'), node)
             return False
-        found = self.flow.called(call)
-        if not found:
+        operators = self.flow.called(call)
+        if not operators:
             # a helper of FunctionsManual.h, or a method of a C++ class
             return True
         names = [argument.parameter.name for argument in carrying if argument.parameter is not None]
-        outcomes = [self._through(each, names) for each in found]
+        outcomes = [self._through(operator, names) for operator in operators]
         blamed = [reason for _, reason in outcomes if reason is not None]
         if blamed and len(blamed) == len(outcomes):
             self._note(blamed[0], node)
@@ -267,46 +270,42 @@ class _FlowRun:
         if not names:
             # the call could not be matched with parameters
             return True, None
-        asked = [name for name in names if name not in derivatives.ignored]
-        if not asked:
+        active = [name for name in names if name not in derivatives.ignored]
+        if not active:
             return False, None
-        if self.again is Again.FORWARD:
+        if self.mode is OuterMode.FORWARD:
             lacks = derivatives.forward.answer is Answer.NO
             return not lacks, derivatives.forward.reasons[0] if lacks else None
-        missing = [derivatives.missing[name] for name in asked if name in derivatives.missing]
-        return len(missing) < len(asked), missing[0] if missing else None
+        missing = [derivatives.missing[name] for name in active if name in derivatives.missing]
+        return len(missing) < len(active), missing[0] if missing else None
 
     def _note(self, reason: Reason, node: Expr) -> None:
         self.reasons.append(replace(reason, formula=self.formula, node=node, guarded=self._guarded))
 
 
 def _is_unfollowed(derivatives: OperatorDerivatives) -> bool:
-    """Whether autograd sees through an operator and we do not."""
+    """Whether an operator is composite, and its parts are not followed."""
     if derivatives.info is None and derivatives.way is not Way.DECOMPOSES:
         return False
     return decomposes(derivatives.function) and not is_followed(derivatives.function)
 
 
-def _partial(reason: Reason) -> Reason:
-    return replace(reason, answer=Answer.PARTIAL) if reason.answer is Answer.NO else reason
-
-
 def active_names(formula: TypedFormula, model: Model) -> frozenset[str]:
     """The variables of a formula that can be differentiated: gradients or tangents, arguments, outputs."""
     names = set(seed_names(formula))
-    found = model.canonical_differentiability(formula.written.body)
-    if found is not None:
+    resolved = model.canonical_differentiability(formula.written.body)
+    if resolved is not None:
         # an argument without a formula raises when it requires a gradient, so that none flows from it
-        known = derivatives_of(model).of(found.function, found.key)
-        arguments = {value.name for value in found.inputs} - known.missing.keys() - known.ignored
-        names |= arguments | {value.name for value in found.outputs or ()}
+        derivatives = derivatives_of(model).of(resolved.function, resolved.key)
+        arguments = {value.name for value in resolved.inputs} - derivatives.missing.keys() - derivatives.ignored
+        names |= arguments | {value.name for value in resolved.outputs or ()}
         if not formula.is_backward:
             names.update(name + PRIMAL for name in arguments)
     return frozenset(names)
 
 
 def grad_mode_of(condition: Expr) -> bool | None:
-    """What a condition is whenever the formula itself is differentiated, as far as ``GradMode::is_enabled()`` tells."""
+    """The value of a condition while the formula itself is differentiated, if ``GradMode::is_enabled()`` decides it."""
     if isinstance(condition, Parenthesized):
         return grad_mode_of(condition.inner)
     if isinstance(condition, Unary) and condition.op == "!":

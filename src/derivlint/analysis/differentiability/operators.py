@@ -1,7 +1,7 @@
-"""How operators can be differentiated: by a formula of the file, by decomposing, or not at all.
+"""Ways to differentiate operators: by a formula of the file, by decomposing, or not at all.
 
-What a kernel does without a formula follows torchgen/packaged/autograd/gen_variable_type.py: ``emit_body`` for whole
-operators, ``emit_check_no_requires_grad`` for single arguments, ``emit_forbid_fw_derivatives`` for tangents.
+Kernels without a formula follow torchgen/packaged/autograd/gen_variable_type.py: ``emit_body`` for whole operators,
+``emit_check_no_requires_grad`` for single arguments, ``emit_forbid_fw_derivatives`` for tangents.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Answer(Enum):
 
 
 class Way(Enum):
-    """How an operator is differentiated."""
+    """The way in which an operator is differentiated."""
 
     #: by an entry of the file
     FORMULA = "formula"
@@ -47,20 +47,20 @@ class Way(Enum):
     NON_DIFFERENTIABLE = "non-differentiable"
     #: it would need a derivative and has none: its kernel raises
     MISSING = "missing"
-    #: the file is a part of PyTorch's, and says nothing of it
+    #: the file is a part of PyTorch's, and does not have it
     UNKNOWN = "unknown"
 
 
 class Reason(Compared, Struct, frozen=True):
-    """Why an answer is not yes without reserve.
+    """A reason why an answer is not yes.
 
     Attributes:
         text: the reason, for people.
-        operator: the operator that is to blame, with its overload; None where it is not an operator.
-        formula: the formula that calls it, None where the operator itself lacks something.
+        operator: the operator that is to blame, with its overload, or None if it is not an operator.
+        formula: the formula that calls it, or None if the operator itself lacks a derivative.
         node: the call.
-        answer: what it makes of that formula.
-        guarded: whether the call is where ``GradMode::is_enabled()`` says that it is to be differentiated.
+        answer: the answer for that formula.
+        guarded: whether ``GradMode::is_enabled()`` around the call decides that it is differentiated.
     """
 
     text: str
@@ -76,20 +76,20 @@ class Reason(Compared, Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """An answer with the reasons why it is not yes without reserve."""
+    """An answer with the reasons why it is not yes."""
 
     answer: Answer
     reasons: tuple[Reason, ...] = ()
 
 
 class OperatorDerivatives(Struct, frozen=True):
-    """What a function has for one dispatch key.
+    """The derivatives of a function for one dispatch key.
 
     Attributes:
         function: the function.
-        key: the dispatch key whose formulas apply; None where none apply.
+        key: the dispatch key whose formulas apply, or None.
         way: how it is differentiated.
-        info: the formulas, where there are some.
+        info: the formulas, or None.
         backward: whether it has a gradient for the arguments that it has formulas for. An argument without a formula is
             among the reasons and does not count, since it is not meant to be differentiated: the kernel refuses it.
         forward: whether it has a tangent for its differentiable outputs.
@@ -107,8 +107,8 @@ class OperatorDerivatives(Struct, frozen=True):
     ignored: frozenset[str]
 
 
-#: What the names of backward operators have. A file that is a part of PyTorch's, or that belongs to a back end, does
-#: not show that PyTorch has no entry for one.
+#: A part of the names of backward operators. A file that is a part of PyTorch's, or that belongs to a back end, does
+#: not prove that PyTorch has no entry for one.
 BACKWARD = "backward"
 #: Helpers that raise when they are called, as the whole of a formula.
 RAISING_PREFIX = "error_for_"
@@ -126,17 +126,17 @@ _UNKNOWN = Verdict(Answer.UNKNOWN)
 
 
 class Derivatives:
-    """How the operators are differentiated that one file speaks of."""
+    """Derivatives of the operators of one file."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     def of(self, function: NativeFunction, key: str | None = None) -> OperatorDerivatives:
-        """How a function is differentiated.
+        """The derivatives of a function.
 
         Args:
             function: the function.
-            key: the dispatch key; ``Default`` or else the first where it is None.
+            key: the dispatch key; by default ``Default`` or else the first.
         """
         return self._model.ask(self._find, function, key)
 
@@ -146,8 +146,8 @@ class Derivatives:
             return self._without_formulas(function)
         if key is None:
             key = DEFAULT if DEFAULT in match.infos else next(iter(match.infos))
-        found = Differentiability(match, key)
-        return _with_formulas(found) if found.is_generated else self._without_formulas(function)
+        resolved = Differentiability(match, key)
+        return _with_formulas(resolved) if resolved.is_generated else self._without_formulas(function)
 
     def _without_formulas(self, function: NativeFunction) -> OperatorDerivatives:
         name = str(function.name)
@@ -188,22 +188,20 @@ class Derivatives:
         if self._model.book.is_declared_undifferentiable(function):
             return Way.NON_DIFFERENTIABLE
         if decomposes(function):
-            return Way.MISSING if self._wraps_missing(function) else Way.DECOMPOSES
+            # "<name>_impl" is the only operator that it calls
+            inner = self._model.natives.named(function.name.name_without_overload + IMPLEMENTATION)
+            is_missing = bool(inner) and all(self.of(operator).way is Way.MISSING for operator in inner)
+            return Way.MISSING if is_missing else Way.DECOMPOSES
         if BACKWARD in function.name.base and not self._model.book.has_entry(function):
             return Way.MISSING
         model = self._model
         written = model.values_in(BY_OPERATOR, str(function.name))
-        known = model.is_pytorchs_own and not model.is_of_another_release and all(written)
-        return Way.MISSING if known else Way.UNKNOWN
-
-    def _wraps_missing(self, function: NativeFunction) -> bool:
-        """Whether an operator decomposes into ``<name>_impl``, which has no derivative."""
-        inner = self._model.natives.named(function.name.name_without_overload + IMPLEMENTATION)
-        return bool(inner) and all(self.of(each).way is Way.MISSING for each in inner)
+        is_complete = model.is_pytorchs_own and not model.is_of_another_release and all(written)
+        return Way.MISSING if is_complete else Way.UNKNOWN
 
 
 def is_followed(function: NativeFunction) -> bool:
-    """Whether a composite operator is known to call operators only that can be differentiated in every way."""
+    """Whether a composite operator is known to call only operators that can be differentiated in every mode."""
     name = function.name
     # the in-place form is made of the same operators
     functional = f"{name.base}.{name.overload}" if name.overload else name.base
@@ -222,16 +220,16 @@ def decomposes(function: NativeFunction) -> bool:
     return function.has_composite_implicit_autograd_kernel and USUAL_BACKENDS.isdisjoint(function.dispatch or ())
 
 
-def _with_formulas(found: Differentiability) -> OperatorDerivatives:
-    function, info = found.function, found.info
+def _with_formulas(resolved: Differentiability) -> OperatorDerivatives:
+    function, info = resolved.function, resolved.info
     name = str(function.name)
-    if not found.requires_derivative:
-        is_known = found.outputs is not None
-        why = "its outputs are declared non-differentiable" if found.inputs else "it has no differentiable argument"
+    if not resolved.requires_derivative:
+        is_known = resolved.outputs is not None
+        why = "its outputs are declared non-differentiable" if resolved.inputs else "it has no differentiable argument"
         verdict = Verdict(Answer.NO, (Reason(why, name),)) if is_known else _UNKNOWN
         way = Way.NON_DIFFERENTIABLE if is_known else Way.UNKNOWN
-        return OperatorDerivatives(function, found.key, way, info, verdict, verdict, {}, frozenset())
-    inputs = tuple(value.name for value in found.inputs)
+        return OperatorDerivatives(function, resolved.key, way, info, verdict, verdict, {}, frozenset())
+    inputs = tuple(value.name for value in resolved.inputs)
     written = {var: item for item in info.derivatives for var in item.var_names}
     missing: dict[str, Reason] = {}
     ignored = set(info.non_differentiable_arg_names)
@@ -248,21 +246,23 @@ def _with_formulas(found: Differentiability) -> OperatorDerivatives:
     refused = sum(argument in missing for argument in with_formula)
     backward = _share(refused, len(with_formula), tuple(missing.values()))
     way = Way.MISSING if backward.answer is Answer.NO else Way.FORMULA
-    return OperatorDerivatives(function, found.key, way, info, backward, _forward(found), missing, frozenset(ignored))
+    return OperatorDerivatives(
+        function, resolved.key, way, info, backward, _forward(resolved), missing, frozenset(ignored)
+    )
 
 
-def _forward(found: Differentiability) -> Verdict:
-    name = str(found.function.name)
-    written = {var: item for item in found.forwards for var in item.var_names}
-    if not written and found.match.book.is_decomposed_for_tangents(found.function):
+def _forward(resolved: Differentiability) -> Verdict:
+    name = str(resolved.function.name)
+    written = {var: item for item in resolved.forwards for var in item.var_names}
+    if not written and resolved.match.book.is_decomposed_for_tangents(resolved.function):
         return Verdict(Answer.YES, (Reason("it is decomposed where it is called with a tangent", name),))
-    outputs = list(dict.fromkeys(value.name for value in found.outputs or ()))
+    outputs = list(dict.fromkeys(value.name for value in resolved.outputs or ()))
     if not written:
         return Verdict(Answer.NO, (Reason(f'"{name}" has no forward formula', name),))
     reasons = []
     for output in outputs:
         forward = written.get(output)
-        if forward is None and not (found.is_inplace and written):
+        if forward is None and not (resolved.is_inplace and written):
             reasons.append(Reason(f'"{name}" has no forward formula for "{output}"', name))
         elif forward is not None and forward.written is not None and is_refusal(forward.written.parsed.tree):
             reasons.append(Reason(f'the forward formula of "{name}" is not implemented', name))
@@ -284,5 +284,5 @@ def is_refusal(tree: Expr | None) -> bool:
 
 
 def derivatives_of(model: Model) -> Derivatives:
-    """How the operators are differentiated that a model's file speaks of, the same object each time."""
+    """The derivatives of a model's operators, one object for each model."""
     return model.ask(Derivatives, model)

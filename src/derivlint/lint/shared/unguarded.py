@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.dependence.definedness import UnguardedRead
+from derivlint.analysis.dependence.undefined_tensors import UnguardedRead
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.formula import Binary, Unary
 from derivlint.lint.diagnostic import Finding

@@ -1,8 +1,8 @@
 """Gradients and optional arguments that may be undefined when a formula reads them.
 
-The gradient of an output that nothing depends on is an undefined tensor. The head of derivatives.yaml tells when the
-generated code takes care of it: for one input and one output always; for one input and several outputs only where all
-are undefined; for several inputs never. Follows gen_autograd_functions.py (``DERIVATIVE_SINGLE`` and its like).
+The gradient of an output that nothing depends on is an undefined tensor. The head of derivatives.yaml documents when
+the generated code takes care of it: for one input and one output always; for one input and several outputs only where
+all are undefined; for several inputs never. Follows gen_autograd_functions.py (``DERIVATIVE_SINGLE`` and its like).
 
 An argument ``Tensor? weight`` that is omitted is an undefined tensor in formulas, too, which operators refuse as well.
 """
@@ -31,20 +31,20 @@ from derivlint.schema import Argument
 
 DEFINED = "defined"
 #: Backward operators whose kernels return undefined gradients for an undefined gradient (LinearAlgebra.cpp,
-#: attention_backward.cu and their like begin with that question).
+#: attention_backward.cu and their like begin with that test).
 HANDLE_UNDEFINED = Book.by_hand("takes-undefined")
-#: So many entries are a whole file; where next to none asks for an undefined gradient, it keeps to another contract.
+#: So many entries are a whole file; where next to none tests for an undefined gradient, it keeps to another contract.
 WHOLE_FILE = 100
 FEW = 10
 
 
 class UnguardedRead(Struct, frozen=True):
-    """A place where an operator gets a gradient or an optional argument that may be undefined.
+    """A place where an operator reads a gradient or an optional argument that may be undefined.
 
     Attributes:
         formula: the formula.
         node: the gradient or argument.
-        name: which one it is.
+        name: its name.
         reader: the call or operator that reads it.
         operator: the name of what is called, empty for C++ operators.
     """
@@ -67,7 +67,7 @@ def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[Un
     gradients = gradients_of(formula.written.body)
     used = {item.index for _, item in gradients.indexed} | {word.text for _, word in gradients.named}
     if not used and GRADS in formula.variables:
-        yield from _handed_on(model, formula)
+        yield from _passed_lists(model, formula)
     several = len(used) > 1
     protected = use in (Use.GRADIENT, Use.ELEMENT_GRADIENT)
     if protected and (not several or use is Use.ELEMENT_GRADIENT):
@@ -75,9 +75,9 @@ def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[Un
     yield from _Reader(model, formula, seed_names(formula), len(used) if protected else 0).first_reads()
 
 
-def _handed_on(model: Model, formula: TypedFormula) -> Iterator[UnguardedRead]:
-    """Where an operator gets all gradients of a list of outputs: some of them may be undefined."""
-    if _asks(formula.tree):
+def _passed_lists(model: Model, formula: TypedFormula) -> Iterator[UnguardedRead]:
+    """Operators that are passed all gradients of a list of outputs: some of them may be undefined."""
+    if _tests_gradient(formula.tree):
         return
     for node in formula.nodes:
         call = formula.call(node) if isinstance(node, Call) else None
@@ -102,54 +102,53 @@ def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterato
     function = formula.written.entry.function
     if function is None or not formula.written.names:
         return
-    optional = {each.name for each in function.schema.arguments.flat_non_out if _is_optional(each)}
+    optional = {argument.name for argument in function.schema.arguments.flat_non_out if _is_optional_tensor(argument)}
     names = [name.text for name in formula.written.names]
     if formula.is_backward and len(names) == 1:
-        # it is evaluated where this one needs a gradient, and then it is there
+        # it is evaluated only if this argument needs a gradient, and then it is defined
         optional.discard(names[0])
-    # in forward formulas the bare name is the optional itself, which asks for its own form
+    # in forward formulas the bare name is the optional itself, which has a form of its own
     suffixes = ("",) if formula.is_backward else (PRIMAL, TANGENT)
     forms = frozenset(name + suffix for name in optional for suffix in suffixes)
     yield from _Reader(model, formula, forms).first_reads()
 
 
-def _is_optional(argument: Argument) -> bool:
+def _is_optional_tensor(argument: Argument) -> bool:
     return argument.type.is_nullable and argument.type.is_tensor_like and argument.type.is_list_like is None
 
 
 def keeps_contract(model: Model) -> bool:
     """Whether the formulas of a file are expected to cope with undefined gradients.
 
-    PyTorch does so since 1.6; before, next to no formula asked for it.
+    PyTorch does so since 1.6; before, next to no formula tested for it.
     """
     return model.fact(_keeps_contract)
 
 
-def _asking(entry: Entry) -> Iterator[tuple[str, int]]:
-    """How many formulas of an entry ask whether a gradient is defined."""
+def _tests_of(entry: Entry) -> Iterator[tuple[str, int]]:
+    """Count the formulas of an entry that test whether a gradient is defined."""
     trees = (
         formula.parsed.tree
         for formula in entry.formulas
         if formula.role is Role.BACKWARD and DEFINED in (formula.text or "")
     )
-    yield "", sum(tree is not None and _asks(tree) for tree in trees)
+    yield "", sum(tree is not None and _tests_gradient(tree) for tree in trees)
 
 
-#: All entries, with how many of their formulas ask whether a gradient is defined, under one key.
-ASKING: EntryIndex[int] = EntryIndex(f"{__name__}:ASKING", _asking)
+#: All entries, with how many of their formulas test whether a gradient is defined, under one key.
+DEFINED_TESTS: EntryIndex[int] = EntryIndex(f"{__name__}:DEFINED_TESTS", _tests_of)
 
 
 @file_fact
 def _keeps_contract(model: Model, _: str) -> bool:
-    asking = model.values_in(ASKING, "")
+    asking = model.values_in(DEFINED_TESTS, "")
     return len(asking) < WHOLE_FILE or sum(asking) >= FEW
 
 
 class _Reader:
     """Finds the reads of some variables of one formula.
 
-    ``guarded`` are the variables that some condition around has asked for; which of its branches is the guarded one is
-    the author's business.
+    ``guarded`` are the variables that some condition around tests; either of its branches counts as guarded.
     """
 
     def __init__(self, model: Model, formula: TypedFormula, names: frozenset[str], some_of: int = 0) -> None:
@@ -169,12 +168,12 @@ class _Reader:
 
     def reads(self, node: Node, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
         if isinstance(node, Conditional):
-            asked = guarded | _asked(node.condition, self.names)
+            tested = guarded | _tested_variables(node.condition, self.names)
             yield from self.reads(node.condition, guarded)
-            yield from self.reads(node.then, asked)
-            # where all others are undefined, the last is defined
-            if not (self.some_of and len(asked) >= self.some_of - 1 and asked != guarded):
-                yield from self.reads(node.otherwise, asked)
+            yield from self.reads(node.then, tested)
+            # if all but one are undefined, the last is defined
+            if not (self.some_of and len(tested) >= self.some_of - 1 and tested != guarded):
+                yield from self.reads(node.otherwise, tested)
             return
         if isinstance(node, (Binary, Unary)):
             operands = (node.left, node.right) if isinstance(node, Binary) else (node.operand,)
@@ -190,7 +189,7 @@ class _Reader:
         if call is None or asks_metadata(call):
             return
         if not call.is_method and not _is_operator(self.model, call):
-            # a helper, and an operator of one's own, copes with undefined gradients, unless its body is known not to
+            # helpers and operators of other namespaces accept undefined gradients, unless a body is known to read them
             for position in analyses_of(self.model).operators.unguarded(call):
                 yield from self._read(call.arguments[position].node, node, call.spelling, guarded)
             return
@@ -207,24 +206,24 @@ class _Reader:
             yield UnguardedRead(self.formula, node, name, reader, operator)
 
 
-def _asked(condition: Expr, names: frozenset[str]) -> frozenset[str]:
+def _tested_variables(condition: Expr, names: frozenset[str]) -> frozenset[str]:
     """The variables that a condition tests with ``.defined()``."""
-    found = set()
+    tested = set()
     for node in walk(condition):
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:
-            asked = seed_of(node.callee.object, names)
-            if asked is not None:
-                found.add(asked)
-    return frozenset(found)
+            variable = seed_of(node.callee.object, names)
+            if variable is not None:
+                tested.add(variable)
+    return frozenset(tested)
 
 
-def _asks(expression: Expr) -> bool:
-    """Whether an expression asks whether some gradient is defined, under whatever name."""
+def _tests_gradient(expression: Expr) -> bool:
+    """Whether an expression tests whether some gradient is defined, under whatever name."""
     for node in walk(expression):
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:
-            asked = node.callee.object
-            while isinstance(asked, Index):
-                asked = asked.object
-            if isinstance(asked, Name) and asked.simple is not None and asked.simple.startswith(GRAD):
+            operand = node.callee.object
+            while isinstance(operand, Index):
+                operand = operand.object
+            if isinstance(operand, Name) and operand.simple is not None and operand.simple.startswith(GRAD):
                 return True
     return False
