@@ -111,5 +111,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _message(lost: Lost) -> str:
-    what = "overflows" if math.isinf(lost.loss.found) else "underflows"
+    what = "overflows" if math.isinf(lost.loss.actual) else "underflows"
     return f"in half precision, {lost_in_half(lost)}: {part_of(lost)} {what}"

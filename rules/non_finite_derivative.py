@@ -95,7 +95,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for pole in judgement_of(model, entry).poles:
         formula = pole.formula
         what = "gradient" if formula.is_backward else "tangent"
-        value = "NaN" if math.isnan(pole.found) else "infinite"
+        value = "NaN" if math.isnan(pole.actual) else "infinite"
         expected = number(0.0 if abs(pole.expected) < ROUNDED else pole.expected)
         yield Finding(
             formula.span_of(formula.tree),

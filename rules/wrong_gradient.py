@@ -139,7 +139,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         if index in exchanged:
             continue
         formula = item.formula
-        message = differs("gradient", item.name, item.at, item.expected, item.found)
+        message = differs("gradient", item.name, item.at, item.expected, item.actual)
         related: tuple[Related, ...] = ()
         for other in range(index + 1, len(wrong)):
             second = wrong[other].formula
@@ -170,6 +170,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 def _are_exchanged(one: Disagreement, other: Disagreement) -> bool:
     """Whether the formulas of two arguments give the gradient of each other."""
-    if one.formula is other.formula or differ(one.expected, other.found) or differ(other.expected, one.found):
+    if one.formula is other.formula or differ(one.expected, other.actual) or differ(other.expected, one.actual):
         return False
     return dict(one.at).keys() == dict(other.at).keys()

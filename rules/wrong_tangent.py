@@ -102,7 +102,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         if not formula.is_backward:
             yield Finding(
                 formula.span_of(formula.tree),
-                differs("tangent", wrong.name, wrong.at, wrong.expected, wrong.found),
+                differs("tangent", wrong.name, wrong.at, wrong.expected, wrong.actual),
                 help="computed with one-element tensors",
                 at=formula.written,
             )

@@ -55,7 +55,7 @@ def judged(yaml: str, natives: NativeFunctions) -> list[tuple[str, LossCause, st
     """What is lost of the formulas of an entry: where, how, and what is found and should be."""
     model = build_model(SourceFile("derivatives.yaml", yaml), natives)
     return [
-        (item.name, item.loss.cause, item.formula.source_of(item.loss.node), item.found, round(item.expected, 6))
+        (item.name, item.loss.cause, item.formula.source_of(item.loss.node), item.actual, round(item.expected, 6))
         for item in losses_of(model, model.entries[0])
         if item.loss.node is not None
     ]

@@ -14,7 +14,7 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, arguments_at
-from derivlint.analysis.scalar_evaluation.truth import truth_of
+from derivlint.analysis.scalar_evaluation.reference import reference_of
 from derivlint.analysis.scalar_evaluation.values import COMPLEX, REAL, UnknownValueError
 from derivlint.model import build_model
 from derivlint.operators.history import load_release
@@ -147,7 +147,7 @@ def test_points_are_the_same_in_every_run_and_keep_away_from_round_numbers(bundl
     ]
 
 
-# ---- the truth
+# ---- the reference
 
 
 def function_of(schema: str) -> NativeFunction:
@@ -156,20 +156,20 @@ def function_of(schema: str) -> NativeFunction:
 
 
 def test_an_operator_with_a_parameter_that_the_table_lacks_is_unknown() -> None:
-    assert truth_of(function_of("atan2(Tensor self, Tensor other) -> Tensor")) is not None
-    assert truth_of(function_of("atan2(Tensor self, Tensor other, Tensor origin) -> Tensor")) is None
+    assert reference_of(function_of("atan2(Tensor self, Tensor other) -> Tensor")) is not None
+    assert reference_of(function_of("atan2(Tensor self, Tensor other, Tensor origin) -> Tensor")) is None
 
 
 def test_an_operator_of_another_library_is_unknown() -> None:
-    assert truth_of(function_of("my::sin(Tensor self) -> Tensor")) is None
+    assert reference_of(function_of("my::sin(Tensor self) -> Tensor")) is None
 
 
 def test_there_is_no_derivative_at_a_kink() -> None:
-    truth = truth_of(function_of("relu(Tensor self) -> Tensor"))
-    assert truth is not None
-    assert truth.slopes({"self": 0.5}, "self", 1.0, certain=True)[0] == pytest.approx(1)
+    reference = reference_of(function_of("relu(Tensor self) -> Tensor"))
+    assert reference is not None
+    assert reference.slopes({"self": 0.5}, "self", 1.0, certain=True)[0] == pytest.approx(1)
     with pytest.raises(UnknownValueError):
-        truth.slopes({"self": 5e-5}, "self", 1.0, certain=True)
+        reference.slopes({"self": 5e-5}, "self", 1.0, certain=True)
 
 
 # ---- verdicts: what is wrong
@@ -280,7 +280,7 @@ def test_a_finding_names_values_that_reproduce_it() -> None:
     assert values["grad"] == 1
     assert item.name == "self"
     assert item.expected == pytest.approx(-math.sin(values["self"]))
-    assert item.found == pytest.approx(math.sin(values["self"]))
+    assert item.actual == pytest.approx(math.sin(values["self"]))
     assert judgement_of(model, model.entries[0]).wrong[0] is item
 
 

@@ -115,7 +115,7 @@ def test_what_is_lost_in_half_precision_is_lost_in_pytorch(
             continue
         half = given(FUNCTIONS[entry], item, torch.float16)
         exact = given(FUNCTIONS[entry], item, torch.float64)
-        assert half == pytest.approx(item.found, rel=2e-3, nan_ok=True), entry
+        assert half == pytest.approx(item.actual, rel=2e-3, nan_ok=True), entry
         if item.loss.cause is not LossCause.MASK:
             assert exact == pytest.approx(item.expected, rel=1e-3), entry
 

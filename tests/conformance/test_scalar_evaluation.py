@@ -12,7 +12,7 @@ import torch
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, arguments_at
-from derivlint.analysis.scalar_evaluation.truth import Truth, truth_of
+from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator, reference_of
 from derivlint.analysis.scalar_evaluation.values import OPAQUE, REAL, MetadataToken, UnknownValueError, conj
 from derivlint.formula.vocabulary import words
 from derivlint.model import build_model
@@ -74,12 +74,12 @@ BOOK = Book("2.13.0")
 DIMENSIONS = (1, 2, 3, 4, 5, 0)
 
 
-def functions(natives: NativeFunctions) -> Iterator[tuple[NativeFunction, Truth]]:
+def functions(natives: NativeFunctions) -> Iterator[tuple[NativeFunction, ReferenceOperator]]:
     for function in natives.functions:
         if function.schema.kind is SchemaKind.functional and not function.name.is_foreach:
-            truth = truth_of(function)
-            if truth is not None:
-                yield function, truth
+            reference = reference_of(function)
+            if reference is not None:
+                yield function, reference
 
 
 def tensors_of(function: NativeFunction) -> list[str]:
@@ -192,10 +192,10 @@ class Comparison:
         self.gradients = 0
         self.wrong: list[str] = []
 
-    def compare(self, function: NativeFunction, truth: Truth, kind: NumberKind, number: int) -> None:
+    def compare(self, function: NativeFunction, reference: ReferenceOperator, kind: NumberKind, number: int) -> None:
         arguments = arguments_at(function, differentiable(function), kind, number)
         try:
-            expected = truth.outputs(arguments)
+            expected = reference.outputs(arguments)
         except UnknownValueError:
             return
         for shape in shapes(len(tensors_of(function))):
@@ -212,10 +212,12 @@ class Comparison:
                     self.values += 1
                     if not close(theirs.item(), ours):
                         self.wrong.append(f"{function.name}{arguments}: {theirs.item()}, not {ours}")
-            self._gradients(function, truth, arguments, found, tensors)
+            self._gradients(function, reference, arguments, found, tensors)
             return
 
-    def _gradients(self, function: NativeFunction, truth: Truth, arguments: Any, found: Any, tensors: Any) -> None:
+    def _gradients(
+        self, function: NativeFunction, reference: ReferenceOperator, arguments: Any, found: Any, tensors: Any
+    ) -> None:
         output = found[0]
         if not isinstance(output, torch.Tensor) or not output.requires_grad or output.numel() != 1:
             return
@@ -231,10 +233,10 @@ class Comparison:
             return
         for name, gradient in zip(inputs, gradients, strict=True):
             try:
-                slope = truth.slopes(arguments, name, 1.0, certain=True)[0]
+                slope = reference.slopes(arguments, name, 1.0, certain=True)[0]
                 expected = (conj(g) * slope).real
                 if tensors[name].is_complex():
-                    slope = truth.slopes(arguments, name, 1j, certain=True)[0]
+                    slope = reference.slopes(arguments, name, 1j, certain=True)[0]
                     expected = complex(expected, (conj(g) * slope).real)
             except UnknownValueError:
                 continue
@@ -247,16 +249,16 @@ class Comparison:
 @pytest.fixture(scope="module")
 def comparisons(installed_natives: NativeFunctions) -> dict[str, Comparison]:
     found: dict[str, Comparison] = {}
-    for function, truth in functions(installed_natives):
+    for function, reference in functions(installed_natives):
         base = function.name.base
         if base in NOT_CALLED | NOT_MADE:
             continue
         comparison = found.setdefault(base, Comparison())
         for number in range(POINTS):
-            comparison.compare(function, truth, NumberKind.REAL, number)
+            comparison.compare(function, reference, NumberKind.REAL, number)
         if BOOK.is_complex_differentiable(function):
             for number in range(2):
-                comparison.compare(function, truth, NumberKind.COMPLEX, number)
+                comparison.compare(function, reference, NumberKind.COMPLEX, number)
     return found
 
 

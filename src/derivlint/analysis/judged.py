@@ -20,7 +20,7 @@ from derivlint.analysis.scalar_evaluation.compare import compared
 from derivlint.analysis.scalar_evaluation.domain import implementation_named
 from derivlint.analysis.scalar_evaluation.evaluate import is_understood
 from derivlint.analysis.scalar_evaluation.points import NumberKind
-from derivlint.analysis.scalar_evaluation.truth import truth_of
+from derivlint.analysis.scalar_evaluation.reference import reference_of
 from derivlint.analysis.shapes.judgement import why_unsized
 from derivlint.analysis.small_tensors.compare import compared_formulas
 from derivlint.analysis.typed import TypedFormula
@@ -129,12 +129,12 @@ def _is_refused(formula: TypedFormula) -> bool:
 def _compared_at(analyses: FormulaAnalyses, body: DispatchBody) -> dict[TypedFormula, set[NumberKind]]:
     """The formulas whose value is compared with the operator's, each with the kinds of numbers."""
     differentiability = analyses.model.canonical_differentiability(body)
-    truth = None if differentiability is None else truth_of(differentiability.function)
-    if differentiability is None or truth is None:
+    reference = None if differentiability is None else reference_of(differentiability.function)
+    if differentiability is None or reference is None:
         return {}
     return {
-        trial.formula: trial.compared
-        for trial in compared(analyses, analyses.formulas_of(body), differentiability, truth)
+        check.formula: check.compared
+        for check in compared(analyses, analyses.formulas_of(body), differentiability, reference)
     }
 
 
@@ -150,7 +150,7 @@ def _why_not_compared(analyses: FormulaAnalyses, body: DispatchBody, formula: Ty
     base = differentiability.function.name.base
     if base in reasons():
         return f'"{base}" {reasons()[base]}'
-    if truth_of(differentiability.function) is None:
+    if reference_of(differentiability.function) is None:
         return f'"{base}" has no reference definition'
     for node in formula.nodes:
         call = formula.call(node) if isinstance(node, Call) else None

@@ -16,7 +16,7 @@ from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
 from derivlint.analysis.scalar_evaluation.compare import compared
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.scalar_evaluation.truth import truth_of
+from derivlint.analysis.scalar_evaluation.reference import reference_of
 from derivlint.analysis.small_tensors.compare import is_confirmed, wrong_values
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.analysis.typed import TypedFormula
@@ -139,8 +139,8 @@ def _is_right(
         return False
     if small:
         return is_confirmed(differentiability, candidate)
-    truth = truth_of(differentiability.function)
-    trials = compared(analyses, (formula, candidate), differentiability, truth) if truth is not None else ()
-    if len(trials) < 2 or not trials[1].compared or trials[1].witnesses or trials[1].doubts > trials[0].doubts:
+    reference = reference_of(differentiability.function)
+    checks = compared(analyses, (formula, candidate), differentiability, reference) if reference is not None else ()
+    if len(checks) < 2 or not checks[1].compared or checks[1].witnesses or checks[1].doubts > checks[0].doubts:
         return False
     return not any(True for _ in wrong_values(differentiability, (candidate,), ()))

@@ -201,7 +201,7 @@ class _FlowRun:
         return False
 
     def _any_carries(self, nodes: Sequence[Expr]) -> bool:
-        """Whether a gradient flows through one of several expressions, all of which are visited."""
+        """Whether a gradient flows through one of several expressions; visits all of them."""
         carried = [self.carries(node) for node in nodes]
         return any(carried)
 

@@ -1,5 +1,8 @@
-"""Evaluation of formulas in half precision: every operation rounds its result, next to what it would give exactly.
+"""Evaluation of formulas in half precision: every operation rounds its result.
 
-A number carries what it would be without rounding, and the operation after which it no longer is near that. Begin with
-``judgement``; ``values`` says what is lost, ``domain`` and ``evaluate`` run definitions and formulas over such numbers.
+* half (``values``): a rounded number with its exact shadow, computed without any rounding.
+* loss (``values``): the operation after which a number is no longer near its shadow, with the cause.
+* operation (``values``): a function of numbers that rounds its result.
+* domain (``domain``, ``evaluate``): reference definitions and formulas over such numbers.
+* judgement (``judgement``): the formulas of an entry that lose their value, and at which inputs; begin here.
 """

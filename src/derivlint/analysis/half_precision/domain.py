@@ -1,8 +1,8 @@
 """Reference definitions over numbers of half precision.
 
-PyTorch's kernels compute in more digits and round what they return, so an operator is one operation. A helper is made
-of operators: where it is known to do what its definition does, every operation of that rounds. Other helpers are one
-operation as well, and lose no more than their arguments have lost.
+PyTorch's kernels compute in more digits and round their results, so an operator is one operation. A helper is made of
+operators: if it is known to follow its definition, every operation of that rounds. Other helpers are one operation as
+well, and lose no more than their arguments have lost.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class Halves(Numbers):
         self.binary = ROUNDING_BINARY
 
     def primitive(self, name: str) -> Primitive | None:
-        """What stands for a primitive, or for a definition that is one operation."""
-        found = super().primitive(name)
+        """A primitive, or a definition that is one operation."""
+        primitive = super().primitive(name)
         definition = definitions().get(name)
-        if found is None and definition is not None and not _is_stepwise(definition):
+        if primitive is None and definition is not None and not _is_stepwise(definition):
             compiled = INTERPRETER.function(name)
-            found = None if compiled is None else compiled.primitive
-        return None if found is None else _rounding(found)
+            primitive = None if compiled is None else compiled.primitive
+        return None if primitive is None else _rounding(primitive)
 
     def operator(self, name: str) -> Primitive | None:
         """An operator of the table."""
-        found = super().operator(name)
-        return None if found is None else _rounding(found)
+        primitive = super().operator(name)
+        return None if primitive is None else _rounding(primitive)
 
 
 _STEPWISE = Interpreter(Halves())
@@ -67,24 +67,24 @@ def _is_stepwise(definition: Definition) -> bool:
 
 @lru_cache(maxsize=4096)
 def rounding_implementation_named(name: str) -> Implementation | None:
-    """An operator or helper by its name; None where nothing is known of it."""
-    found = implementation_named(name)
+    """An operator or helper by its name, or None if it is not known."""
+    implementation = implementation_named(name)
     definition = None if name in TABLE else definitions().get(name)
-    if found is None or definition is None or not _is_stepwise(definition):
-        return None if found is None else _as_one(found)
+    if implementation is None or definition is None or not _is_stepwise(definition):
+        return None if implementation is None else _as_one(implementation)
     try:
         return defined(_STEPWISE, name)
     except InterpretationError:
         return None
 
 
-def _as_one(found: Implementation) -> Implementation:
-    """What an operator or helper does, as one operation."""
+def _as_one(implementation: Implementation) -> Implementation:
+    """An operator or helper as one operation."""
 
     def run(values: Mapping[str, Value]) -> Value:
-        def named(*given: Value) -> Value:
-            return found.run(dict(zip(values, given, strict=True)))
+        def named(*arguments: Value) -> Value:
+            return implementation.run(dict(zip(values, arguments, strict=True)))
 
-        return operation(named, multiplies=found.function is product)(*values.values())
+        return operation(named, multiplies=implementation.function is product)(*values.values())
 
-    return replace(found, function=_operation(found.function), run=run)
+    return replace(implementation, function=_operation(implementation.function), run=run)

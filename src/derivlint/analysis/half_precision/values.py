@@ -1,4 +1,4 @@
-"""Numbers of half precision that know what they would be without rounding."""
+"""Numbers of half precision with an exact shadow."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from msgspec import Struct
 from derivlint.analysis.scalar_evaluation.values import Value
 from derivlint.formula import Expr
 
-#: How far from the exact number one may be, relatively: a hundred roundings.
+#: The relative distance from the exact number that counts as lost: a hundred roundings.
 LOST = 0.05
-#: The smallest number with all of its digits. What is lost below is nothing next to a gradient of one.
+#: The smallest number with all of its digits. Losses below are nothing next to a gradient of one.
 SMALLEST_NORMAL = 2.0**-14
 
 
 class LossCause(Enum):
-    """How a number is lost."""
+    """The way in which a number is lost."""
 
     #: a part is too great for the type and becomes infinite, or too small and becomes zero or loses digits
     RANGE = "range"
-    #: an operation magnifies what its operands were rounded by, as a difference of nearly equal numbers does
+    #: an operation magnifies rounding errors of its operands, as a difference of nearly equal numbers does
     CANCELLATION = "cancellation"
     #: the same where an operand is computed from an output of the operator, which was rounded when it was stored
     ROUNDED_OUTPUT = "rounded output"
@@ -35,17 +35,17 @@ class Loss(Struct, eq=False):
     """The operation after which a number is lost.
 
     Attributes:
-        cause: how.
-        exact: what the operation would give without any rounding.
-        found: what it gives.
+        cause: the way.
+        exact: the result of the operation without any rounding.
+        actual: its result.
         outputs: the outputs of the operator that its operands are computed from.
-        node: the part of the formula that does it; None until the formula is asked.
-        is_inside: whether that calls a helper which does it among other things.
+        node: the part of the formula with the operation, set when the formula is evaluated.
+        is_inside: whether that part calls a helper with the operation among others.
     """
 
     cause: LossCause
     exact: float
-    found: float
+    actual: float
     outputs: frozenset[str]
     node: Expr | None = None
     is_inside: bool = False
@@ -55,9 +55,9 @@ class Half(float):
     """A number of half precision.
 
     Attributes:
-        exact: the number without any rounding, its own and those of what it is computed from.
+        exact: the number without any rounding, its own and those of its operands.
         outputs: the outputs of the operator that it is computed from.
-        loss: why it is not near the exact number; None where it is.
+        loss: why it is not near the exact number, or None if it is.
         is_mask: whether it is a mask, as a number.
     """
 
@@ -86,7 +86,7 @@ def half(value: float) -> float:
 
 
 def is_lost(value: Half) -> bool:
-    """Whether a number is far from what half precision has for the exact one."""
+    """Whether a number is far from the rounded exact one."""
     best = half(value.exact)
     return math.isfinite(best) and not abs(value - best) <= LOST * abs(best) + SMALLEST_NORMAL
 
@@ -100,17 +100,20 @@ def operation(function: Callable[..., Value], *, multiplies: bool = False) -> Ca
     """
 
     def run(*arguments: Value) -> Value:
-        operands = [each for each in _flat(arguments) if type(each) is Half]
+        operands = [argument for argument in _flat(arguments) if type(argument) is Half]
         if not operands:
             return function(*arguments)
-        exact = function(*[_exact(each) for each in arguments])
+        exact = function(*[_exact(argument) for argument in arguments])
         try:
-            found = function(*[_plain(each) for each in arguments])
+            result = function(*[_plain(argument) for argument in arguments])
         except (ValueError, ZeroDivisionError):
             # outside of its domain
-            found = _not_a_number(exact)
-        has_mask = multiplies and any(each is False or _is_unset(each) for each in arguments)
-        return _made(found, exact, operands, has_mask)
+            result = _not_a_number(exact)
+        has_mask = multiplies and any(
+            argument is False or (type(argument) is Half and argument.is_mask and not argument)
+            for argument in arguments
+        )
+        return _made(result, exact, operands, has_mask)
 
     return run
 
@@ -122,16 +125,12 @@ def as_mask(value: bool) -> Half:
     return made
 
 
-def _is_unset(value: Value) -> bool:
-    return type(value) is Half and value.is_mask and not value
-
-
 def _flat(arguments: tuple[Value, ...]) -> Iterator[Value]:
-    for each in arguments:
-        if isinstance(each, tuple):
-            yield from _flat(each)
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            yield from _flat(argument)
         else:
-            yield each
+            yield argument
 
 
 def _exact(value: Value) -> Value:
@@ -150,35 +149,33 @@ def _not_a_number(like: Value) -> Value:
     return tuple(map(_not_a_number, like)) if isinstance(like, tuple) else math.nan
 
 
-def _made(found: Value, exact: Value, operands: list[Half], has_mask: bool) -> Value:
-    if isinstance(found, tuple) and isinstance(exact, tuple):
-        return tuple(_made(one, other, operands, has_mask) for one, other in zip(found, exact, strict=True))
-    if type(found) is not float or type(exact) is not float:
-        return found
-    made = Half.of(found, exact, frozenset().union(*(each.outputs for each in operands)))
-    made.is_mask = any(each.is_mask and each == found for each in operands)
+def _made(result: Value, exact: Value, operands: list[Half], has_mask: bool) -> Value:
+    if isinstance(result, tuple) and isinstance(exact, tuple):
+        return tuple(
+            _made(part, exact_part, operands, has_mask) for part, exact_part in zip(result, exact, strict=True)
+        )
+    if type(result) is not float or type(exact) is not float:
+        return result
+    made = Half.of(result, exact, frozenset().union(*(operand.outputs for operand in operands)))
+    made.is_mask = any(operand.is_mask and operand == result for operand in operands)
     if math.isnan(exact):
-        made.loss = _earlier(operands, found)
+        made.loss = _earlier(operands, result)
         if made.loss is None and has_mask and any(map(math.isinf, operands)):
-            made.loss = Loss(LossCause.MASK, 0.0, found, made.outputs)
-    elif not _is_near(made):
-        made.loss = _earlier(operands, found) or Loss(_cause(made, found), exact, float(made), made.outputs)
+            made.loss = Loss(LossCause.MASK, 0.0, result, made.outputs)
+    elif not (made == made.exact or abs(made - made.exact) <= LOST * abs(made.exact)):
+        made.loss = _earlier(operands, result) or Loss(_cause(made, result), exact, float(made), made.outputs)
     return made
 
 
-def _is_near(value: Half) -> bool:
-    return value == value.exact or abs(value - value.exact) <= LOST * abs(value.exact)
-
-
-def _earlier(operands: list[Half], found: float) -> Loss | None:
-    """What was lost before; of several operands the one that the result is."""
-    lost = [each for each in operands if each.loss is not None]
-    chosen = next((each for each in lost if each == found), lost[0] if lost else None)
+def _earlier(operands: list[Half], result: float) -> Loss | None:
+    """The loss of an operand, preferably of one that is the result."""
+    lost = [operand for operand in operands if operand.loss is not None]
+    chosen = next((operand for operand in lost if operand == result), lost[0] if lost else None)
     return None if chosen is None else chosen.loss
 
 
-def _cause(value: Half, found: float) -> LossCause:
-    if abs(found - value.exact) <= LOST * abs(value.exact):
+def _cause(value: Half, result: float) -> LossCause:
+    if abs(result - value.exact) <= LOST * abs(value.exact):
         # it is right until it is rounded
         return LossCause.RANGE
     return LossCause.ROUNDED_OUTPUT if value.outputs else LossCause.CANCELLATION

@@ -63,7 +63,7 @@ def degree_of(derived: Derived, argument_degrees: Mapping[str, Degree]) -> Degre
     degrees = {**absent, **argument_degrees}
     output_degrees = {_output_degree(output, degrees) for output in derived.outputs} - {Degree.ZERO}
     if len(output_degrees) > 1:
-        # several values side by side are no sum
+        # several values side by side are not a sum
         output_degrees.discard(Degree.CONSTANT)
     return sum_of(output_degrees)
 

@@ -1,4 +1,4 @@
-"""Backward and forward formulas against each other, for operators that nothing is known about.
+"""Backward and forward formulas against each other, for operators without a reference.
 
 Whatever the operator is, the vector-Jacobian product of its backward formula and the Jacobian-vector product of its
 forward formula belong to one Jacobian: Re(conj(g) jvp(t)) = Re(conj(vjp(g)) t) for all g and t.
@@ -9,8 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses
-from derivlint.analysis.scalar_evaluation.compare import WITNESSES, Disagreement, Trial, differ, linear_value, trials_of
-from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, arguments_at, direction
+from derivlint.analysis.scalar_evaluation.compare import (
+    WITNESSES,
+    Disagreement,
+    FormulaCheck,
+    differ,
+    formula_checks,
+    linear_value,
+)
+from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, arguments_at, seed_value
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 from derivlint.model import Differentiability, DispatchBody
@@ -22,7 +29,7 @@ def contradictions(
 ) -> Iterator[Disagreement]:
     """The forward formula of a dispatch key that contradicts a backward formula; the operator is not in the table.
 
-    Formulas that use an output are left alone: which value it has is not known. Of the outputs, there is one.
+    Only for operators with one output; formulas that use it are skipped, since its value is not known.
     """
     signature = signature_of(differentiability)
     if len(signature.outputs) != 1 or signature.is_inplace:
@@ -32,18 +39,18 @@ def contradictions(
     if forward is None or forward.written.auto is not None or not forward.variables.isdisjoint(signature.outputs):
         return
     backward = [item for item in formulas if item.is_backward and item.variables.isdisjoint(signature.outputs)]
-    tangents = trials_of((forward,))
-    for trial in trials_of(backward) if tangents else ():
-        for name in trial.names:
+    tangents = formula_checks((forward,))
+    for check in formula_checks(backward) if tangents else ():
+        for name in check.names:
             if name in signature.inputs:
-                witnesses = list(_witnesses(differentiability.function, signature, trial, tangents[0], name))
+                witnesses = list(_witnesses(differentiability.function, signature, check, tangents[0], name))
                 if len(witnesses) >= WITNESSES:
                     yield witnesses[0]
                     return
 
 
 def _witnesses(
-    function: NativeFunction, signature: EvaluationSignature, backward: Trial, forward: Trial, name: str
+    function: NativeFunction, signature: EvaluationSignature, backward: FormulaCheck, forward: FormulaCheck, name: str
 ) -> Iterator[Disagreement]:
     unknown = 0
     for number in range(POINTS):
@@ -51,30 +58,30 @@ def _witnesses(
             return
         arguments = arguments_at(function, signature.inputs, NumberKind.REAL, number)
         try:
-            found = _slopes(arguments, signature, backward, forward, name, number)
+            slopes = _slopes(arguments, signature, backward, forward, name, number)
         except UnknownValueError:
             unknown += 1
             continue
-        if differ(*found):
+        if differ(*slopes):
             at = tuple((item, arguments[item]) for item in signature.inputs)
-            yield Disagreement(forward.formula, name, at, found[0], found[1], backward.formula)
+            yield Disagreement(forward.formula, name, at, slopes[0], slopes[1], backward.formula)
 
 
 def _slopes(
     arguments: Mapping[str, Value],
     signature: EvaluationSignature,
-    backward: Trial,
-    forward: Trial,
+    backward: FormulaCheck,
+    forward: FormulaCheck,
     name: str,
     number: int,
 ) -> tuple[Value, Value]:
     """The slope of the operator for one argument, as the backward and as the forward formula has it."""
     output = signature.outputs[0]
-    gradient = direction(number, 0, is_complex=False)
+    gradient = seed_value(number, 0, is_complex=False)
     environments = [signature.backward(arguments, {}, {output: factor * gradient}) for factor in (1, -2)]
     vjp = linear_value(backward, environments[0], environments[1])[backward.names.index(name)]
     tangents = dict.fromkeys(signature.inputs, 0.0)
-    tangent = direction(number, 1, is_complex=False)
+    tangent = seed_value(number, 1, is_complex=False)
     environments = [signature.forward(arguments, {}, {**tangents, name: factor * tangent}) for factor in (1, -2)]
     jvp = linear_value(forward, environments[0], environments[1])[0]
     if vjp is None or jvp is None:

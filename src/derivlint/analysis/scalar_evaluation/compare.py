@@ -14,9 +14,9 @@ from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
 from derivlint.analysis.scalar_evaluation.functions.structure import PLAIN
-from derivlint.analysis.scalar_evaluation.points import POINTS, RANGES, NumberKind, direction, point_arguments
+from derivlint.analysis.scalar_evaluation.points import POINTS, RANGES, NumberKind, point_arguments, seed_value
+from derivlint.analysis.scalar_evaluation.reference import FOREACH, ReferenceOperator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, components, signature_of
-from derivlint.analysis.scalar_evaluation.truth import FOREACH, Truth
 from derivlint.analysis.scalar_evaluation.values import NotFiniteError, UnknownValueError, Value, conj, is_finite
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability
@@ -30,17 +30,17 @@ from derivlint.source.lazy import cached_property
 
 #: Relative difference of two numbers that are not equal.
 DIFFERENT = 1e-3
-#: At how many points a formula has to be wrong.
+#: The number of points at which a formula has to be wrong.
 WITNESSES = 1
-#: At how many points of each kind a formula is evaluated.
+#: The number of points of each kind at which a formula is evaluated.
 ENOUGH = {NumberKind.REAL: 6, NumberKind.COMPLEX: 2, NumberKind.MIXED: 4}
-#: At how many points a formula that never is has to be infinite.
+#: The number of points at which a formula has to be infinite to count as finite nowhere.
 NEVER = 3
-#: The same for operators that only move elements.
+#: The number of points for operators that only move elements,
 ENOUGH_OF_IDENTITY = 2
-#: The same for operators that are not element by element; these are compared on small tensors as well.
+#: and for operators that are not elementwise, which are compared on small tensors as well.
 ENOUGH_OF_SEVERAL = 3
-#: After how many points at which nothing is known a formula is given up.
+#: After so many points without a known value a formula is given up.
 PATIENCE = 4
 DTYPE = "dtype"
 #: Operators that take real and complex tensors together.
@@ -53,18 +53,18 @@ class Disagreement(Struct, frozen=True):
     Attributes:
         formula: the formula.
         name: the argument whose gradient, or the output whose tangent is wrong.
-        at: arguments and the gradient or the tangent, for which it is wrong.
+        at: arguments and the gradient or the tangent.
         expected: the right value.
-        found: the value of the formula.
-        other: the formula that it contradicts; None where it contradicts the operator itself.
+        actual: the value of the formula.
+        contradicted: the formula that it contradicts, or None if that is the operator itself.
     """
 
     formula: TypedFormula
     name: str
     at: tuple[tuple[str, Value], ...]
     expected: Value
-    found: Value
-    other: TypedFormula | None = None
+    actual: Value
+    contradicted: TypedFormula | None = None
 
 
 class NotFinite(Struct, frozen=True):
@@ -72,42 +72,42 @@ class NotFinite(Struct, frozen=True):
 
     Attributes:
         formula: the formula.
-        at: arguments and the gradients or the tangents, for which it is.
+        at: arguments and the gradients or the tangents.
     """
 
     formula: TypedFormula
     at: tuple[tuple[str, Value], ...]
 
 
-def differ(expected: Value, found: Value) -> bool:
+def differ(expected: Value, actual: Value) -> bool:
     """Whether two numbers are clearly not equal."""
     try:
-        return bool(abs(expected - found) > DIFFERENT * max(abs(expected), abs(found), 1e-3))
+        return bool(abs(expected - actual) > DIFFERENT * max(abs(expected), abs(actual), 1e-3))
     except OverflowError:
         # the absolute value of a complex number may be too large though both of its parts are finite
         return False
 
 
-class Trial(Struct):
+class FormulaCheck(Struct):
     """A formula while it is compared.
 
     Attributes:
         formula: the formula.
         names: the arguments or outputs of its key.
         evaluate: the formula as a function.
-        known: at how many points of a kind its value is known.
-        unknown: at how many points in a row it is not.
-        doubts: at how many points of all kinds it is not.
+        known_points: the number of points of one kind at which its value is known.
+        unknown_points: the number of points in a row at which it is not.
+        doubts: the number of points of all kinds at which it is not.
         compared: the kinds of points at which its value is known.
-        witnesses: where it is wrong.
-        infinite: where it is not finite though the operator has a derivative.
+        witnesses: the points at which it is wrong.
+        infinite: the points at which it is not finite though the operator has a derivative.
     """
 
     formula: TypedFormula
     names: tuple[str, ...]
     evaluate: Evaluator
-    known: int = 0
-    unknown: int = 0
+    known_points: int = 0
+    unknown_points: int = 0
     doubts: int = 0
     compared: set[NumberKind] = field(default_factory=set)
     witnesses: list[Disagreement] | None = None
@@ -115,23 +115,23 @@ class Trial(Struct):
 
     def is_done(self, enough: int) -> bool:
         """Whether nothing more can be learned at points of one kind."""
-        return self.known >= enough or self.unknown >= PATIENCE or len(self.witnesses or ()) >= WITNESSES
+        return self.known_points >= enough or self.unknown_points >= PATIENCE or len(self.witnesses or ()) >= WITNESSES
 
 
-def trials_of(formulas: Iterable[TypedFormula]) -> list[Trial]:
+def formula_checks(formulas: Iterable[TypedFormula]) -> list[FormulaCheck]:
     """The formulas that can be compared."""
-    trials = []
+    checks = []
     for formula in formulas:
         evaluate = compile_formula(formula) if formula.written.auto is None else None
         if evaluate is not None:
-            trials.append(Trial(formula, tuple(name.text for name in formula.written.names), evaluate))
-    return trials
+            checks.append(FormulaCheck(formula, tuple(name.text for name in formula.written.names), evaluate))
+    return checks
 
 
 class Point(Struct, frozen=True, dict=True):
     """An operator at a point, with the outputs whose gradients are used."""
 
-    truth: Truth
+    reference: ReferenceOperator
     signature: EvaluationSignature
     arguments: Values
     outputs: Values
@@ -146,15 +146,15 @@ class Point(Struct, frozen=True, dict=True):
         Raises:
             UnknownValueError: one of these is not known.
         """
-        return self.directions(self.number, is_backward=True)
+        return self.seeds(self.number, is_backward=True)
 
     @cached_property
     def tangents(self) -> Values:
         """Tangents of the given arguments."""
-        return self.directions(self.number, is_backward=False)
+        return self.seeds(self.number, is_backward=False)
 
-    def directions(self, number: int, *, is_backward: bool) -> Values:
-        """The gradients or tangents that a point of some number has."""
+    def seeds(self, number: int, *, is_backward: bool) -> Values:
+        """The gradients or tangents at the point of a number."""
         if is_backward:
             values, names = self.outputs, [name for name in self.signature.differentiable if name in self.used]
             if not all(name in values for name in names):
@@ -163,11 +163,11 @@ class Point(Struct, frozen=True, dict=True):
             values = self.arguments
             names = [name for name in self.signature.inputs if values.get(name) is not None]
         return {
-            name: direction(number, position, is_complex=type(values[name]) is complex)
+            name: seed_value(number, position, is_complex=type(values[name]) is complex)
             for position, name in enumerate(names)
         }
 
-    def along(self, formula: TypedFormula) -> Values:
+    def seeds_for(self, formula: TypedFormula) -> Values:
         """The gradients or tangents for a formula."""
         return self.gradients if formula.is_backward else self.tangents
 
@@ -175,21 +175,22 @@ class Point(Struct, frozen=True, dict=True):
     def _with_gradients(self) -> Values:
         return self.signature.backward(self.arguments, self.outputs, self.gradients)
 
-    def variables(self, formula: TypedFormula, directions: Values) -> Values:
+    def variables(self, formula: TypedFormula, seeds: Values) -> Values:
         """The variables of a formula."""
         if not formula.is_backward:
-            return self.signature.forward(self.arguments, self.outputs, directions)
-        if directions is self.gradients:
+            return self.signature.forward(self.arguments, self.outputs, seeds)
+        if seeds is self.gradients:
             return self._with_gradients
-        return self.signature.backward(self.arguments, self.outputs, directions)
+        return self.signature.backward(self.arguments, self.outputs, seeds)
 
-    def slope(self, name: str, along: Value, certain: bool) -> dict[str, Value]:
-        """The derivatives of the outputs where one argument moves."""
-        found = self.slopes.get((name, along, certain))
-        if found is None:
-            slopes = self.truth.slopes(self.arguments, name, along, certain=certain)
-            found = self.slopes[name, along, certain] = dict(zip(self.signature.outputs, slopes, strict=False))
-        return found
+    def slope(self, name: str, direction: Value, certain: bool) -> dict[str, Value]:
+        """The derivatives of the outputs when one argument moves."""
+        key = (name, direction, certain)
+        derivatives = self.slopes.get(key)
+        if derivatives is None:
+            slopes = self.reference.slopes(self.arguments, name, direction, certain=certain)
+            derivatives = self.slopes[key] = dict(zip(self.signature.outputs, slopes, strict=False))
+        return derivatives
 
     def gradient(self, name: str, gradients: Values, *, certain: bool) -> Value:
         """The gradient of an argument."""
@@ -211,37 +212,40 @@ class Point(Struct, frozen=True, dict=True):
         return total
 
 
-def wrong_formulas(trials: Iterable[Trial]) -> Iterator[Disagreement]:
+def wrong_formulas(checks: Iterable[FormulaCheck]) -> Iterator[Disagreement]:
     """The formulas of a dispatch key that contradict the operator's own value, each once."""
-    for trial in trials:
-        if trial.witnesses is not None and len(trial.witnesses) >= WITNESSES:
-            yield trial.witnesses[0]
+    for check in checks:
+        if check.witnesses is not None and len(check.witnesses) >= WITNESSES:
+            yield check.witnesses[0]
 
 
-def finite_nowhere(function: NativeFunction, trials: Iterable[Trial]) -> Iterator[NotFinite]:
+def finite_nowhere(function: NativeFunction, checks: Iterable[FormulaCheck]) -> Iterator[NotFinite]:
     """The formulas that are not finite at any point, each once.
 
-    What takes several elements together may well be finite for more than one, whose mean is another number.
+    An operator on several elements may well be finite for more than one of them.
     """
     if not is_broadcasting(function.name.base.removeprefix(FOREACH)):
         return
-    for trial in trials:
-        if trial.compared or len(trial.infinite) < NEVER:
+    for check in checks:
+        if check.compared or len(check.infinite) < NEVER:
             continue
-        if all(map(is_broadcasting, called_names(trial.formula))):
-            yield trial.infinite[0]
+        if all(map(is_broadcasting, called_names(check.formula))):
+            yield check.infinite[0]
 
 
 def compared(
-    analyses: FormulaAnalyses, formulas: Iterable[TypedFormula], differentiability: Differentiability, truth: Truth
-) -> Sequence[Trial]:
-    """Formulas of a dispatch key, compared with the operator's own value where both are known."""
+    analyses: FormulaAnalyses,
+    formulas: Iterable[TypedFormula],
+    differentiability: Differentiability,
+    reference: ReferenceOperator,
+) -> Sequence[FormulaCheck]:
+    """Compare the formulas of a dispatch key with the operator's own value at all points at which both are known."""
     function = differentiability.function
     signature = signature_of(differentiability)
-    trials = trials_of(formulas)
-    if not signature.inputs or not trials:
+    checks = formula_checks(formulas)
+    if not signature.inputs or not checks:
         return ()
-    used = signature.used(trial.formula for trial in trials)
+    used = signature.used(check.formula for check in checks)
     arguments_of = point_arguments(differentiability)
     most = len(RANGES)
     if function.name.base in PLAIN:
@@ -250,33 +254,34 @@ def compared(
         most = ENOUGH_OF_SEVERAL
     for kind in _kinds(analyses, function):
         enough = min(ENOUGH[kind], most)
-        for trial in trials:
-            trial.known = trial.unknown = 0
+        for check in checks:
+            check.known_points = check.unknown_points = 0
         for number in range(POINTS):
-            active = [trial for trial in trials if not trial.is_done(enough)]
+            active = [check for check in checks if not check.is_done(enough)]
             if not active:
                 break
             arguments = arguments_of.at(kind, number)
             try:
-                outputs = truth.outputs(arguments)
+                outputs = reference.outputs(arguments)
             except UnknownValueError:
                 continue
             if not all(map(is_finite, outputs)):
                 continue
             named = dict(zip(signature.outputs, outputs, strict=False))
-            point = Point(truth, signature, arguments, named, number, used)
-            for trial in active:
-                known = trial.known
-                _judge(trial, point)
-                if trial.known > known:
-                    trial.compared.add(kind)
-    return trials
+            point = Point(reference, signature, arguments, named, number, used)
+            for check in active:
+                n_known = check.known_points
+                _judge(check, point)
+                if check.known_points > n_known:
+                    check.compared.add(kind)
+    return checks
 
 
 def _kinds(analyses: FormulaAnalyses, function: NativeFunction) -> tuple[NumberKind, ...]:
     book = analyses.model.book
     if not book.is_complex_differentiable(function) and (
-        not book.takes_complex(function) or any(each.name == DTYPE for each in function.schema.arguments.flat_non_out)
+        not book.takes_complex(function)
+        or any(argument.name == DTYPE for argument in function.schema.arguments.flat_non_out)
     ):
         # with a type for its real result, such an operator refuses complex numbers
         return (NumberKind.REAL,)
@@ -287,115 +292,108 @@ def _kinds(analyses: FormulaAnalyses, function: NativeFunction) -> tuple[NumberK
     return (NumberKind.REAL, NumberKind.COMPLEX)
 
 
-def _judge(trial: Trial, point: Point) -> None:
-    trial.doubts += 1
+def _judge(check: FormulaCheck, point: Point) -> None:
+    check.doubts += 1
     try:
-        found = _wrong(trial, point)
+        disagreement = _wrong(check, point)
     except NotFiniteError:
-        trial.unknown += 1
-        at = _not_finite_at(trial, point)
+        check.unknown_points += 1
+        at = _not_finite_at(check, point)
         if at is not None:
-            trial.infinite.append(NotFinite(trial.formula, at))
+            check.infinite.append(NotFinite(check.formula, at))
         return
     except UnknownValueError:
-        trial.unknown += 1
+        check.unknown_points += 1
         return
-    trial.unknown = 0
-    trial.doubts -= 1
-    trial.known += 1
-    if found is not None:
-        trial.witnesses = [*(trial.witnesses or ()), found]
+    check.unknown_points = 0
+    check.doubts -= 1
+    check.known_points += 1
+    if disagreement is not None:
+        check.witnesses = [*(check.witnesses or ()), disagreement]
 
 
-def _not_finite_at(trial: Trial, point: Point) -> tuple[tuple[str, Value], ...] | None:
-    """Where a formula is not finite; None where the operator has no derivative there, either."""
+def _not_finite_at(check: FormulaCheck, point: Point) -> tuple[tuple[str, Value], ...] | None:
+    """The arguments and seeds at which a formula is not finite, or None if the operator has no derivative there."""
     # the same at all points
-    directions = point.directions(0, is_backward=trial.formula.is_backward)
-    judged = point.signature.inputs if trial.formula.is_backward else point.signature.differentiable
-    right_value = point.gradient if trial.formula.is_backward else point.tangent
+    seeds = point.seeds(0, is_backward=check.formula.is_backward)
+    judged = point.signature.inputs if check.formula.is_backward else point.signature.differentiable
+    right_value = point.gradient if check.formula.is_backward else point.tangent
     try:
-        for name in trial.names:
+        for name in check.names:
             if name in judged:
-                right_value(name, directions, certain=True)
+                right_value(name, seeds, certain=True)
     except UnknownValueError:
         return None
-    return shown(trial.formula, point, directions)
+    return shown(check.formula, point, seeds)
 
 
-def linear_value(trial: Trial, environment: Values, opposite: Values) -> tuple[Value, ...]:
-    """The value of a formula that is linear: at minus two times the direction it is minus two times as great.
+def linear_value(check: FormulaCheck, environment: Values, opposite: Values) -> tuple[Value, ...]:
+    """The value of a formula that is linear: for minus two times the seeds it is minus two times as great.
 
     Raises:
         UnknownValueError: it is not linear, which is another fault, or not known.
     """
-    count = len(trial.names)
-    found = components(trial.evaluate, environment, count)
-    for one, other in zip(found, components(trial.evaluate, opposite, count), strict=True):
-        if one is not None and other is not None and differ(-2 * one, other):
+    count = len(check.names)
+    values = components(check.evaluate, environment, count)
+    for value, doubled in zip(values, components(check.evaluate, opposite, count), strict=True):
+        if value is not None and doubled is not None and differ(-2 * value, doubled):
             raise UnknownValueError
-    return found
+    return values
 
 
-def _times(values: Values, factor: float) -> dict[str, Value]:
-    return {name: factor * value for name, value in values.items()}
-
-
-def _wrong(trial: Trial, point: Point) -> Disagreement | None:
-    """What is wrong with a formula, in one direction if that is enough."""
-    formula, joined = trial.formula, point.signature.joined
+def _wrong(check: FormulaCheck, point: Point) -> Disagreement | None:
+    """The disagreement of a formula with its operator, for one seed if that is enough."""
+    formula, joined = check.formula, point.signature.joined
     if not formula.is_backward and not any(name.endswith(TANGENT) or name in joined for name in formula.variables):
-        # that it has no tangent says another rule
+        # another rule reports that it has no tangent
         raise UnknownValueError
-    directions = point.along(formula)
-    found = _differs(trial, point, directions)
-    if found is None:
+    seeds = point.seeds_for(formula)
+    disagreement = _differs(check, point, seeds)
+    if disagreement is None:
         return None
-    for plain in _single_directions(directions):
-        simpler = _differs(trial, point, plain)
+    for name in seeds:
+        # the seed 1 and no other is easier to read
+        simpler = _differs(check, point, {key: type(seed)(key == name) for key, seed in seeds.items()})
         if simpler is not None:
             return simpler
-    return found
+    return disagreement
 
 
-def _differs(trial: Trial, point: Point, directions: Values) -> Disagreement | None:
+def _differs(check: FormulaCheck, point: Point, seeds: Values) -> Disagreement | None:
     """The first gradient, or the first tangent, that is not the operator's."""
     signature = point.signature
-    is_backward = trial.formula.is_backward
+    is_backward = check.formula.is_backward
     right_value = point.gradient if is_backward else point.tangent
-    known, judged = (point.arguments, signature.inputs) if is_backward else (point.outputs, signature.differentiable)
-    environment = point.variables(trial.formula, directions)
-    found = components(trial.evaluate, environment, len(trial.names))
-    for name, value in zip(trial.names, found, strict=True):
+    available, judged = (
+        (point.arguments, signature.inputs) if is_backward else (point.outputs, signature.differentiable)
+    )
+    environment = point.variables(check.formula, seeds)
+    values = components(check.evaluate, environment, len(check.names))
+    for name, value in zip(check.names, values, strict=True):
         if (
             value is None
-            or name not in known
+            or name not in available
             or name not in judged
-            or not differ(right_value(name, directions, certain=False), value)
+            or not differ(right_value(name, seeds, certain=False), value)
         ):
             continue
-        expected = right_value(name, directions, certain=True)
-        opposite = point.variables(trial.formula, _times(directions, -2))
-        linear_value(trial, environment, opposite)
+        expected = right_value(name, seeds, certain=True)
+        opposite = {key: -2 * seed for key, seed in seeds.items()}
+        linear_value(check, environment, point.variables(check.formula, opposite))
         if differ(expected, value):
-            return Disagreement(trial.formula, name, shown(trial.formula, point, directions), expected, value)
+            return Disagreement(check.formula, name, shown(check.formula, point, seeds), expected, value)
     return None
 
 
-def _single_directions(directions: Values) -> Iterator[dict[str, Value]]:
-    """The same with one direction 1 and no other, which is easier to read."""
-    for name in directions:
-        yield {other: type(value)(other == name) for other, value in directions.items()}
-
-
-def shown(formula: TypedFormula, point: Point, directions: Values) -> tuple[tuple[str, Value], ...]:
-    """The values that a reader needs: of the differentiable arguments, of numbers, of the directions."""
+def shown(formula: TypedFormula, point: Point, seeds: Values) -> tuple[tuple[str, Value], ...]:
+    """The values for a message: of the differentiable arguments, of numbers, of the seeds."""
     mentioned = formula.variables
     shown = [
         (name, value)
         for name, value in point.arguments.items()
         if name in point.signature.inputs or (name in mentioned and _is_plain(value))
     ]
-    for name, value in directions.items():
+    for name, value in seeds.items():
         if value:
             shown.append(
                 (_gradient_name(formula, point.signature, name) if formula.is_backward else name + TANGENT, value)

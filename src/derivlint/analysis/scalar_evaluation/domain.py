@@ -1,4 +1,4 @@
-"""Reference definitions over numbers: every tensor has one element."""
+"""The domain of numbers: primitives, operators, and definitions over tensors with one element."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ from derivlint.operators.reference.interpretation import Domain, InterpretationE
 
 #: The modules that fill the table.
 FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _products, _sampling, _surrogates)
-#: Of operators whose names end like that, the gradient has had several names.
+#: The suffix of operators whose gradient has had several names.
 BACKWARD = "_backward"
-#: More arguments than any call has.
 
 
 def _first(value: Value) -> Value:
@@ -48,15 +47,11 @@ def _filled(element: Value, options: Value) -> Value:
     return complex(element) if options is COMPLEX else float(element)
 
 
-def _value_or(value: Value, other: Value) -> Value:
-    return other if value is None else value
-
-
 def _ignoring(function: Function, *positions: int) -> Primitive:
     return Primitive(function, frozenset(positions))
 
 
-#: The primitives that more is to be said of than METADATA and the table do.
+#: The primitives beside METADATA and the table.
 PRIMITIVES: dict[str, Primitive] = {
     "handle_r_to_c": Primitive(_helpers.handle_r_to_c),
     "unreduced": Primitive(_first, takes=1),
@@ -80,7 +75,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "is_number": Primitive(lambda: False, takes=0),
     "is_complex_tensor": Primitive(lambda value: scalar_type(value) is COMPLEX),
     "defined": Primitive(lambda value: value is not None),
-    "value_or": Primitive(_value_or),
+    "value_or": Primitive(lambda value, fallback: fallback if value is None else value),
     "equal": Primitive(lambda left, right: left == right),
     "conj": Primitive(conj),
     "sizes": Primitive(lambda: SIZES, takes=0),
@@ -104,10 +99,10 @@ class Numbers(Domain):
         self.binary = BINARY
 
     def primitive(self, name: str) -> Primitive | None:
-        """What stands for a primitive."""
-        found = PRIMITIVES.get(name)
-        if found is not None:
-            return found
+        """A primitive by its name."""
+        primitive = PRIMITIVES.get(name)
+        if primitive is not None:
+            return primitive
         read: Callable[[Value], Value] | None = METADATA.get(name) or NUMBERS.get(name)
         return None if read is None else Primitive(read, takes=1)
 
@@ -129,10 +124,10 @@ INTERPRETER = Interpreter(Numbers())
 
 @lru_cache(maxsize=4096)
 def implementation_named(name: str) -> Implementation | None:
-    """An operator or a helper by its name, from the table or by its definition; None where neither has it."""
-    found = TABLE.get(name)
-    if found is not None:
-        return found
+    """An operator or a helper by its name, from the table or by its definition, or None."""
+    implementation = TABLE.get(name)
+    if implementation is not None:
+        return implementation
     definition = definitions().get(name)
     if definition is None or definition.kind is DefinitionKind.PART:
         return None
@@ -143,14 +138,14 @@ def implementation_named(name: str) -> Implementation | None:
 
 
 def defined(interpreter: Interpreter, name: str) -> Implementation:
-    """What is defined under a name, bound like an operator or helper.
+    """The definition of a name as an operator or helper.
 
     Raises:
         InterpretationError: it cannot be run.
     """
     compiled = interpreter.function(name)
     assert compiled is not None, "it is defined"
-    names = tuple(each if each in compiled.absent else f"_{each}" for each in compiled.parameters)
+    names = tuple(parameter if parameter in compiled.absent else f"_{parameter}" for parameter in compiled.parameters)
     declared = compiled.parameters if definitions()[name].kind is DefinitionKind.HELPER else None
     by_position = declared is not None or name.endswith(BACKWARD)
     return Implementation(compiled.primitive.function, compiled.call, names, compiled.required, by_position, declared)

@@ -1,7 +1,7 @@
 """Evaluates formulas for one-element tensors.
 
-A formula is compiled once into nested functions of an environment, which gives every variable its value. What is not
-understood raises :class:`UnknownValueError` where it is evaluated: a branch that is not taken does no harm.
+A formula is compiled once into nested functions of an environment, which maps variables to values. Expressions that are
+not understood raise :class:`UnknownValueError` when they are evaluated: a branch that is not taken does no harm.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from derivlint.analysis.scalar_evaluation.functions.table import Implementation
 from derivlint.analysis.scalar_evaluation.values import (
     COMPLEX,
     REAL,
-    MetadataToken,
     NotFiniteError,
     UnknownValueError,
     Value,
@@ -47,15 +46,15 @@ Environment = Mapping[str, Value]
 
 
 def compile_formula(formula: TypedFormula) -> Evaluator | None:
-    """A formula as a function of an environment, which raises :class:`UnknownValueError` for what is not understood.
+    """A formula as a function of an environment, or None if nothing of it is understood.
 
-    None where nothing of it is understood.
+    The function raises :class:`UnknownValueError` for expressions that are not understood.
     """
-    return careful(ElementCompiler(formula).compiled(), FAILURES)
+    return unknown_on_failure(ElementCompiler(formula).compiled(), FAILURES)
 
 
-def careful(evaluator: Evaluator | None, failures: tuple[type[Exception], ...]) -> Evaluator | None:
-    """The same; what fails is not known."""
+def unknown_on_failure(evaluator: Evaluator | None, failures: tuple[type[Exception], ...]) -> Evaluator | None:
+    """Turn failures of an evaluator into :class:`UnknownValueError`."""
     if evaluator is None:
         return None
 
@@ -71,7 +70,7 @@ def careful(evaluator: Evaluator | None, failures: tuple[type[Exception], ...]) 
 
 
 def is_understood(node: Expr, formula: TypedFormula) -> bool:
-    """Whether it is known what an expression in a formula computes, given the values of its parts."""
+    """Whether the value of an expression in a formula is known, given the values of its parts."""
     return ElementCompiler(formula).is_understood(node)
 
 
@@ -83,7 +82,7 @@ class ElementCompiler(FormulaCompiler):
     """Compiles formulas of tensors with one element.
 
     Attributes:
-        metadata: methods that look at metadata, without arguments or whatever their arguments are.
+        metadata: methods that read metadata, whatever their arguments are.
         numbers: conversions of C++ numbers, methods and functions.
     """
 
@@ -94,7 +93,7 @@ class ElementCompiler(FormulaCompiler):
 
     @staticmethod
     def unknown(_: Environment, /) -> Value:
-        """Evaluates what is not understood.
+        """Evaluate an expression that is not understood.
 
         Raises:
             UnknownValueError: always.
@@ -103,12 +102,12 @@ class ElementCompiler(FormulaCompiler):
 
     @staticmethod
     def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
-        """The variable that a saved property belongs to, and how it is read."""
+        """The variable of a saved property, and the function that reads the property."""
         return saved_property(name)
 
     @staticmethod
     def implementation(name: str) -> Implementation | None:
-        """What an operator or helper does."""
+        """An operator or helper by its name."""
         return implementation_named(name)
 
     @staticmethod
@@ -117,12 +116,12 @@ class ElementCompiler(FormulaCompiler):
         return cast(value, target) if target in (REAL, COMPLEX) or target is scalar_type(value) else value
 
     @staticmethod
-    def like(value: Value, other: Value) -> Value:
+    def like(value: Value, reference: Value) -> Value:
         """A tensor of the scalar type of another one."""
-        return cast(value, scalar_type(other))
+        return cast(value, scalar_type(reference))
 
     def name(self, node: Name) -> Evaluator:
-        """A constant, a type, a variable or what is saved of one."""
+        """A constant, a type, a variable or a saved property of one."""
         constant = constant_named(node)
         if constant is not None:
             return _constant(constant.value)
@@ -140,7 +139,7 @@ class ElementCompiler(FormulaCompiler):
         return variable
 
     def of_call(self, call: CallFacts) -> Evaluator:
-        """A call of an operator or helper, or of what C++ has."""
+        """A call of an operator or helper, or of a function of C++."""
         name = without_symint(call.spelling)
         special = self.method(call, name) if call.is_method else self.plain_function(call, name)
         if special is not None:
@@ -156,7 +155,7 @@ class ElementCompiler(FormulaCompiler):
         return self._table(call, implementation)
 
     def method(self, call: CallFacts, name: str) -> Evaluator | None:
-        """A method that is not an operator; None where it is one."""
+        """A method that is not an operator, or None if it is one."""
         owner = self.of(call.arguments[0].node)
         read = self.metadata.get(name) or self.numbers.get(name)
         if read is not None:
@@ -164,16 +163,16 @@ class ElementCompiler(FormulaCompiler):
         if name == "value" and len(call.arguments) == 1:
             return lambda environment: present(owner(environment))
         if len(call.arguments) > 1 and name in ("value_or", "to", "type_as"):
-            other = self.of(call.arguments[1].node)
+            operand = self.of(call.arguments[1].node)
             if name == "value_or":
-                return lambda environment: _or(owner(environment), other, environment)
+                return lambda environment: operand(environment) if (value := owner(environment)) is None else value
             if name == "to":
-                return lambda environment: self.converted(owner(environment), other(environment))
-            return lambda environment: self.like(owner(environment), other(environment))
+                return lambda environment: self.converted(owner(environment), operand(environment))
+            return lambda environment: self.like(owner(environment), operand(environment))
         return None
 
     def plain_function(self, call: CallFacts, name: str) -> Evaluator | None:
-        """A function that is not an operator; None where it is one."""
+        """A function that is not an operator, or None if it is one."""
         arguments = [argument.node for argument in call.arguments]
         if name == "is_enabled":
             return lambda environment: environment[GRAD_MODE]
@@ -186,7 +185,9 @@ class ElementCompiler(FormulaCompiler):
         if name in CREATED:
             element = CREATED[name]
             options = self.of(arguments[-1]) if len(arguments) > 1 else _constant(REAL)
-            return lambda environment: cast(element, _element_type(options(environment)))
+            return lambda environment: cast(
+                element, dtype if (dtype := options(environment)) in (REAL, COMPLEX) else REAL
+            )
         if name == "scalar_tensor":
             options = self.of(arguments[-1]) if len(arguments) > 1 else _constant(None)
             return lambda environment: cast(_as_element(first(environment)), options(environment))
@@ -208,8 +209,8 @@ class ElementCompiler(FormulaCompiler):
         if bound is None:
             return self.unknown
         run = implementation.run
-        given = [(name, self.of(node)) for name, node in bound.items()]
-        return lambda environment: run({name: evaluator(environment) for name, evaluator in given})
+        arguments = [(name, self.of(node)) for name, node in bound.items()]
+        return lambda environment: run({name: evaluator(environment) for name, evaluator in arguments})
 
 
 def _by_name(arguments: tuple[CallArgument, ...], implementation: Implementation) -> dict[str, Expr] | None:
@@ -222,14 +223,6 @@ def _by_name(arguments: tuple[CallArgument, ...], implementation: Implementation
             return None
     complete = all(name in bound or name[0] == "_" for name in implementation.parameters[: implementation.required])
     return bound if complete else None
-
-
-def _or(value: Value, other: Evaluator, environment: Environment) -> Value:
-    return other(environment) if value is None else value
-
-
-def _element_type(options: Value) -> Value:
-    return options if isinstance(options, MetadataToken) and options in (REAL, COMPLEX) else REAL
 
 
 def _as_element(value: Value) -> Value:

@@ -1,4 +1,4 @@
-"""What scalar evaluation finds in all formulas of a model, computed once."""
+"""The mistakes that scalar evaluation proves in the formulas of an entry, computed once."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from derivlint.analysis.scalar_evaluation.compare import (
     wrong_formulas,
 )
 from derivlint.analysis.scalar_evaluation.poles import Pole, poles
+from derivlint.analysis.scalar_evaluation.reference import reference_of
 from derivlint.analysis.scalar_evaluation.ties import WrongShares, wrong_shares
-from derivlint.analysis.scalar_evaluation.truth import truth_of
 from derivlint.model import DispatchBody, Entry, Model
 
 
 class Judgement(Struct):
-    """What is wrong with the formulas of one entry.
+    """The formulas of one entry that are wrong for tensors with one element.
 
     Attributes:
         wrong: the formulas that contradict the operator.
@@ -41,39 +41,39 @@ class Judgement(Struct):
 
 
 def judgement_of(model: Model, entry: Entry) -> Judgement:
-    """What the values of an entry's formulas on tensors of one element say of them."""
+    """The judgement of an entry's formulas."""
     return model.ask(_judgement, model, entry)
 
 
 def _judgement(model: Model, entry: Entry) -> Judgement:
-    found = Judgement()
+    judgement = Judgement()
     if entry.function is not None and not is_for_tests(entry):
         for body in valid_bodies(model, entry):
-            _judge(model, body, found)
-    return found
+            _judge(model, body, judgement)
+    return judgement
 
 
-def _judge(model: Model, body: DispatchBody, found: Judgement) -> None:
+def _judge(model: Model, body: DispatchBody, judgement: Judgement) -> None:
     analyses = analyses_of(model)
     differentiability = model.canonical_differentiability(body)
     if differentiability is None:
         return
-    truth = truth_of(differentiability.function)
-    if truth is None:
+    reference = reference_of(differentiability.function)
+    if reference is None:
         contradicting = contradictions(analyses, body, differentiability)
-        found.contradictions += [item for item in contradicting if not _is_of_conjugation(analyses, item)]
+        judgement.contradictions += [item for item in contradicting if not _is_of_conjugation(analyses, item)]
         return
-    trials = compared(analyses, analyses.formulas_of(body), differentiability, truth)
-    found.infinite += finite_nowhere(differentiability.function, trials)
-    differing = list(wrong_formulas(trials))
+    checks = compared(analyses, analyses.formulas_of(body), differentiability, reference)
+    judgement.infinite += finite_nowhere(differentiability.function, checks)
+    differing = list(wrong_formulas(checks))
     convicted = [item for item in differing if not _is_of_conjugation(analyses, item)]
-    found.wrong += convicted
+    judgement.wrong += convicted
     judged = {item.formula for item in convicted}
-    right = [trial for trial in trials if trial.compared and trial.formula not in judged]
-    found.poles += poles(differentiability, truth, right)
+    right = [check for check in checks if check.compared and check.formula not in judged]
+    judgement.poles += poles(differentiability, reference, right)
     wrong = {item.formula for item in differing}
     shares = wrong_shares(analyses, body, differentiability)
-    found.shares += [item for item in shares if wrong.isdisjoint(item.formulas)]
+    judgement.shares += [item for item in shares if wrong.isdisjoint(item.formulas)]
 
 
 def _is_of_conjugation(analyses: FormulaAnalyses, item: Disagreement) -> bool:

@@ -37,7 +37,7 @@ BOUNDS = {"lambd": (0.4, 0.9), "threshold": (0.4, 2.9)}
 #: Saved values, by the argument that they are computed of: the mean of one number, the sum of one weight.
 COMPUTED = {"mean": "input", "save_mean": "input", "total_weight": "weight"}
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
-#: Where the values of tensors at each point are: of the first, third, ... argument and of the others.
+#: The ranges of tensors at each point: of the first, third, ... argument and of the others.
 RANGES = (
     ((0.2, 0.8), (0.2, 0.8)),
     ((-0.8, -0.2), (0.2, 0.8)),
@@ -84,7 +84,7 @@ def _complex_number(point: int, position: int, salt: int) -> complex:
 
 
 @cache
-def direction(point: int, position: int, *, is_complex: bool) -> Value:
+def seed_value(point: int, position: int, *, is_complex: bool) -> Value:
     """A gradient or tangent at a point."""
     if is_complex:
         return _complex_number(point, position, 5)
@@ -101,8 +101,8 @@ class PointArguments:
             if function.name.is_foreach and isinstance(argument.type, ListType):
                 # one element stands for the list
                 argument = Argument(argument.name, argument.type.elem)
-            known = (argument, argument.name in differentiable, str(argument.type.base), argument.type.is_list_like)
-            self._arguments.append(known)
+            row = (argument, argument.name in differentiable, str(argument.type.base), argument.type.is_list_like)
+            self._arguments.append(row)
 
     def at(self, kind: NumberKind, point: int) -> dict[str, Value]:
         """Values of the arguments; those without a suitable value are left out."""

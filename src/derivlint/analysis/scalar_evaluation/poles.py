@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from derivlint.analysis.scalar_evaluation.compare import Point, Trial, shown
+from derivlint.analysis.scalar_evaluation.compare import FormulaCheck, Point, shown
 from derivlint.analysis.scalar_evaluation.points import NumberKind, point_arguments
+from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, signature_of
-from derivlint.analysis.scalar_evaluation.truth import Truth
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, is_finite
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability
@@ -28,47 +28,49 @@ class Pole(Struct, frozen=True):
         name: the argument whose gradient, or the output whose tangent has none.
         at: arguments, and the gradients or the tangents.
         expected: the derivative.
-        found: what the formula gives.
+        actual: the value of the formula.
     """
 
     formula: TypedFormula
     name: str
     at: tuple[tuple[str, Value], ...]
     expected: Value
-    found: Value
+    actual: Value
 
 
-def poles(differentiability: Differentiability, truth: Truth, trials: Sequence[Trial]) -> Iterator[Pole]:
+def poles(
+    differentiability: Differentiability, reference: ReferenceOperator, checks: Sequence[FormulaCheck]
+) -> Iterator[Pole]:
     """The formulas with a pole, each once.
 
     Args:
         differentiability: the operator.
-        truth: its own value.
-        trials: its formulas, which have the right values at ordinary points.
+        reference: its own value.
+        checks: its formulas, which have the right values at ordinary points.
     """
     signature = signature_of(differentiability)
-    used = signature.used(trial.formula for trial in trials)
-    active = list(trials)
+    used = signature.used(check.formula for check in checks)
+    active = list(checks)
     schema = differentiability.function.schema
-    numbers = [each.name for each in schema.arguments.flat_non_out if not each.type.is_tensor_like]
+    numbers = [argument.name for argument in schema.arguments.flat_non_out if not argument.type.is_tensor_like]
     plain = point_arguments(differentiability).at(NumberKind.REAL, 0)
     for arguments in _with_zeros(plain, signature, numbers):
         try:
-            outputs = truth.outputs(arguments)
+            outputs = reference.outputs(arguments)
         except UnknownValueError:
             continue
         if not all(map(is_finite, outputs)):
             continue
-        point = Point(truth, signature, arguments, dict(zip(signature.outputs, outputs, strict=False)), 0, used)
-        found = {trial.formula: pole for trial in active if (pole := _pole(trial, point)) is not None}
-        yield from found.values()
-        active = [trial for trial in active if trial.formula not in found]
+        point = Point(reference, signature, arguments, dict(zip(signature.outputs, outputs, strict=False)), 0, used)
+        by_formula = {check.formula: pole for check in active if (pole := _pole(check, point)) is not None}
+        yield from by_formula.values()
+        active = [check for check in active if check.formula not in by_formula]
 
 
 def _with_zeros(
     arguments: Mapping[str, Value], signature: EvaluationSignature, numbers: Sequence[str]
 ) -> Iterator[Values]:
-    """The same with one differentiable argument zero, with all of them, and with one and a number."""
+    """The arguments with one differentiable argument zero, with all of them, and with one and a number."""
     tensors = [name for name in signature.inputs if type(arguments.get(name)) is float]
     numbers = [name for name in numbers if type(arguments.get(name)) is float]
     choices: list[tuple[str, ...]] = [(name,) for name in tensors]
@@ -79,23 +81,23 @@ def _with_zeros(
         yield {**arguments, **dict.fromkeys(names, 0.0)}
 
 
-def _pole(trial: Trial, point: Point) -> Pole | None:
+def _pole(check: FormulaCheck, point: Point) -> Pole | None:
     try:
-        directions = point.along(trial.formula)
-        found = trial.evaluate(point.variables(trial.formula, directions))
+        seeds = point.seeds_for(check.formula)
+        result = check.evaluate(point.variables(check.formula, seeds))
     except UnknownValueError:
         return None
-    values = found if isinstance(found, tuple) else (found,)
-    right_value = point.gradient if trial.formula.is_backward else point.tangent
-    judged = point.signature.inputs if trial.formula.is_backward else point.signature.differentiable
-    for name, value in zip(trial.names, values, strict=False):
+    values = result if isinstance(result, tuple) else (result,)
+    right_value = point.gradient if check.formula.is_backward else point.tangent
+    judged = point.signature.inputs if check.formula.is_backward else point.signature.differentiable
+    for name, value in zip(check.names, values, strict=False):
         if type(value) is not float or math.isfinite(value) or name not in judged:
             continue
         try:
-            expected = right_value(name, directions, certain=True)
+            expected = right_value(name, seeds, certain=True)
         except UnknownValueError:
             continue
-        moved = (name,) if trial.formula.is_backward else tuple(directions)
-        if all(point.truth.is_smooth(point.arguments, each) for each in moved):
-            return Pole(trial.formula, name, shown(trial.formula, point, directions), expected, value)
+        moved = (name,) if check.formula.is_backward else tuple(seeds)
+        if all(point.reference.is_smooth(point.arguments, argument) for argument in moved):
+            return Pole(check.formula, name, shown(check.formula, point, seeds), expected, value)
     return None

@@ -1,4 +1,4 @@
-"""Signatures of functions for scalar evaluation, and the variables that formulas have: gradients and tangents."""
+"""Signatures of functions for evaluation, and the variables of formulas: gradients and tangents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Values = Mapping[str, Value]
 
 
 class EvaluationSignature(Struct, frozen=True):
-    """What is the same at all points.
+    """Inputs and outputs of a function, the same at all points.
 
     Attributes:
         inputs: the arguments with a backward formula, single tensors only.
@@ -33,8 +33,8 @@ class EvaluationSignature(Struct, frozen=True):
         differentiable: the outputs that have a gradient, in the order of ``grads``.
         is_inplace: whether the function overwrites its first argument.
         mask_size: how many arguments a formula can have a mask for.
-        lists: the arguments and outputs that are lists, of a foreach function; they have one element.
-        joined: the inputs that are lists, of another function; they have one element, and tangents come with them.
+        lists: the arguments and outputs of a foreach function that are lists; they have one element.
+        joined: the inputs of other functions that are lists; they have one element, and carry their tangents.
     """
 
     inputs: tuple[str, ...]
@@ -59,7 +59,7 @@ class EvaluationSignature(Struct, frozen=True):
         return frozenset(used)
 
     def used(self, formulas: Iterable[TypedFormula]) -> frozenset[str]:
-        """The outputs whose gradients the backward formulas among some use; where none uses any, that of ``grad``."""
+        """The outputs whose gradients the backward formulas use, by default that of ``grad``."""
         used = [self.gradients(formula) for formula in formulas if formula.is_backward]
         return frozenset().union(*used) or frozenset(self.differentiable[:1])
 
@@ -128,18 +128,18 @@ def _is_input(binding: Binding) -> bool:
 
 
 def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[Value, ...]:
-    """The gradients or tangents that a formula for several names lists; None for one that is undefined.
+    """The gradients or tangents in the value of a formula; None for one that is undefined.
 
     Raises:
         NotFiniteError: a value is infinite or not a number.
         UnknownValueError: the value is not known.
     """
-    found = evaluator(environment)
-    if count == 1 and not isinstance(found, tuple):
-        found = (found,)
-    if not isinstance(found, tuple) or len(found) < count:
+    values = evaluator(environment)
+    if count == 1 and not isinstance(values, tuple):
+        values = (values,)
+    if not isinstance(values, tuple) or len(values) < count:
         raise UnknownValueError
-    for item in found[:count]:
+    for item in values[:count]:
         if item is not None and not is_finite(item):
             raise NotFiniteError if type(item) in (float, complex) else UnknownValueError
-    return found[:count]
+    return values[:count]

@@ -1,7 +1,7 @@
-"""What operators that choose among their arguments do where these are equal.
+"""Derivatives of operators that choose among their arguments, at equal arguments.
 
-There a derivative is a convention, and any will do by which the shares of all arguments add up to the derivative along
-the diagonal, where all arguments move together.
+There a derivative is a convention: any is right if the shares of all arguments add up to the derivative along the
+diagonal, where all arguments move together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses
-from derivlint.analysis.scalar_evaluation.compare import Trial, differ, linear_value, trials_of
+from derivlint.analysis.scalar_evaluation.compare import FormulaCheck, differ, formula_checks, linear_value
 from derivlint.analysis.scalar_evaluation.points import NumberKind, arguments_at
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
@@ -51,12 +51,12 @@ def wrong_shares(
     if base not in CHOOSING:
         return
     signature = signature_of(differentiability)
-    others = differentiability.inputs
-    if len(signature.inputs) < 2 or len(signature.inputs) != len(others):
+    differentiable = differentiability.inputs
+    if len(signature.inputs) < 2 or len(signature.inputs) != len(differentiable):
         return
-    trials = trials_of(sorted(analyses.formulas_of(body), key=lambda formula: formula.written.index))
-    backward = [trial for trial in trials if trial.formula.is_backward]
-    forward = [trial for trial in trials if not trial.formula.is_backward]
+    checks = formula_checks(sorted(analyses.formulas_of(body), key=lambda formula: formula.written.index))
+    backward = [check for check in checks if check.formula.is_backward]
+    forward = [check for check in checks if not check.formula.is_backward]
     plain = arguments_at(differentiability.function, signature.inputs, NumberKind.REAL, 0)
     for values in _ties(base, len(signature.inputs)):
         arguments = {**plain, **dict(zip(signature.inputs, values, strict=True))}
@@ -67,7 +67,7 @@ def wrong_shares(
             except UnknownValueError:
                 continue
             if differ(1.0, total):
-                yield WrongShares(tuple(trial.formula for trial in group), signature.inputs, values, total)
+                yield WrongShares(tuple(check.formula for check in group), signature.inputs, values, total)
                 return
 
 
@@ -79,24 +79,24 @@ def _ties(base: str, count: int) -> Iterator[tuple[float, ...]]:
 
 
 def _backward_total(
-    trials: list[Trial], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
+    checks: list[FormulaCheck], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
 ) -> Value:
     environment, opposite = (
         signature.backward(arguments, outputs, dict.fromkeys(signature.differentiable, factor))
         for factor in (1.0, -2.0)
     )
-    shares = [share for trial in trials for share in linear_value(trial, environment, opposite)]
+    shares = [share for check in checks for share in linear_value(check, environment, opposite)]
     if len(shares) != len(signature.inputs) or None in shares:
         raise UnknownValueError
     return sum(shares)
 
 
 def _forward_total(
-    trials: list[Trial], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
+    checks: list[FormulaCheck], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
 ) -> Value:
-    if len(trials) != 1:
+    if len(checks) != 1:
         raise UnknownValueError
     environment, opposite = (
         signature.forward(arguments, outputs, dict.fromkeys(signature.inputs, factor)) for factor in (1.0, -2.0)
     )
-    return linear_value(trials[0], environment, opposite)[0]
+    return linear_value(checks[0], environment, opposite)[0]

@@ -35,16 +35,16 @@ class MetadataToken:
 
 
 class DualList(tuple[Value, ...]):
-    """A list of tensors that comes with their tangents."""
+    """A list of tensors with their tangents."""
 
     tangents: tuple[Value, ...]
 
     @classmethod
     def of(cls, value: Value, tangent: Value) -> DualList:
         """A list of one."""
-        found = cls((value,))
-        found.tangents = (tangent,)
-        return found
+        duals = cls((value,))
+        duals.tangents = (tangent,)
+        return duals
 
 
 REAL = MetadataToken("real")
@@ -65,14 +65,14 @@ _TYPES = {float: REAL, complex: COMPLEX, bool: BOOL, int: INTEGER}
 
 def scalar_type(value: Value) -> MetadataToken:
     """The scalar type of a tensor."""
-    found = _TYPES.get(type(value))
-    if found is None:
+    token = _TYPES.get(type(value))
+    if token is None:
         raise UnknownValueError
-    return found
+    return token
 
 
 def cast(value: Value, dtype: Value) -> Value:
-    """A tensor of another scalar type; the same where none is given."""
+    """Convert a tensor to a scalar type, if there is one."""
     if dtype is REAL:
         return float(value.real)
     if dtype is COMPLEX:
@@ -90,14 +90,14 @@ def conj(value: Value) -> Value:
 
 
 def sgn(value: Value) -> Value:
-    """The direction of a number, 0 for 0."""
+    """The sign of a number: ``x / |x|``, 0 at 0."""
     if type(value) is complex:
         return value / abs(value) if value else 0j
     return math.copysign(1.0, value) if value else 0.0
 
 
 def divided(left: Value, right: Value) -> Value:
-    """A quotient, as tensors have it: a real number divided by zero is infinite or not a number."""
+    """A quotient of tensors: a real number divided by zero is infinite or not a number."""
     if right == 0 and type(right) is not complex and isinstance(left, (int, float)):
         return float(left) * math.copysign(math.inf, right)
     return left / right

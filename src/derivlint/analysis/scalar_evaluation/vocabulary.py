@@ -1,4 +1,4 @@
-"""What formulas are written with, beside functions: constants, saved properties, metadata, operators of C++."""
+"""The vocabulary of formulas beside functions: constants, saved properties, metadata, operators of C++."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from derivlint.analysis.scalar_evaluation.values import (
 )
 from derivlint.operators.reference.evaluators import COMPARING
 
-#: The environment's name for whether gradients are recorded.
+#: The variable for whether gradients are recorded.
 GRAD_MODE = "GradMode::is_enabled()"
 
 #: The types and layouts that formulas name.
 TYPES: dict[str, Value] = {"kFloat": REAL, "kDouble": REAL, "kLong": INTEGER, "kJagged": JAGGED}
 
-#: Saved properties of a variable, by what their names add to its name.
+#: Saved properties of a variable, by the suffix of their names.
 PROPERTIES: dict[str, Callable[[Value], Value]] = {
     "_sym_sizes": lambda _: SIZES,
     "_sym_sizes_opt": lambda _: SIZES,
@@ -47,7 +47,7 @@ PROPERTIES: dict[str, Callable[[Value], Value]] = {
 SUFFIXES = tuple(sorted(PROPERTIES, key=len, reverse=True))
 SIZE = "_sym_argsize_"
 
-#: Methods that look at metadata, without arguments or whatever their arguments are.
+#: Methods that read metadata, whatever their arguments are.
 METADATA: dict[str, Callable[[Value], Value]] = {
     "scalar_type": scalar_type,
     "dtype": scalar_type,
@@ -95,16 +95,16 @@ EMPTY = ("Tensor", "optional")
 
 @lru_cache(maxsize=4096)
 def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
-    """The variable that a saved property belongs to, and how it is read."""
+    """The variable of a saved property, and the function that reads the property."""
     suffix = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), None)
     if suffix is not None:
         return name.removesuffix(suffix), PROPERTIES[suffix]
-    owner, found, _ = name.partition(SIZE)
-    return (owner, lambda _: 1) if found else (name, None)
+    owner, separator, _ = name.partition(SIZE)
+    return (owner, lambda _: 1) if separator else (name, None)
 
 
 def present(value: Value) -> Value:
-    """A value that is not absent."""
+    """Unwrap an optional."""
     if value is None:
         raise UnknownValueError
     return value

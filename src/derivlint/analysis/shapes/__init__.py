@@ -1,5 +1,8 @@
 """Evaluation of formulas on tensor sizes: whether operands match, and whether gradients have the sizes of inputs.
 
-Begin with ``judgement``; ``cases`` chooses sizes, a different prime for each dimension, ``evaluate`` runs a formula on
-them, ``compare`` checks what the autograd engine and forward mode check.
+* case (``cases``): arguments of an operator, with a different prime for the size of each dimension.
+* size evaluator (``evaluate``): a formula, compiled into a function of sizes.
+* sized signature (``compare``): an operator at one case, with the sizes of its outputs.
+* wrong shape (``compare``): sizes that the autograd engine or forward mode would refuse.
+* judgement (``judgement``): all wrong shapes of an entry, computed once; begin here.
 """

@@ -19,10 +19,10 @@ FOREACH = "_foreach_"
 AXES = words("dim dims dimension axis")
 KEEPDIM = "keepdim"
 REDUCTION = "reduction"
-#: What a reduced loss gives to its backward operator.
+#: The gradient of a reduced loss, an argument of its backward operator.
 OF_LOSS = "grad_output"
 _X = Sizes((3, 2, 5))
-#: For each case the sizes of the first tensor, those of the others, one dimension, several, and whether they are kept.
+#: For each case the sizes of the first tensor, those of the others, one dimension, several, and ``keepdim``.
 _OF_ONE = ((_X, 1, (1,), False), (Sizes((5, 3, 7, 2)), -3, (0, -2), True), (Sizes((7,)), 0, (0,), False))
 _WITHOUT_DIMS = ((_X, None, (), False), (_X, None, (), True))
 _OF_MANY = (
@@ -34,14 +34,14 @@ _DEFAULTS: Mapping[str, Value] = {"None": None, "True": True, "False": False, "[
 
 
 class Case:
-    """What differs between cases that are made without a recipe."""
+    """A case that is made without a recipe."""
 
-    def __init__(self, number: int, tensors: tuple[Sizes, ...], dim: int | None, dims: tuple[int, ...], kept: bool):
+    def __init__(self, number: int, tensors: tuple[Sizes, ...], dim: int | None, dims: tuple[int, ...], keepdim: bool):
         self.number = number
         self.tensors = tensors
         self.dim = dim
         self.dims = dims
-        self.kept = kept
+        self.keepdim = keepdim
 
     def tensor(self, position: int) -> Sizes:
         """The sizes of a tensor by its position among the tensors."""
@@ -49,7 +49,7 @@ class Case:
 
 
 def size_function(function: NativeFunction) -> SizeFunction | None:
-    """How the sizes of an operator's outputs follow; None where nothing is known about it."""
+    """The function from the sizes of an operator's arguments to those of its outputs, or None if it is not known."""
     name = function.name
     base = name.name_without_overload if name.functional_overload else name.base.removeprefix(FOREACH)
     return sizes_named(base) if function.namespace == ATEN else None
@@ -57,7 +57,7 @@ def size_function(function: NativeFunction) -> SizeFunction | None:
 
 @asked_once
 def legal_cases(function: NativeFunction) -> tuple[tuple[Values, Value], ...]:
-    """Arguments that an operator takes, each time with the sizes of what it gives."""
+    """Arguments that an operator takes, with the sizes of its outputs."""
     return tuple(_legal_cases(function))
 
 
@@ -67,15 +67,15 @@ def _legal_cases(function: NativeFunction) -> Iterator[tuple[Values, Value]]:
         return
     for arguments in _arguments(function):
         try:
-            found = sizes.run(_bound(function, sizes, arguments))
+            result = sizes.run(_bound(function, sizes, arguments))
         except FAILURES:
             continue
-        if found is not UNKNOWN:
-            yield arguments, found
+        if result is not UNKNOWN:
+            yield arguments, result
 
 
 def _bound(function: NativeFunction, sizes: SizeFunction, arguments: Values) -> Values:
-    """Arguments by the parameters of what is known of an operator."""
+    """Bind arguments to the parameters of a size function."""
     names = [argument.name for argument in function.schema.arguments.flat_non_out]
     if sizes.by_position:
         return {name: arguments[own] for name, own in zip(sizes.parameters, names, strict=False) if own in arguments}
@@ -89,43 +89,46 @@ def _arguments(function: NativeFunction) -> Iterator[Values]:
     arguments = function.schema.arguments.flat_non_out
     recipes = size_cases(function.name.base.removeprefix(FOREACH), function.name.overload)
     for recipe in recipes:
-        yield {each.name: recipe[each.name] if each.name in recipe else _plain(each) for each in arguments}
+        yield {item.name: recipe[item.name] if item.name in recipe else _plain(item) for item in arguments}
     if not recipes:
         yield from _made(arguments, is_foreach=function.name.is_foreach)
 
 
 def _made(arguments: tuple[Argument, ...], *, is_foreach: bool) -> Iterator[Values]:
-    tensors = [each.name for each in arguments if each.type.is_tensor_like]
+    tensors = [argument.name for argument in arguments if argument.type.is_tensor_like]
     for case in _cases(arguments, len(tensors)):
         values = {}
-        for each in arguments:
-            if each.type.is_tensor_like:
-                value: Value = case.tensor(tensors.index(each.name))
-                if each.type.is_list_like is not None and not is_foreach:
+        for argument in arguments:
+            if argument.type.is_tensor_like:
+                value: Value = case.tensor(tensors.index(argument.name))
+                if argument.type.is_list_like is not None and not is_foreach:
                     value = (value, value)
-            elif is_foreach and each.type.is_list_like is not None:
+            elif is_foreach and argument.type.is_list_like is not None:
                 value = 1.5
             else:
-                value = _chosen(each, case)
-            values[each.name] = value
+                value = _chosen(argument, case)
+            values[argument.name] = value
         if values.get(REDUCTION) and OF_LOSS in values:
             values[OF_LOSS] = Sizes()
         yield values
 
 
 def _cases(arguments: tuple[Argument, ...], tensors: int) -> Iterator[Case]:
-    names = {each.name for each in arguments}
+    names = {argument.name for argument in arguments}
     if tensors > 1:
-        for number, (first, others) in enumerate(_OF_MANY):
-            yield Case(number, (first, *others), -1, (-1,), number == 1)
+        for number, (first, further) in enumerate(_OF_MANY):
+            yield Case(number, (first, *further), -1, (-1,), number == 1)
     elif names.isdisjoint(AXES):
         yield Case(0, (_X,), None, (), False)
     else:
-        for number, (sizes, dim, dims, kept) in enumerate(_OF_ONE):
-            yield Case(number, (sizes,), dim, dims, kept)
-        if any(each.name in AXES and (each.type.is_nullable or each.type.is_list_like) for each in arguments):
-            for number, (sizes, none, empty, kept) in enumerate(_WITHOUT_DIMS):
-                yield Case(number, (sizes,), none, empty, kept)
+        for number, (sizes, dim, dims, keepdim) in enumerate(_OF_ONE):
+            yield Case(number, (sizes,), dim, dims, keepdim)
+        if any(
+            argument.name in AXES and (argument.type.is_nullable or argument.type.is_list_like)
+            for argument in arguments
+        ):
+            for number, (sizes, none, empty, keepdim) in enumerate(_WITHOUT_DIMS):
+                yield Case(number, (sizes,), none, empty, keepdim)
 
 
 def _chosen(argument: Argument, case: Case) -> Value:
@@ -135,7 +138,7 @@ def _chosen(argument: Argument, case: Case) -> Value:
             return case.dims or (None if argument.type.is_nullable else ())
         return case.dim
     if name == KEEPDIM:
-        return case.kept
+        return case.keepdim
     if name == REDUCTION:
         return case.number % 3
     return _plain(argument)

@@ -1,7 +1,7 @@
 """Formulas whose sizes cannot be right: of gradients, of tangents, of operands.
 
-The engine sums a gradient up to the sizes of its input where that one could be expanded to them, and refuses any other;
-a tangent has the very sizes of its output.
+The engine sums a gradient up to the sizes of its input if these can be expanded to its own, and refuses any other; a
+tangent has exactly the sizes of its output.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from derivlint.schema import NativeFunction
 
 
 class ShapeProblem(Enum):
-    """What cannot be right."""
+    """The part of a formula that has wrong sizes."""
 
     GRADIENT = "gradient"
     TANGENT = "tangent"
@@ -43,10 +43,10 @@ class WrongShape(Struct, frozen=True):
 
     Attributes:
         formula: the formula.
-        problem: what is wrong.
-        at: the arguments for which it is.
+        problem: the part with wrong sizes.
+        at: the arguments.
         name: the input or output that its value is for; empty where operands do not fit.
-        found: the sizes of the value.
+        actual: the sizes of the value.
         expected: those of the input or output.
         place: the part of the formula whose operands do not fit.
         reason: why they do not.
@@ -56,7 +56,7 @@ class WrongShape(Struct, frozen=True):
     problem: ShapeProblem
     at: tuple[tuple[str, Value], ...]
     name: str = ""
-    found: Sizes = Sizes()
+    actual: Sizes = Sizes()
     expected: Sizes = Sizes()
     place: Expr | None = None
     reason: str = ""
@@ -77,25 +77,25 @@ class SizedSignature(Struct, frozen=True):
 def sized_signatures(differentiability: Differentiability, signature: EvaluationSignature) -> Iterator[SizedSignature]:
     """The cases that an operator takes."""
     function = differentiability.function
-    for arguments, found in legal_cases(function):
+    for arguments, result in legal_cases(function):
         names = signature.outputs
         if len(function.schema.returns) == 1:
-            values: tuple[Value, ...] = (found,)
-        elif type(found) is tuple:
-            values = found
+            values: tuple[Value, ...] = (result,)
+        elif type(result) is tuple:
+            values = result
         else:
             continue
         is_resized = function.name.base in Book.by_hand("returns-view")
         if signature.is_inplace and values[0] != arguments.get("self") and not is_resized:
             continue
-        sized = [each if type(each) in (Sizes, tuple) else UNKNOWN for each in values]
+        sized = [value if type(value) in (Sizes, tuple) else UNKNOWN for value in values]
         yield SizedSignature(arguments, {**dict.fromkeys(names, UNKNOWN), **dict(zip(names, sized, strict=False))})
 
 
 def wrong_shapes(
     differentiability: Differentiability, formulas: Iterable[TypedFormula], operators: OperatorDegrees
 ) -> Iterator[WrongShape]:
-    """What is wrong with the sizes of the formulas of one dispatch key, at most one thing each."""
+    """The formulas of one dispatch key with wrong sizes, each with its first problem."""
     signature = signature_of(differentiability)
     judged = []
     for formula in formulas:
@@ -116,8 +116,8 @@ def wrong_shapes(
 
 
 def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:
-    """Whether all tensors in a formula have the sizes of the operator's only one: those of its result are right."""
-    tensors = [each for each in function.schema.arguments.flat_non_out if each.type.is_tensor_like]
+    """Whether all tensors in a formula have the sizes of the operator's only one, so that its result is right."""
+    tensors = [argument for argument in function.schema.arguments.flat_non_out if argument.type.is_tensor_like]
     return (
         len(tensors) == 1
         and is_broadcasting(function.name.base.removeprefix(FOREACH))
@@ -134,13 +134,13 @@ def has_known_sizes(differentiability: Differentiability, formula: TypedFormula,
     names = tuple(name.text for name in formula.written.names)
     for case in sized_signatures(differentiability, signature):
         try:
-            found = evaluate(_environment(formula, signature, case))
+            value = evaluate(_environment(formula, signature, case))
         except IllegalSizesError:
             return True
         except FAILURES:
             continue
-        items = found if type(found) is tuple else (found,)
-        if found is not UNKNOWN and all(each is not UNKNOWN for each in items[: len(names)]):
+        items = value if type(value) is tuple else (value,)
+        if value is not UNKNOWN and all(item is not UNKNOWN for item in items[: len(names)]):
             return True
     return False
 
@@ -149,7 +149,7 @@ def _wrong(
     formula: TypedFormula, evaluate: Evaluator, signature: EvaluationSignature, case: SizedSignature
 ) -> WrongShape | None:
     try:
-        found = evaluate(_environment(formula, signature, case))
+        result = evaluate(_environment(formula, signature, case))
     except IllegalSizesError as error:
         place = error.place if error.place is not None else formula.tree
         at = shown(case.arguments)
@@ -158,28 +158,24 @@ def _wrong(
         return None
     names = tuple(name.text for name in formula.written.names)
     expected = case.arguments if formula.is_backward else case.outputs
-    items = found if type(found) is tuple and len(names) > 1 else (found,)
+    items = result if type(result) is tuple and len(names) > 1 else (result,)
     for name, value in zip(names, items, strict=False):
         pairs = [(value, expected.get(name))]
         if type(value) is tuple and type(pairs[0][1]) is tuple:
             pairs = list(zip(value, pairs[0][1], strict=False))
-        for one, wanted in pairs:
-            if type(one) is not Sizes or type(wanted) is not Sizes or one == wanted:
+        for sizes, expected_sizes in pairs:
+            if type(sizes) is not Sizes or type(expected_sizes) is not Sizes or sizes == expected_sizes:
                 continue
             if not formula.is_backward:
-                return WrongShape(formula, ShapeProblem.TANGENT, shown(case.arguments), name, one, wanted)
-            if not is_expandable(wanted, one):
-                return WrongShape(formula, ShapeProblem.GRADIENT, shown(case.arguments), name, one, wanted)
+                return WrongShape(formula, ShapeProblem.TANGENT, shown(case.arguments), name, sizes, expected_sizes)
+            if not is_expandable(expected_sizes, sizes):
+                return WrongShape(formula, ShapeProblem.GRADIENT, shown(case.arguments), name, sizes, expected_sizes)
     return None
 
 
 def shown(arguments: Values) -> tuple[tuple[str, Value], ...]:
     """The arguments that can be shown to a reader, with their values."""
-    return tuple((name, value) for name, value in arguments.items() if _isshown(value))
-
-
-def _isshown(value: Value) -> bool:
-    return value is not None and type(value) in (Sizes, int, bool, tuple)
+    return tuple((name, value) for name, value in arguments.items() if type(value) in (Sizes, int, bool, tuple))
 
 
 def _environment(formula: TypedFormula, signature: EvaluationSignature, case: SizedSignature) -> Mapping[str, Value]:

@@ -1,6 +1,6 @@
 """Evaluates formulas over the sizes of tensors.
 
-What is not understood is ``UNKNOWN``. Operands that do not fit raise :class:`IllegalSizesError`, which says at which
+Sizes that are not understood are ``UNKNOWN``. Operands that do not fit raise :class:`IllegalSizesError` with their
 part of the formula.
 """
 
@@ -33,12 +33,12 @@ Environment = Mapping[str, Value]
 
 
 def compile_sizes(formula: TypedFormula, operators: OperatorDegrees) -> Evaluator | None:
-    """A formula as a function of the sizes of its variables; None where nothing of it is understood."""
+    """A formula as a function of the sizes of its variables, or None if nothing of it is understood."""
     return _SizeCompiler(formula, operators).compiled()
 
 
 def is_understood(formula: TypedFormula, operators: OperatorDegrees, node: Expr) -> bool:
-    """Whether it is known what sizes a part of a formula has, given those of its own parts."""
+    """Whether the sizes of a part of a formula are known, given those of its own parts."""
     return _SizeCompiler(formula, operators).is_understood(node)
 
 
@@ -70,13 +70,13 @@ class _SizeCompiler(FormulaCompiler):
         return variable
 
     def call(self, node: Call) -> Evaluator:
-        found = super().call(node)
+        evaluator = super().call(node)
         if tuple_access(node) is None:
-            return found
+            return evaluator
 
         def item(environment: Environment) -> Value:
             try:
-                return found(environment)
+                return evaluator(environment)
             except (TypeError, IndexError):
                 return UNKNOWN
 
@@ -98,11 +98,11 @@ class _SizeCompiler(FormulaCompiler):
         if by_body is None:
             return by_book
         names, run = by_body.parameters, by_body.run
-        given = [self.of(argument.node) for argument in call.arguments]
+        arguments = [self.of(argument.node) for argument in call.arguments]
 
         def value(values: Environment) -> Value:
-            found = run(dict(zip(names, [each(values) for each in given], strict=False)))
-            return _completed(found, by_book(values)) if is_unknown(found) else found
+            result = run(dict(zip(names, [evaluator(values) for evaluator in arguments], strict=False)))
+            return _completed(result, by_book(values)) if is_unknown(result) else result
 
         return value
 
@@ -113,9 +113,9 @@ class _SizeCompiler(FormulaCompiler):
         bound = bound_arguments(call, function)
         if bound is None:
             return self.unknown
-        given = [(name, self.of(node)) for name, node in bound.items()]
+        arguments = [(name, self.of(node)) for name, node in bound.items()]
         run = _written(function) if call.is_inplace and call.name not in VIEWS else function.run
-        return self._placed(call.node, lambda values: run({name: each(values) for name, each in given}))
+        return self._placed(call.node, lambda values: run({name: argument(values) for name, argument in arguments}))
 
     def _applied(self, node: Call, function: Callable[..., Value], arguments: list[Expr]) -> Evaluator:
         return self._placed(node, applied(function, [self.of(argument) for argument in arguments]))
@@ -138,8 +138,8 @@ class _SizeCompiler(FormulaCompiler):
         items = super().braces(node)
 
         def values(environment: Environment) -> Value:
-            found = items(environment)
-            return UNKNOWN if is_unknown(found) else found
+            result = items(environment)
+            return UNKNOWN if is_unknown(result) else result
 
         return values
 
@@ -148,8 +148,8 @@ class _SizeCompiler(FormulaCompiler):
         then, otherwise = self.of(node.then), self.of(node.otherwise)
 
         def value(environment: Environment) -> Value:
-            asked = condition(environment)
-            return UNKNOWN if asked is UNKNOWN else then(environment) if asked else otherwise(environment)
+            flag = condition(environment)
+            return UNKNOWN if flag is UNKNOWN else then(environment) if flag else otherwise(environment)
 
         return value
 
@@ -167,32 +167,32 @@ class _SizeCompiler(FormulaCompiler):
         return item
 
 
-def _completed(found: Value, other: Value) -> Value:
-    """A value, in which another one stands for what is not known."""
-    if type(found) is tuple and type(other) is tuple and len(found) == len(other):
-        return tuple(map(_completed, found, other))
-    return other if found is UNKNOWN else found
+def _completed(value: Value, fallback: Value) -> Value:
+    """Replace the unknown parts of a value by those of a fallback."""
+    if type(value) is tuple and type(fallback) is tuple and len(value) == len(fallback):
+        return tuple(map(_completed, value, fallback))
+    return fallback if value is UNKNOWN else value
 
 
 def _written(function: SizeFunction) -> Evaluator:
-    """The same for what is written into a tensor, the first argument, which has the sizes of that tensor."""
+    """Check that a result can be written into the first argument, which is a tensor."""
 
-    def run(given: Mapping[str, Value]) -> Value:
-        found, own = function.run(given), next(iter(given.values()), UNKNOWN)
-        if type(found) is Sizes and type(own) is Sizes and found != own:
-            raise IllegalSizesError(f"{shown(found)} cannot be written into {shown(own)}")
-        return found
+    def run(arguments: Mapping[str, Value]) -> Value:
+        result, own = function.run(arguments), next(iter(arguments.values()), UNKNOWN)
+        if type(result) is Sizes and type(own) is Sizes and result != own:
+            raise IllegalSizesError(f"{shown(result)} cannot be written into {shown(own)}")
+        return result
 
     return run
 
 
 def bound_arguments(call: CallFacts, function: SizeFunction) -> dict[str, Expr] | None:
-    """The arguments of a call by the parameters of what is known of its sizes; None where another function is meant."""
+    """The arguments of a call by the parameters of a size function, or None if it is for another function."""
     names = function.parameters
     if call.function is None:
         return {name: argument.node for name, argument in zip(names, call.arguments, strict=False)}
     if function.by_position:
-        # what is known of sizes names the parameters that decide them, not all
+        # size functions have the parameters that decide sizes, not all
         is_other = call.is_changed and not call.is_of(names, function.required)
         if len(call.arguments) < function.required or is_other:
             return None

@@ -1,4 +1,4 @@
-"""What sizes say of the formulas of a model, worked out once for each entry."""
+"""The formulas of an entry with wrong sizes, computed once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from derivlint.operators.shapes.sizes import unsized
 
 def wrong_shapes_of(model: Model, entry: Entry, problem: ShapeProblem) -> Iterator[WrongShape]:
     """The formulas of an entry whose sizes cannot be right, with one problem."""
-    return (each for each in shape_judgement_of(model, entry) if each.problem is problem)
+    return (wrong for wrong in shape_judgement_of(model, entry) if wrong.problem is problem)
 
 
 def shape_judgement_of(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
@@ -39,7 +39,7 @@ def _judged(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
 
 
 def why_unsized(analyses: FormulaAnalyses, body: DispatchBody, formula: TypedFormula) -> str:
-    """Why the sizes of a formula are not known; empty where they are."""
+    """Why the sizes of a formula are not known; empty if they are."""
     differentiability = analyses.model.canonical_differentiability(body)
     if differentiability is None:
         return "the operator is not known"

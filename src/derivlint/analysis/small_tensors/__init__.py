@@ -1,5 +1,8 @@
 """Evaluation of formulas on small tensors, where a dimension, a mask or an index determines the result.
 
-A tensor is a list of numbers with its sizes. Elementwise operators are lifted from
-:mod:`derivlint.analysis.scalar_evaluation`; the others are in the tables here. Begin with ``compare``.
+* small tensor (``tensor``): sizes and a list of elements; views are strides over linear indices.
+* lifted operator (``domain``): an elementwise operator of ``scalar_evaluation``, applied to each element.
+* table (``table``): the other operators, from ``view_ops``, ``index_ops``, ``reduce_ops``, ``products``, ``windows``.
+* seed (``inputs``): a gradient or tangent with different numbers everywhere, as the arguments have.
+* comparison (``compare``): a formula against differences of the operator; begin here.
 """

@@ -16,17 +16,17 @@ from msgspec.structs import replace
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.compare import differ
 from derivlint.analysis.scalar_evaluation.points import COMPUTED
+from derivlint.analysis.scalar_evaluation.reference import bound_operator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
-from derivlint.analysis.scalar_evaluation.truth import bound_operator
 from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError
 from derivlint.analysis.shapes.cases import KEEPDIM, REDUCTION
 from derivlint.analysis.shapes.compare import shown
 from derivlint.analysis.small_tensors.domain import FAILURES, implementation_named, is_elementwise
 from derivlint.analysis.small_tensors.evaluate import compile_formula
-from derivlint.analysis.small_tensors.inputs import Values, directions, other_scalars, scalars_of, small_arguments
-from derivlint.analysis.small_tensors.moving import sum_to
-from derivlint.analysis.small_tensors.placing import PositionError
+from derivlint.analysis.small_tensors.index_ops import PositionError
+from derivlint.analysis.small_tensors.inputs import Values, other_scalars, scalars_of, seeds_like, small_arguments
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
+from derivlint.analysis.small_tensors.view_ops import sum_to
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability
 from derivlint.model.generated.forward import TANGENT
@@ -46,7 +46,7 @@ _KINDS = (0, 1, 2)
 _CHOICES = frozenset({KEEPDIM, REDUCTION})
 #: The types of elements of gradients and tangents.
 _NUMBERS = frozenset({float, int})
-#: After how many points at which nothing is known a formula is given up.
+#: After so many points without a known value a formula is given up.
 _PATIENCE = 3
 
 
@@ -59,7 +59,7 @@ class WrongValues(Struct, frozen=True):
         where: the index of an element that is wrong.
         at: the arguments, of tensors their sizes.
         expected: the right element.
-        found: the element that the formula gives.
+        actual: the element that the formula gives.
         reason: why PyTorch refuses to compute it, in place of the elements.
     """
 
@@ -68,11 +68,11 @@ class WrongValues(Struct, frozen=True):
     where: tuple[int, ...]
     at: tuple[tuple[str, Value], ...]
     expected: float = 0.0
-    found: float = 0.0
+    actual: float = 0.0
     reason: str = ""
 
 
-class _Trial(Struct):
+class _FormulaCheck(Struct):
     """A formula while it is compared.
 
     Attributes:
@@ -89,7 +89,7 @@ class _Trial(Struct):
 
 
 class _Operator(Struct, frozen=True):
-    """What an operator computes."""
+    """An operator's own value."""
 
     run: Evaluator
     parameters: Mapping[str, str]
@@ -100,12 +100,12 @@ class _Operator(Struct, frozen=True):
         Raises:
             UnknownValueError: they are not known.
         """
-        given = {name: arguments[source] for name, source in self.parameters.items() if source in arguments}
+        values = {name: arguments[source] for name, source in self.parameters.items() if source in arguments}
         try:
-            found = self.run(given)
+            outputs = self.run(values)
         except FAILURES as failure:
             raise UnknownValueError from failure
-        return found if type(found) is tuple else (found,)
+        return outputs if type(outputs) is tuple else (outputs,)
 
 
 class _Point(Struct, frozen=True, dict=True):
@@ -123,16 +123,16 @@ class _Point(Struct, frozen=True, dict=True):
         """The gradients of outputs."""
         outputs = self.outputs
         return {
-            name: directions(outputs[name], _salt(name)) for name in self.signature.differentiable if name in self.used
+            name: seeds_like(outputs[name], _salt(name)) for name in self.signature.differentiable if name in self.used
         }
 
     def along(self, moves: Mapping[str, Value]) -> dict[str, Value]:
-        """The derivatives of the differentiable outputs where arguments move, nearly."""
+        """The approximate derivatives of the differentiable outputs when arguments move."""
         return self._slopes(self._outputs(moves, _STEP), self.outputs, _STEP)
 
     def _outputs(self, moves: Mapping[str, Value], step: float) -> Mapping[str, Value]:
-        found = self.operator.outputs({**self.arguments, **_moved(self.arguments, moves, step)})
-        return dict(zip(self.signature.outputs, found, strict=False))
+        outputs = self.operator.outputs({**self.arguments, **_moved(self.arguments, moves, step)})
+        return dict(zip(self.signature.outputs, outputs, strict=False))
 
     def _slopes(self, above: Mapping[str, Value], below: Mapping[str, Value], width: float) -> dict[str, Value]:
         try:
@@ -141,26 +141,26 @@ class _Point(Struct, frozen=True, dict=True):
             raise UnknownValueError from failure
 
     def certain(self, moves: Mapping[str, Value]) -> dict[str, Value]:
-        """The same by central differences, where another step gives the same.
+        """The derivatives by central differences, if another step yields the same.
 
         Raises:
-            UnknownValueError: it does not.
+            UnknownValueError: it yields others.
         """
-        found, again = (
+        slopes, repeated = (
             self._slopes(self._outputs(moves, step), self._outputs(moves, -step), 2 * step) for step in _STEPS
         )
-        for one, other in zip(found.values(), again.values(), strict=True):
-            for left, right in zip(_elements(one), _elements(other), strict=True):
-                if not abs(left - right) <= _AGREEMENT * (abs(left) + 1):
+        for slope, repeated_slope in zip(slopes.values(), repeated.values(), strict=True):
+            for element, repeated_element in zip(_elements(slope), _elements(repeated_slope), strict=True):
+                if not abs(element - repeated_element) <= _AGREEMENT * (abs(element) + 1):
                     raise UnknownValueError
-        return found
+        return slopes
 
     def direction(self, name: str) -> Mapping[str, Value]:
-        """The derivatives where one argument moves in its direction."""
-        found = self.derivatives.get(name)
-        if found is None:
-            found = self.derivatives[name] = self.along({name: directions(self.arguments[name], _salt(name))})
-        return found
+        """The derivatives when one argument moves in the direction of its seed."""
+        derivatives = self.derivatives.get(name)
+        if derivatives is None:
+            derivatives = self.derivatives[name] = self.along({name: seeds_like(self.arguments[name], _salt(name))})
+        return derivatives
 
 
 def _salt(name: str) -> int:
@@ -173,46 +173,46 @@ def _moved(arguments: Values, moves: Mapping[str, Value], step: float) -> dict[s
 
 def _plus(value: Value, move: Value, step: float) -> Value:
     if type(value) is tuple:
-        return tuple(_plus(one, other, step) for one, other in zip(value, move, strict=True))
-    return SmallTensor(value.sizes, [one + step * other for one, other in zip(value.items, move.items, strict=True)])
+        return tuple(_plus(part, by, step) for part, by in zip(value, move, strict=True))
+    return SmallTensor(value.sizes, [item + step * by for item, by in zip(value.items, move.items, strict=True)])
 
 
-def _difference(one: Value, other: Value, width: float) -> Value:
-    if type(one) is tuple:
-        return tuple(_difference(above, below, width) for above, below in zip(one, other, strict=True))
-    if one.sizes != other.sizes:
+def _difference(above: Value, below: Value, width: float) -> Value:
+    if type(above) is tuple:
+        return tuple(_difference(upper, lower, width) for upper, lower in zip(above, below, strict=True))
+    if above.sizes != below.sizes:
         raise UnknownValueError
-    found = [(above - below) / width for above, below in zip(one.items, other.items, strict=True)]
-    if not all(map(math.isfinite, found)):
+    items = [(upper - lower) / width for upper, lower in zip(above.items, below.items, strict=True)]
+    if not all(map(math.isfinite, items)):
         raise UnknownValueError
-    return SmallTensor(one.sizes, found)
+    return SmallTensor(above.sizes, items)
 
 
 def _elements(value: Value) -> Sequence[float]:
     if isinstance(value, tuple):
-        return [element for each in value for element in _elements(each)]
+        return [element for tensor in value for element in _elements(tensor)]
     return value.items  # type: ignore[no-any-return]
 
 
-def _product(one: Value, other: Value) -> float:
-    return float(sum(map(mul, _elements(one), _elements(other))))
+def _product(one: Value, two: Value) -> float:
+    return float(sum(map(mul, _elements(one), _elements(two))))
 
 
 def operator_of(differentiability: Differentiability) -> _Operator | None:
-    """What an operator computes on small tensors; None where it is not known."""
+    """The value of an operator on small tensors, or None if it is not known."""
     function = differentiability.function
     if function.name.is_foreach or differentiability.is_inplace:
         return None
     names = {argument.name for argument in function.schema.arguments.flat_non_out}
     if any({name, source} <= names for name, source in COMPUTED.items()):
-        # what is computed of another argument moves with it in formulas
+        # a value that is computed from another argument moves with it in formulas
         return None
-    found = bound_operator(function, implementation_named, STORAGE)
-    return None if found is None else _Operator(*found)
+    bound = bound_operator(function, implementation_named, STORAGE)
+    return None if bound is None else _Operator(*bound)
 
 
 def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bool:
-    """Whether a formula can show on small tensors what it does not on tensors with one element."""
+    """Whether a formula can be wrong on small tensors and right on tensors with one element."""
     if not is_elementwise(differentiability.function.name.base):
         return True
     return not all(map(is_elementwise, called_names(formula)))
@@ -230,8 +230,8 @@ def points_of(
                 continue
             count += 1
             yield point
-            others = other_scalars(function, arguments)
-            point = None if others is None else _point(operator, signature, others, used)
+            varied = other_scalars(function, arguments)
+            point = None if varied is None else _point(operator, signature, varied, used)
             if point is not None:
                 yield point
         if count:
@@ -257,37 +257,37 @@ def _signature(differentiability: Differentiability) -> EvaluationSignature:
 
 
 def wrong_values(
-    differentiability: Differentiability, formulas: Sequence[TypedFormula], known: Collection[TypedFormula]
+    differentiability: Differentiability, formulas: Sequence[TypedFormula], refuted: Collection[TypedFormula]
 ) -> Iterator[WrongValues]:
     """The formulas of one dispatch key that are wrong on small tensors, each once.
 
     Args:
         differentiability: the operator.
         formulas: the formulas.
-        known: those that are known to be wrong.
+        refuted: those that are known to be wrong.
     """
-    return (wrong for _, wrong in _comparisons(differentiability, formulas, known) if wrong is not None)
+    return (wrong for _, wrong in _comparisons(differentiability, formulas, refuted) if wrong is not None)
 
 
 def is_confirmed(differentiability: Differentiability, formula: TypedFormula) -> bool:
     """Whether the value of a formula is known at every point, and right."""
     comparisons = list(_comparisons(differentiability, (formula,), ()))
-    return bool(comparisons) and not any(wrong is not None or trial.unknown for trial, wrong in comparisons)
+    return bool(comparisons) and not any(wrong is not None or check.unknown for check, wrong in comparisons)
 
 
 def compared_formulas(differentiability: Differentiability, formulas: Sequence[TypedFormula]) -> set[TypedFormula]:
     """The formulas of one dispatch key whose values are compared on small tensors."""
-    return {trial.formula for trial, _ in _comparisons(differentiability, formulas, ())}
+    return {check.formula for check, _ in _comparisons(differentiability, formulas, ())}
 
 
 def _comparisons(
-    differentiability: Differentiability, formulas: Sequence[TypedFormula], known: Collection[TypedFormula]
-) -> Iterator[tuple[_Trial, WrongValues | None]]:
-    """The comparisons of formulas where their values are known: one that is wrong comes last of its formula."""
+    differentiability: Differentiability, formulas: Sequence[TypedFormula], refuted: Collection[TypedFormula]
+) -> Iterator[tuple[_FormulaCheck, WrongValues | None]]:
+    """The comparisons of formulas at points with known values; one that is wrong is the last of its formula."""
     judged = [
         formula
         for formula in formulas
-        if formula.written.auto is None and formula not in known and is_judged(differentiability, formula)
+        if formula.written.auto is None and formula not in refuted and is_judged(differentiability, formula)
     ]
     operator = operator_of(differentiability) if judged else None
     if operator is None:
@@ -297,24 +297,24 @@ def _comparisons(
     for formula in judged:
         evaluate = compile_formula(formula)
         if evaluate is not None:
-            active.append(_Trial(formula, evaluate, 1 if formula.variables.isdisjoint(choices) else 2))
+            active.append(_FormulaCheck(formula, evaluate, 1 if formula.variables.isdisjoint(choices) else 2))
     if not active:
         return
     signature = _signature(differentiability)
     used = signature.used(formulas)
     for point in points_of(operator, differentiability.function, signature, used):
-        for trial in active:
-            compare = _wrong_gradient if trial.formula.is_backward else _wrong_tangent
+        for check in active:
+            compare = _wrong_gradient if check.formula.is_backward else _wrong_tangent
             try:
-                wrong = compare(trial.formula, trial.evaluate, point)
+                wrong = compare(check.formula, check.evaluate, point)
             except UnknownValueError as failure:
                 if not isinstance(failure.__cause__, PositionError):
-                    trial.unknown += 1
+                    check.unknown += 1
                     continue
-                wrong = _refused(trial.formula, point, str(failure.__cause__))
-            trial.missing = 0 if wrong is not None else trial.missing - 1
-            yield trial, wrong
-        active = [trial for trial in active if trial.missing and trial.unknown < _PATIENCE]
+                wrong = _refused(check.formula, point, str(failure.__cause__))
+            check.missing = 0 if wrong is not None else check.missing - 1
+            yield check, wrong
+        active = [check for check in active if check.missing and check.unknown < _PATIENCE]
         if not active:
             return
 
@@ -323,8 +323,8 @@ def _variables(formula: TypedFormula, point: _Point) -> dict[str, Value]:
     signature = point.signature
     if formula.is_backward:
         return signature.backward(point.arguments, point.outputs, point.gradients)
-    given = [name for name in signature.inputs if point.arguments.get(name) is not None]
-    tangents = {name: directions(point.arguments[name], _salt(name)) for name in given}
+    names = [name for name in signature.inputs if point.arguments.get(name) is not None]
+    tangents = {name: seeds_like(point.arguments[name], _salt(name)) for name in names}
     variables = signature.forward(point.arguments, point.outputs, tangents)
     for name, tangent in tangents.items():
         if type(tangent) is DualList:
@@ -340,12 +340,12 @@ def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -
         UnknownValueError: it is not known.
     """
     names = formula.written.names
-    found = evaluate(variables)
-    if len(names) == 1 and (type(found) is not tuple or type(variables.get(names[0].text)) in (tuple, DualList)):
-        found = (found,)
-    if type(found) is not tuple or len(found) < len(names):
+    values = evaluate(variables)
+    if len(names) == 1 and (type(values) is not tuple or type(variables.get(names[0].text)) in (tuple, DualList)):
+        values = (values,)
+    if type(values) is not tuple or len(values) < len(names):
         raise UnknownValueError
-    return found
+    return values
 
 
 def _fitted(value: Value, like: Value) -> Value:
@@ -353,7 +353,7 @@ def _fitted(value: Value, like: Value) -> Value:
     if type(like) is tuple:
         if type(value) is not tuple or len(value) != len(like):
             raise UnknownValueError
-        return tuple(_fitted(one, other) for one, other in zip(value, like, strict=True))
+        return tuple(_fitted(part, like_part) for part, like_part in zip(value, like, strict=True))
     if type(value) is not SmallTensor:
         raise UnknownValueError
     try:
@@ -367,16 +367,16 @@ def _fitted(value: Value, like: Value) -> Value:
 
 def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: _Point) -> WrongValues | None:
     signature = point.signature
-    found = _components(formula, evaluate, _variables(formula, point))
+    values = _components(formula, evaluate, _variables(formula, point))
     gradients = point.gradients
-    for name, value in zip(formula.written.names, found, strict=False):
+    for name, value in zip(formula.written.names, values, strict=False):
         own = point.arguments.get(name.text)
         if value is None or own is None or name.text not in signature.inputs:
             continue
         value = _fitted(value, own)
         derivatives = point.direction(name.text)
         expected = sum(_product(gradient, derivatives[output]) for output, gradient in gradients.items())
-        if not differ(expected, _product(value, directions(own, _salt(name.text)))):
+        if not differ(expected, _product(value, seeds_like(own, _salt(name.text)))):
             continue
         return _first_wrong(formula, name.text, value, _gradient(point, name.text, gradients), point)
     return None
@@ -388,17 +388,17 @@ def _gradient(point: _Point, name: str, gradients: Mapping[str, Value]) -> Value
     units: list[Value]
     if type(own) is tuple:
         units = [
-            tuple(_unit(each, at if index == position else -1) for index, each in enumerate(own))
+            tuple(_unit(other_tensor, at if index == position else -1) for index, other_tensor in enumerate(own))
             for position, tensor in enumerate(own)
             for at in range(len(tensor.items))
         ]
     else:
         units = [_unit(own, at) for at in range(len(own.items))]
-    found = []
+    elements = []
     for unit in units:
         slopes = point.certain({name: unit})
-        found.append(sum(_product(gradient, slopes[output]) for output, gradient in gradients.items()))
-    return found
+        elements.append(sum(_product(gradient, slopes[output]) for output, gradient in gradients.items()))
+    return elements
 
 
 def _unit(tensor: SmallTensor, at: int) -> SmallTensor:
@@ -407,21 +407,21 @@ def _unit(tensor: SmallTensor, at: int) -> SmallTensor:
 
 def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) -> WrongValues | None:
     signature = point.signature
-    given = [name for name in signature.inputs if point.arguments.get(name) is not None]
+    names = [name for name in signature.inputs if point.arguments.get(name) is not None]
     variables = formula.variables
-    lists = [name for name in given if type(point.arguments[name]) is tuple]
+    lists = [name for name in names if type(point.arguments[name]) is tuple]
     if not any(name.endswith(TANGENT) for name in variables) and variables.isdisjoint(lists):
-        # that it has no tangent says another rule
+        # another rule reports that it has no tangent
         return None
-    found = _components(formula, evaluate, _variables(formula, point))
-    moves = {name: directions(point.arguments[name], _salt(name)) for name in given}
+    values = _components(formula, evaluate, _variables(formula, point))
+    moves = {name: seeds_like(point.arguments[name], _salt(name)) for name in names}
     derivatives = point.along(moves)
-    for name, value in zip(formula.written.names, found, strict=False):
+    for name, value in zip(formula.written.names, values, strict=False):
         expected = derivatives.get(name.text)
         if value is None or expected is None:
             continue
         value = _fitted(value, expected)
-        if not any(differ(one, other) for one, other in zip(_elements(expected), _elements(value), strict=True)):
+        if not any(differ(right, actual) for right, actual in zip(_elements(expected), _elements(value), strict=True)):
             continue
         return _first_wrong(formula, name.text, value, _elements(point.certain(moves)[name.text]), point)
     return None
@@ -432,7 +432,7 @@ def _refused(formula: TypedFormula, point: _Point, reason: str) -> WrongValues:
 
 
 def _shown(point: _Point) -> tuple[tuple[str, Value], ...]:
-    return shown({argument: sizes_of(each) for argument, each in point.arguments.items()})
+    return shown({argument: sizes_of(value) for argument, value in point.arguments.items()})
 
 
 def _first_wrong(
@@ -452,8 +452,8 @@ def _first_wrong(
 
 
 def _index(sizes: Sequence[int], place: int) -> tuple[int, ...]:
-    found = []
+    index = []
     for size in reversed(sizes):
         place, at = divmod(place, size)
-        found.append(at)
-    return tuple(reversed(found))
+        index.append(at)
+    return tuple(reversed(index))

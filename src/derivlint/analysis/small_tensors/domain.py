@@ -1,11 +1,13 @@
-"""Reference definitions over small tensors, and what operators do to them."""
+"""The domain of small tensors: primitives, operators, and definitions over them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from derivlint.analysis.scalar_evaluation import domain as scalar_evaluation
 from derivlint.analysis.scalar_evaluation.functions.table import TABLE as OF_ELEMENTS
@@ -22,14 +24,22 @@ from derivlint.analysis.scalar_evaluation.values import (
 )
 from derivlint.analysis.scalar_evaluation.vocabulary import BINARY as BINARY_OF_ELEMENTS
 from derivlint.analysis.scalar_evaluation.vocabulary import UNARY as UNARY_OF_ELEMENTS
-from derivlint.analysis.small_tensors import moving as _moving
-from derivlint.analysis.small_tensors import placing as _placing
+from derivlint.analysis.small_tensors import index_ops as _index_ops
 from derivlint.analysis.small_tensors import products as _products
-from derivlint.analysis.small_tensors import reducing as _reducing
+from derivlint.analysis.small_tensors import reduce_ops as _reduce_ops
+from derivlint.analysis.small_tensors import view_ops as _view_ops
 from derivlint.analysis.small_tensors import windows as _windows
-from derivlint.analysis.small_tensors.moving import sum_to
 from derivlint.analysis.small_tensors.table import TABLE
-from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled, mapped, number_of, sizes_of, tensor_of
+from derivlint.analysis.small_tensors.tensor import (
+    SmallTensor,
+    Value,
+    broadcast_map,
+    filled,
+    number_of,
+    sizes_of,
+    tensor_of,
+)
+from derivlint.analysis.small_tensors.view_ops import sum_to
 from derivlint.formula import analysis
 from derivlint.operators.reference.definitions import DefinitionKind, definitions
 from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
@@ -38,8 +48,8 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError
 from derivlint.operators.shapes.sizes import METHODS, saved_property, written_sizes
 
 #: The modules that fill the table.
-FILLED_BY = (_moving, _placing, _products, _reducing, _windows)
-#: What evaluating raises where nothing is known.
+FILLED_BY = (_view_ops, _index_ops, _products, _reduce_ops, _windows)
+#: The errors of evaluating something unknown.
 FAILURES = (SizesError, UnknownValueError, *analysis.FAILURES)
 
 
@@ -53,10 +63,10 @@ def type_of(value: Value) -> MetadataToken:
 def converted(value: Value, target: Value) -> Value:
     """A tensor of another scalar type."""
     if target is REAL and type_of(value) in (BOOL, INTEGER):
-        return mapped(float, value)
+        return broadcast_map(float, value)
     if target is OPAQUE or target is None or target is type_of(value):
         return value
-    return mapped(lambda item: cast(item, target), value)
+    return broadcast_map(lambda item: cast(item, target), value)
 
 
 def _refuse(*_: Value) -> Value:
@@ -71,26 +81,22 @@ def _equal(left: Value, right: Value) -> Value:
     return left == right
 
 
-def _each(operate: Callable[[Value], Value]) -> Callable[[Value], Value]:
-    return lambda value: mapped(operate, value)
-
-
 def _by_sizes(symbol: str) -> Callable[[Value, Value], Value]:
     operate = BINARY_OF_ELEMENTS[symbol]
 
     def function(left: Value, right: Value) -> Value:
         if type(left) is tuple and type(right) is tuple and symbol in ("==", "!="):
             return operate(left, right)
-        return mapped(operate, left, right)
+        return broadcast_map(operate, left, right)
 
     return function
 
 
 UNARY: Mapping[str, Callable[[Value], Value]] = {
-    **{symbol: _each(operate) for symbol, operate in UNARY_OF_ELEMENTS.items()},
+    **{symbol: partial(broadcast_map, operate) for symbol, operate in UNARY_OF_ELEMENTS.items()},
     "*": UNARY_OF_ELEMENTS["*"],
     "-": lambda value: (
-        tuple(-each for each in value) if type(value) is tuple else mapped(UNARY_OF_ELEMENTS["-"], value)
+        tuple(-tensor for tensor in value) if type(value) is tuple else broadcast_map(UNARY_OF_ELEMENTS["-"], value)
     ),
 }
 BINARY: Mapping[str, Callable[[Value, Value], Value]] = {symbol: _by_sizes(symbol) for symbol in BINARY_OF_ELEMENTS}
@@ -119,16 +125,16 @@ def _only(dims: Value) -> Value:
 PRIMITIVES: dict[str, Primitive] = {
     **{name: scalar_evaluation.PRIMITIVES[name] for name in ("refuse", "make_tuple", "defined", "value_or", "Tensor")},
     "handle_r_to_c": Primitive(lambda first, second=None: first if second is None else second),
-    "unreduced": Primitive(_reducing.unreduced),
+    "unreduced": Primitive(_reduce_ops.unreduced),
     "count": Primitive(sizes_by.count),
-    "sum_over": Primitive(lambda tensor, dims, keepdim=False: _reducing.reduced(sum, tensor, dims, keepdim)),
-    "mean_over": Primitive(lambda tensor, dims: _reducing.reduced(_reducing.mean_of, tensor, dims, True)),
-    "halves": Primitive(_reducing.halves),
-    "products_of_others": Primitive(_reducing.products_of_others),
+    "sum_over": Primitive(lambda tensor, dims, keepdim=False: _reduce_ops.reduced(sum, tensor, dims, keepdim)),
+    "mean_over": Primitive(lambda tensor, dims: _reduce_ops.reduced(_reduce_ops.mean_of, tensor, dims, True)),
+    "halves": Primitive(_reduce_ops.halves),
+    "products_of_others": Primitive(_reduce_ops.products_of_others),
     "other_dims": Primitive(_sized(sizes_by.other_dims)),
     "last_dims": Primitive(lambda sizes: tuple(range(-len(sizes), 0))),
     "freedom": Primitive(lambda count, correction: max(0.0, count - correction)),
-    "by_channel": Primitive(_reducing.by_channel),
+    "by_channel": Primitive(_reduce_ops.by_channel),
     "is_vector": Primitive(_sized(sizes_by.is_vector)),
     "only": Primitive(_only),
     "last_given": Primitive(lambda first, second=None: first if second is None else second),
@@ -168,7 +174,7 @@ def is_lifted(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_elementwise(name: str) -> bool:
-    """Whether an operator or helper does the same to each element, by what it is defined with."""
+    """Whether an operator or helper does the same to each element, by the functions in its definition."""
     if is_lifted(name) or name in PRIMITIVES:
         return name not in _OF_SEVERAL
     definition = definitions().get(name)
@@ -194,9 +200,9 @@ class SmallTensors(Domain):
         self.binary = BINARY
 
     def primitive(self, name: str) -> Primitive | None:
-        """What stands for a primitive; an operator that moves elements comes before its definition."""
-        found = PRIMITIVES.get(name)
-        return self.operator(name) if found is None and name in TABLE else found
+        """A primitive; an operator that moves elements comes before its definition."""
+        primitive = PRIMITIVES.get(name)
+        return self.operator(name) if primitive is None and name in TABLE else primitive
 
     def operator(self, name: str) -> Primitive | None:
         """An operator of the table, or one on elements."""
@@ -211,26 +217,26 @@ class SmallTensors(Domain):
 @lru_cache(maxsize=4096)
 def lifted(name: str) -> Implementation | None:
     """An operator on elements, for each element of tensors."""
-    found = OF_ELEMENTS.get(name)
-    if found is None:
+    implementation = OF_ELEMENTS.get(name)
+    if implementation is None:
         return None
-    run, function = found.run, found.function
+    run, function = implementation.run, implementation.function
 
-    def each(values: Mapping[str, Value]) -> Value:
+    def lifted_run(values: Mapping[str, Value]) -> Value:
         names = tuple(values)
-        if names == found.parameters[: len(names)]:
-            return every(*values.values())
-        return mapped(lambda *items: run(dict(zip(names, items, strict=True))), *values.values())
+        if names == implementation.parameters[: len(names)]:
+            return lifted_function(*values.values())
+        return broadcast_map(lambda *items: run(dict(zip(names, items, strict=True))), *values.values())
 
-    def every(*values: Value) -> Value:
-        return mapped(function, *values)
+    def lifted_function(*values: Value) -> Value:
+        return broadcast_map(function, *values)
 
-    return Implementation(every, each, found.parameters, found.required, found.by_position, found.declared)
+    return replace(implementation, function=lifted_function, run=lifted_run)
 
 
 def _operator_named(name: str) -> Implementation | None:
-    found = TABLE.get(name)
-    return lifted(name) if found is None and is_lifted(name) else found
+    implementation = TABLE.get(name)
+    return lifted(name) if implementation is None and is_lifted(name) else implementation
 
 
 INTERPRETER = Interpreter(SmallTensors())
@@ -238,10 +244,10 @@ INTERPRETER = Interpreter(SmallTensors())
 
 @lru_cache(maxsize=4096)
 def implementation_named(name: str) -> Implementation | None:
-    """An operator or a helper by its name; None where nothing is known about it."""
-    found = _operator_named(name)
-    if found is not None:
-        return found
+    """An operator or a helper by its name, or None if it is not known."""
+    implementation = _operator_named(name)
+    if implementation is not None:
+        return implementation
     definition = definitions().get(name)
     if definition is None or definition.kind is DefinitionKind.PART:
         return None
@@ -251,7 +257,7 @@ def implementation_named(name: str) -> Implementation | None:
         return None
 
 
-#: Methods that look at metadata.
+#: Methods that read metadata.
 METADATA: Mapping[str, Callable[[Value], Value]] = {
     **{
         name: _sized(METHODS[name])
@@ -266,7 +272,7 @@ METADATA: Mapping[str, Callable[[Value], Value]] = {
 
 
 def property_of(name: str) -> tuple[str, Callable[[Value], Any] | None]:
-    """The variable that a saved property belongs to, and how it is read."""
+    """The variable of a saved property, and the function that reads the property."""
     owner, read = saved_property(name)
     if read is None:
         return owner, None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from derivlint.analysis.interpretation.callee import CallFacts
-from derivlint.analysis.scalar_evaluation.evaluate import ElementCompiler, careful
+from derivlint.analysis.scalar_evaluation.evaluate import ElementCompiler, unknown_on_failure
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError
 from derivlint.analysis.scalar_evaluation.vocabulary import CREATED
 from derivlint.analysis.small_tensors.domain import (
@@ -25,7 +25,7 @@ from derivlint.formula import Expr
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes import size_functions as sizes_by
 
-#: Lists and options of C++ that are what they are made of.
+#: C++ lists and options that stand for their argument.
 _WRAPPERS = (
     "IntArrayRef",
     "SymIntArrayRef",
@@ -39,11 +39,11 @@ _WRAPPERS = (
 
 
 def compile_formula(formula: TypedFormula) -> Evaluator | None:
-    """A formula as a function of an environment, which raises ``UnknownValueError`` for what is not understood.
+    """A formula as a function of an environment, or None if nothing of it is understood.
 
-    None where nothing of it is understood.
+    The function raises ``UnknownValueError`` for expressions that are not understood.
     """
-    return careful(_TensorCompiler(formula).compiled(), FAILURES)
+    return unknown_on_failure(_TensorCompiler(formula).compiled(), FAILURES)
 
 
 def is_understood(formula: TypedFormula) -> bool:
@@ -61,8 +61,8 @@ class _TensorCompiler(ElementCompiler):
     converted = staticmethod(converted)
 
     @staticmethod
-    def like(value: Value, other: Value) -> Value:
-        return converted(value, type_of(other))
+    def like(value: Value, reference: Value) -> Value:
+        return converted(value, type_of(reference))
 
     def method(self, call: CallFacts, name: str) -> Evaluator | None:
         if name in ("size", "sym_size"):
@@ -76,7 +76,7 @@ class _TensorCompiler(ElementCompiler):
             sizes, element = arguments[0], CREATED[name]
             return lambda values: filled(sizes(values), element)
         if name == "vector":
-            return (lambda values: _several(*[each(values) for each in arguments])) if arguments else None
+            return (lambda values: _several(*[evaluator(values) for evaluator in arguments])) if arguments else None
         if name in _WRAPPERS and arguments:
             return arguments[0]
         if name == "scalar_tensor":

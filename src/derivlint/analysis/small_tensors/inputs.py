@@ -1,4 +1,4 @@
-"""Small tensors to evaluate formulas on: arguments of an operator with different numbers in all places.
+"""Small tensors to evaluate formulas on: arguments of an operator with different numbers everywhere.
 
 Their sizes are those at which sizes of formulas are evaluated, as far as they are small.
 """
@@ -32,8 +32,8 @@ _RANGES = ((-1.7, 1.6), (0.25, 0.85), (1.1, 2.2))
 @lru_cache(512)
 def _numbers(count: int, salt: int, low: float, high: float) -> tuple[float, ...]:
     """Numbers that look arbitrary, none of them near zero or equal to another one."""
-    found = [round(low + (high - low) * ((7 * at + 13 * salt + 1) * _GOLDEN % 1.0), 3) for at in range(count)]
-    return tuple([each + 0.05 if 0 <= each < 0.05 else each - 0.05 if -0.05 < each < 0 else each for each in found])
+    values = [round(low + (high - low) * ((7 * at + 13 * salt + 1) * _GOLDEN % 1.0), 3) for at in range(count)]
+    return tuple([x + 0.05 if 0 <= x < 0.05 else x - 0.05 if -0.05 < x < 0 else x for x in values])
 
 
 def numbers(sizes: Sizes, salt: int, kind: int = 0) -> SmallTensor:
@@ -41,16 +41,16 @@ def numbers(sizes: Sizes, salt: int, kind: int = 0) -> SmallTensor:
 
     Args:
         sizes: its sizes.
-        salt: which one; others have other numbers.
+        salt: the number of the tensor; no two have the same numbers.
         kind: in which range they are.
     """
     return SmallTensor(sizes, _numbers(math.prod(sizes), salt, *_RANGES[kind]))
 
 
-def directions(value: Value, salt: int) -> Value:
-    """A tangent or gradient for a tensor, or for each one of a list."""
+def seeds_like(value: Value, salt: int) -> Value:
+    """A tangent or gradient for a tensor, or for all tensors of a list."""
     if type(value) is tuple:
-        return DualList(directions(each, salt + at) for at, each in enumerate(value))
+        return DualList(seeds_like(tensor, salt + at) for at, tensor in enumerate(value))
     return numbers(value.sizes, 11 + salt)
 
 
@@ -78,22 +78,22 @@ def small_arguments(function: NativeFunction, differentiable: Collection[str], k
 def scalars_of(function: NativeFunction) -> frozenset[str]:
     """The arguments of an operator that are numbers and no positions."""
     return frozenset(
-        each.name
-        for each in function.schema.arguments.flat_non_out
-        if str(each.type.base) in ("Scalar", "float") and each.type.is_list_like is None
+        argument.name
+        for argument in function.schema.arguments.flat_non_out
+        if str(argument.type.base) in ("Scalar", "float") and argument.type.is_list_like is None
     )
 
 
 def other_scalars(function: NativeFunction, arguments: Values) -> Values | None:
-    """The same arguments with another number for each that is one; None where there is none.
+    """The same arguments with another value for each number, or None if there is none.
 
     Defaults are special: at 2 a norm is symmetric, and what is multiplied by 1 may be left out.
     """
     numbered = sorted(scalars_of(function))
-    given = [(at, name, arguments.get(name)) for at, name in enumerate(numbered)]
+    values = [(at, name, arguments.get(name)) for at, name in enumerate(numbered)]
     changed = {
         name: value + 1 + at if isinstance(value, int) else 0.8 * value + 0.1
-        for at, name, value in given
+        for at, name, value in values
         if isinstance(value, (int, float)) and not isinstance(value, bool)
     }
     return {**arguments, **changed} if changed else None
@@ -106,8 +106,8 @@ def _size(value: Value) -> int:
 
 
 def _filled(name: str, value: Value, is_differentiable: bool, salt: int, kind: int) -> Value:
-    if type(value) is tuple and any(type(each) is Sizes for each in value):
-        return tuple(_filled(name, each, is_differentiable, salt + at, kind) for at, each in enumerate(value))
+    if type(value) is tuple and any(type(item) is Sizes for item in value):
+        return tuple(_filled(name, item, is_differentiable, salt + at, kind) for at, item in enumerate(value))
     if value is size_values.OPAQUE:
         return OPAQUE
     if type(value) is not Sizes:
@@ -118,16 +118,16 @@ def _filled(name: str, value: Value, is_differentiable: bool, salt: int, kind: i
 
 
 def _positions(value: Value, arguments: Values, among: int | None = None) -> Value:
-    """Positions among the elements, or those of a dimension: the last one first, each once as long as there are any."""
+    """Positions among the elements, or those of a dimension, in reverse and all different as long as there are any."""
     if type(value) is tuple:
         own = next(iter(arguments.values()))
-        return tuple(_positions(each, arguments, own[at]) for at, each in enumerate(value))
+        return tuple(_positions(item, arguments, own[at]) for at, item in enumerate(value))
     if type(value) is not Sizes:
         return value
     dim = arguments.get("dim")
     along: Sequence[int] = range(math.prod(value))
     if among is None:
-        whole = next((each for each in arguments.values() if type(each) is Sizes), value)
+        whole = next((item for item in arguments.values() if type(item) is Sizes), value)
         among = math.prod(whole)
         if type(dim) is int and len(whole):
             among = whole[dim]

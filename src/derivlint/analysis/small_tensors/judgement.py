@@ -1,4 +1,4 @@
-"""What small tensors say of the formulas of an entry, worked out once."""
+"""The formulas of an entry that are wrong on small tensors, computed once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from derivlint.model import Entry, Model
 
 
 def small_tensors_of(model: Model, entry: Entry) -> tuple[WrongValues, ...]:
-    """The formulas of an entry that are wrong on small tensors, as far as nothing else shows it."""
+    """The formulas of an entry that are wrong on small tensors, without those that other analyses refute."""
     return model.ask(_judged, model, entry)
 
 
@@ -20,15 +20,15 @@ def _judged(model: Model, entry: Entry) -> tuple[WrongValues, ...]:
     if entry.function is None or is_for_tests(entry):
         return ()
     judged = judgement_of(model, entry)
-    known = {item.formula for item in (*judged.wrong, *judged.contradictions)}
-    known |= {formula for item in judged.shares for formula in item.formulas}
-    known |= {item.formula for item in shape_judgement_of(model, entry)}
+    refuted = {item.formula for item in (*judged.wrong, *judged.contradictions)}
+    refuted |= {formula for item in judged.shares for formula in item.formulas}
+    refuted |= {item.formula for item in shape_judgement_of(model, entry)}
     analyses = analyses_of(model)
     # what is not linear has no right value
-    known |= {each.formula for each in analyses.interpretations(entry) if each.culprits}
-    found: list[WrongValues] = []
+    refuted |= {interpretation.formula for interpretation in analyses.interpretations(entry) if interpretation.culprits}
+    wrong: list[WrongValues] = []
     for body in valid_bodies(model, entry):
         differentiability = model.canonical_differentiability(body)
         if differentiability is not None:
-            found += wrong_values(differentiability, analyses.formulas_of(body), known)
-    return tuple(found)
+            wrong += wrong_values(differentiability, analyses.formulas_of(body), refuted)
+    return tuple(wrong)

@@ -6,17 +6,17 @@ import math
 from operator import mul
 
 from derivlint.analysis.scalar_evaluation.values import conj
-from derivlint.analysis.small_tensors.moving import matrix_transposed
 from derivlint.analysis.small_tensors.table import helper, operator
 from derivlint.analysis.small_tensors.tensor import (
     SmallTensor,
     Value,
+    broadcast_map,
     broadcast_to,
     count_of,
-    mapped,
     reshaped,
     tensor_of,
 )
+from derivlint.analysis.small_tensors.view_ops import matrix_transposed
 from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes.size_values import Sizes
 
@@ -24,22 +24,22 @@ from derivlint.operators.shapes.size_values import Sizes
 @helper("matmul")
 def matmul(self: Value, other: Value) -> Value:
     """A product of matrices or vectors, or of batches of them."""
-    one, two = tensor_of(self), tensor_of(other)
-    wanted = sizes_by.matmul(one.sizes, two.sizes)
-    count_of(wanted)
-    rows = one if len(one.sizes) > 1 else reshaped(one, Sizes((1, *one.sizes)))
-    columns = two if len(two.sizes) > 1 else reshaped(two, Sizes((*two.sizes, 1)))
+    rows, columns = tensor_of(self), tensor_of(other)
+    result_sizes = sizes_by.matmul(rows.sizes, columns.sizes)
+    count_of(result_sizes)
+    rows = rows if len(rows.sizes) > 1 else reshaped(rows, Sizes((1, *rows.sizes)))
+    columns = columns if len(columns.sizes) > 1 else reshaped(columns, Sizes((*columns.sizes, 1)))
     batch = sizes_by.broadcast(Sizes(rows.sizes[:-2]), Sizes(columns.sizes[:-2]))
     left = broadcast_to(rows, Sizes((*batch, *rows.sizes[-2:]))).items
     right = matrix_transposed(broadcast_to(columns, Sizes((*batch, *columns.sizes[-2:])))).items
     height, inner, width = rows.sizes[-2], rows.sizes[-1], columns.sizes[-1]
-    found: list[Value] = []
+    items: list[Value] = []
     for at in range(math.prod(batch)):
         first, second = at * height * inner, at * inner * width
         lines = [left[first + row * inner : first + (row + 1) * inner] for row in range(height)]
-        others = [right[second + column * inner : second + (column + 1) * inner] for column in range(width)]
-        found += [sum(map(mul, line, each)) for line in lines for each in others]
-    return SmallTensor(wanted, found)
+        stripes = [right[second + column * inner : second + (column + 1) * inner] for column in range(width)]
+        items += [sum(map(mul, line, stripe)) for line in lines for stripe in stripes]
+    return SmallTensor(result_sizes, items)
 
 
 @helper("mm", "_sparse_sparse_matmul")
@@ -73,7 +73,7 @@ def dot(self: Value, tensor: Value) -> Value:
 @helper("vdot")
 def vdot(self: Value, other: Value) -> Value:
     """The product of two vectors, the first one conjugated."""
-    return dot(mapped(conj, self), other)
+    return dot(broadcast_map(conj, self), other)
 
 
 @helper("outer", "ger")
@@ -85,7 +85,7 @@ def outer(self: Value, vec2: Value) -> Value:
 
 def _plus(own: Value, product: Value, beta: Value, alpha: Value) -> Value:
     sizes_by.expanding(tensor_of(own).sizes, product.sizes)
-    return mapped(lambda one, two: beta * one + alpha * two, own, product)
+    return broadcast_map(lambda one, two: beta * one + alpha * two, own, product)
 
 
 @helper("addmm", "_sparse_addmm")
@@ -124,5 +124,5 @@ def addr(self: Value, vec1: Value, vec2: Value, beta: Value = 1, alpha: Value = 
 @operator("linear")
 def linear(input: Value, weight: Value, bias: Value = None) -> Value:
     """A linear layer."""
-    found = matmul(input, matrix_transposed(weight))
-    return found if bias is None else mapped(lambda one, two: one + two, found, bias)
+    product = matmul(input, matrix_transposed(weight))
+    return product if bias is None else broadcast_map(lambda one, two: one + two, product, bias)

@@ -1,4 +1,4 @@
-"""The table of operators on small tensors that do more than what they do to each element."""
+"""The table of operators on small tensors that are not elementwise."""
 
 from __future__ import annotations
 

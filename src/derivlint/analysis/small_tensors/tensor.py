@@ -1,4 +1,4 @@
-"""Small tensors, and where their elements are: positions in the list of all elements, the last dimension running first.
+"""Small tensors, and positions in the list of their elements, the last dimension running first.
 
 Positions depend on sizes only, and few sizes occur, so they are computed once.
 """
@@ -50,7 +50,7 @@ def tensor_of(value: Value) -> SmallTensor:
 
 
 def sizes_of(value: Value) -> Value:
-    """The same with sizes in place of tensors, as functions of sizes take it."""
+    """Replace tensors by their sizes."""
     if type(value) is SmallTensor:
         return value.sizes
     return tuple(map(sizes_of, value)) if type(value) is tuple else value
@@ -60,12 +60,12 @@ def number_of(value: Value) -> Value:
     """A number; that of a tensor with one element."""
     if type(value) is not SmallTensor:
         return value
-    (found,) = value.items
-    return found
+    (item,) = value.items
+    return item
 
 
 def count_of(sizes: Sequence[int]) -> int:
-    """How many elements a tensor has.
+    """The number of elements of a tensor.
 
     Raises:
         SizesError: it is not small.
@@ -81,8 +81,8 @@ def filled(sizes: Sequence[int], element: Value) -> SmallTensor:
     return SmallTensor(Sizes(sizes), [element] * count_of(sizes))
 
 
-def places(sizes: Sequence[int]) -> SmallTensor:
-    """The tensor whose elements are their own positions: what moves elements says with it where they come from."""
+def linear_indices(sizes: Sequence[int]) -> SmallTensor:
+    """The tensor whose elements are their own positions; a view of it has the positions that the view reads."""
     return SmallTensor(Sizes(sizes), range(count_of(sizes)))
 
 
@@ -91,52 +91,52 @@ def places(sizes: Sequence[int]) -> SmallTensor:
 
 @lru_cache(_MANY)
 def strides_of(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """How far elements are apart that are neighbours in each dimension."""
+    """The distances of neighbours in each dimension."""
     return tuple(math.prod(sizes[at + 1 :]) for at in range(len(sizes)))
 
 
 @lru_cache(_MANY)
-def strided(sizes: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> tuple[int, ...]:
+def strided_indices(sizes: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> tuple[int, ...]:
     """The positions of the elements of a view."""
     count_of(sizes)
-    found = [offset]
+    positions = [offset]
     for size, stride in zip(sizes, strides, strict=True):
         steps = range(0, size * stride, stride) if stride else (0,) * size
-        found = [start + step for start in found for step in steps]
-    return tuple(found)
+        positions = [start + step for start in positions for step in steps]
+    return tuple(positions)
 
 
 @lru_cache(_MANY)
-def groups(sizes: tuple[int, ...], axes: frozenset[int]) -> tuple[tuple[int, ...], ...]:
+def reduction_groups(sizes: tuple[int, ...], axes: frozenset[int]) -> tuple[tuple[int, ...], ...]:
     """The positions of the elements that are reduced to each element of the result."""
     strides = strides_of(sizes)
-    kept = [at for at in range(len(sizes)) if at not in axes]
+    outer = [at for at in range(len(sizes)) if at not in axes]
     within = sorted(axes) if len(sizes) else []
-    starts = strided(tuple(sizes[at] for at in kept), tuple(strides[at] for at in kept))
-    steps = strided(tuple(sizes[at] for at in within), tuple(strides[at] for at in within))
+    starts = strided_indices(tuple(sizes[at] for at in outer), tuple(strides[at] for at in outer))
+    steps = strided_indices(tuple(sizes[at] for at in within), tuple(strides[at] for at in within))
     return tuple(tuple([start + step for step in steps]) for start in starts)
 
 
 @lru_cache(_MANY)
-def spread(own: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]:
-    """Where the elements of a tensor that is broadcast come from."""
+def broadcast_indices(own: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]:
+    """The positions that the elements of a broadcast tensor are read from."""
     strides = [0 if size == 1 else stride for size, stride in zip(own, strides_of(own), strict=True)]
-    return strided(target, (*(0,) * (len(target) - len(own)), *strides))
+    return strided_indices(target, (*(0,) * (len(target) - len(own)), *strides))
 
 
 @lru_cache(_MANY)
 def coordinates(sizes: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    """Where the elements are along a dimension."""
-    return strided(sizes, tuple(int(at == axis) for at in range(len(sizes))))
+    """The indices of all elements along a dimension."""
+    return strided_indices(sizes, tuple(int(at == axis) for at in range(len(sizes))))
 
 
 # ---- elements
 
 
-def moved(tensor: SmallTensor, sizes: Sequence[int], strides: Sequence[int], offset: int = 0) -> SmallTensor:
+def strided_view(tensor: SmallTensor, sizes: Sequence[int], strides: Sequence[int], offset: int = 0) -> SmallTensor:
     """A view."""
     items = tensor.items
-    return SmallTensor(Sizes(sizes), [items[at] for at in strided(tuple(sizes), tuple(strides), offset)])
+    return SmallTensor(Sizes(sizes), [items[at] for at in strided_indices(tuple(sizes), tuple(strides), offset)])
 
 
 def reshaped(tensor: SmallTensor, sizes: Sizes) -> SmallTensor:
@@ -149,10 +149,10 @@ def broadcast_to(tensor: SmallTensor, sizes: Sizes) -> SmallTensor:
     if tensor.sizes == sizes:
         return tensor
     items = tensor.items
-    return SmallTensor(sizes, [items[at] for at in spread(tensor.sizes, sizes)])
+    return SmallTensor(sizes, [items[at] for at in broadcast_indices(tensor.sizes, sizes)])
 
 
-def mapped(function: Callable[..., Value], *values: Value) -> Value:
+def broadcast_map(function: Callable[..., Value], *values: Value) -> Value:
     """A function of elements, of tensors that are broadcast to each other; of numbers only, a number."""
     sizes = None
     is_same = True
@@ -168,12 +168,12 @@ def mapped(function: Callable[..., Value], *values: Value) -> Value:
         sizes = broadcast(*[value.sizes for value in values if type(value) is SmallTensor])
         values = tuple([broadcast_to(value, sizes) if type(value) is SmallTensor else value for value in values])
     columns = [value.items if type(value) is SmallTensor else repeat(value) for value in values]
-    found = list(map(function, *columns))
-    if found and type(found[0]) is tuple:
-        return tuple(SmallTensor(sizes, items) for items in zip(*found, strict=True))
-    return SmallTensor(sizes, found)
+    results = list(map(function, *columns))
+    if results and type(results[0]) is tuple:
+        return tuple(SmallTensor(sizes, items) for items in zip(*results, strict=True))
+    return SmallTensor(sizes, results)
 
 
-def every_index(sizes: Sequence[int]) -> product[tuple[int, ...]]:
+def all_indices(sizes: Sequence[int]) -> product[tuple[int, ...]]:
     """The indices of all elements, in their order."""
     return product(*map(range, sizes))

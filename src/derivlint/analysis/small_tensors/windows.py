@@ -1,6 +1,6 @@
 """Padding, pooling and resizing of images: along each of the last dimensions an output is a sum of weighted inputs.
 
-What such an operator does to gradients has the same weights with inputs and outputs exchanged.
+Its adjoint has the same weights with inputs and outputs exchanged.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from derivlint.analysis.small_tensors.moving import flatten
-from derivlint.analysis.small_tensors.placing import gather, scatter_add
-from derivlint.analysis.small_tensors.reducing import along_axis
+from derivlint.analysis.small_tensors.index_ops import gather, scatter_add
+from derivlint.analysis.small_tensors.reduce_ops import along_axis
 from derivlint.analysis.small_tensors.table import TABLE, helper, operator
 from derivlint.analysis.small_tensors.tensor import Value, filled, reshaped, tensor_of
+from derivlint.analysis.small_tensors.view_ops import flatten
 from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes import window_sizes
 from derivlint.operators.shapes.size_values import SizesError
@@ -23,10 +23,10 @@ Rows = Sequence[Sequence[tuple[int, float]]]
 
 def _weighted(tensor: Value, rows_of_axes: Sequence[Rows]) -> Value:
     """An operator on the last dimensions."""
-    found = tensor_of(tensor)
+    result = tensor_of(tensor)
     for at, rows in enumerate(reversed(rows_of_axes)):
-        found = along_axis(found, len(found.sizes) - 1 - at, _sums(rows))
-    return found
+        result = along_axis(result, len(result.sizes) - 1 - at, _sums(rows))
+    return result
 
 
 def _sums(rows: Rows) -> Callable[[Sequence[Value]], list[Value]]:
@@ -34,12 +34,12 @@ def _sums(rows: Rows) -> Callable[[Sequence[Value]], list[Value]]:
 
 
 def _exchanged(rows: Rows, size: int) -> Rows:
-    """The same with inputs and outputs exchanged."""
-    found: list[list[tuple[int, float]]] = [[] for _ in range(size)]
+    """Exchange inputs and outputs."""
+    exchanged: list[list[tuple[int, float]]] = [[] for _ in range(size)]
     for output, row in enumerate(rows):
         for at, weight in row:
-            found[at].append((output, weight))
-    return found
+            exchanged[at].append((output, weight))
+    return exchanged
 
 
 def _pulled(grad: Value, rows_of_axes: Sequence[Rows], sizes: Sequence[int]) -> Value:
@@ -56,22 +56,22 @@ def _pulled(grad: Value, rows_of_axes: Sequence[Rows], sizes: Sequence[int]) -> 
 
 def _padded(place: Callable[[int, int], int]) -> Callable[[Sequence[int], Sequence[int]], list[Rows]]:
     def rows(sizes: Sequence[int], padding: Sequence[int]) -> list[Rows]:
-        found: list[Rows] = []
+        rows_of_axes: list[Rows] = []
         count = len(padding) // 2
         for at, size in enumerate(sizes[len(sizes) - count :]):
             before, after = padding[2 * (count - 1 - at)], padding[2 * (count - 1 - at) + 1]
-            found.append([[(place(index, size), 1.0)] for index in range(-before, size + after)])
-        return found
+            rows_of_axes.append([[(place(index, size), 1.0)] for index in range(-before, size + after)])
+        return rows_of_axes
 
     return rows
 
 
 def _reflected(index: int, size: int) -> int:
     mirrored = abs(index)
-    found = 2 * (size - 1) - mirrored if mirrored >= size else mirrored
-    if not 0 <= found < size:
+    position = 2 * (size - 1) - mirrored if mirrored >= size else mirrored
+    if not 0 <= position < size:
         raise SizesError
-    return found
+    return position
 
 
 _REFLECTION = _padded(_reflected)
@@ -109,21 +109,21 @@ def _averaged(
     sizes: Sequence[int], kernel: Value, stride: Value, padding: Value, ceil: Value, with_padding: Value, divisor: Value
 ) -> list[Rows]:
     count = len(kernel)
-    wanted = window_sizes.pooled(sizes_by.sized(tuple(sizes)), kernel, stride, padding, 1, ceil, count)
+    output_sizes = window_sizes.pooled(sizes_by.sized(tuple(sizes)), kernel, stride, padding, 1, ceil, count)
     steps = stride or kernel
-    found: list[Rows] = []
+    rows_of_axes: list[Rows] = []
     for at in range(count):
         size, rows = sizes[len(sizes) - count + at], []
-        for place in range(wanted[len(wanted) - count + at]):
+        for place in range(output_sizes[len(output_sizes) - count + at]):
             start = place * steps[at] - padding[at]
             end = min(start + kernel[at], size + padding[at])
             inside = range(max(start, 0), min(end, size))
             weight = 1 / (end - start if with_padding else len(inside))
             if divisor is not None:
                 weight = 1 / divisor if at == 0 else 1.0
-            rows.append([(each, weight) for each in inside])
-        found.append(rows)
-    return found
+            rows.append([(position, weight) for position in inside])
+        rows_of_axes.append(rows)
+    return rows_of_axes
 
 
 @helper("avg_pool2d", "avg_pool3d")
@@ -154,7 +154,7 @@ def average_backward(
     count_include_pad: Value,
     divisor_override: Value,
 ) -> Value:
-    """What flows back through means of windows."""
+    """The adjoint of means of windows."""
     rows = _averaged(
         tensor_of(self).sizes, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -162,16 +162,16 @@ def average_backward(
 
 
 def _adapted(sizes: Sequence[int], output_size: Sequence[int]) -> list[Rows]:
-    found: list[Rows] = []
-    for size, wanted in zip(sizes[len(sizes) - len(output_size) :], output_size, strict=True):
-        windows = [range(at * size // wanted, -(-(at + 1) * size // wanted)) for at in range(wanted)]
-        found.append([[(each, 1 / len(window)) for each in window] for window in windows])
-    return found
+    rows_of_axes: list[Rows] = []
+    for size, output in zip(sizes[len(sizes) - len(output_size) :], output_size, strict=True):
+        windows = [range(at * size // output, -(-(at + 1) * size // output)) for at in range(output)]
+        rows_of_axes.append([[(position, 1 / len(window)) for position in window] for window in windows])
+    return rows_of_axes
 
 
 @helper("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "mkldnn_adaptive_avg_pool2d")
 def adaptive_average(self: Value, output_size: Value) -> Value:
-    """The means of as many windows as are asked for."""
+    """The means of a given number of windows."""
     return _weighted(self, _adapted(tensor_of(self).sizes, output_size))
 
 
@@ -181,7 +181,7 @@ def _adaptive_backward(grad_output: Value, self: Value, count: int) -> Value:
 
 @helper("_adaptive_avg_pool2d_backward", "mkldnn_adaptive_avg_pool2d_backward")
 def adaptive_average_backward(grad_output: Value, self: Value) -> Value:
-    """What flows back through these means."""
+    """The adjoint of adaptive means."""
     return _adaptive_backward(grad_output, self, 2)
 
 
@@ -192,12 +192,12 @@ def adaptive_average_backward_of_volumes(grad_output: Value, self: Value) -> Val
 
 
 def _sent(grad: Value, self: Value, indices: Value, count: int) -> Value:
-    """Gradients where the largest elements of windows were."""
+    """Write gradients to the positions of the largest elements of windows."""
     whole = flatten(filled(tensor_of(self).sizes, 0.0), -count)
     return reshaped(scatter_add(whole, -1, flatten(indices, -count), flatten(grad, -count)), self.sizes)
 
 
-#: The parameters of what sends gradients back through the largest elements of windows.
+#: The parameters of the adjoints of maximum pooling.
 _LARGEST = (
     *("grad_output", "self", "indices", "_kernel_size", "_stride", "_padding", "_dilation", "_ceil_mode"),
     "_output_size",
@@ -223,50 +223,50 @@ for _count in (2, 3):
 
 @operator("max_unpool2d")
 def unpooled(self: Value, indices: Value, output_size: Value) -> Value:
-    """Elements at the places that they had before they were pooled."""
+    """Elements at their positions before pooling."""
     sizes = (*tensor_of(self).sizes[:-2], *output_size)
     return _sent(self, filled(sizes, 0.0), indices, 2)
 
 
 @helper()
 def max_pool_double_backward(grad: Value, indices: Value, dim: Value) -> Value:
-    """The elements that the largest ones of windows were."""
-    found = gather(flatten(grad, -dim), -1, flatten(indices, -dim))
-    return reshaped(found, tensor_of(indices).sizes)
+    """The elements at the positions of the largest ones of windows."""
+    gathered = gather(flatten(grad, -dim), -1, flatten(indices, -dim))
+    return reshaped(gathered, tensor_of(indices).sizes)
 
 
 # ---- other sizes
 
 
 def _nearest(half: float) -> Callable[[int, int, Value, Value], Rows]:
-    def rows(size: int, wanted: int, _: Value, scale: Value) -> Rows:
-        factor = 1 / scale if scale else size / wanted
-        return [[(min(math.floor((at + half) * factor), size - 1), 1.0)] for at in range(wanted)]
+    def rows(size: int, output_size: int, _: Value, scale: Value) -> Rows:
+        factor = 1 / scale if scale else size / output_size
+        return [[(min(math.floor((at + half) * factor), size - 1), 1.0)] for at in range(output_size)]
 
     return rows
 
 
-def _linear(size: int, wanted: int, aligned: Value, scale: Value) -> Rows:
-    found = []
-    for at in range(wanted):
+def _linear(size: int, output_size: int, aligned: Value, scale: Value) -> Rows:
+    rows = []
+    for at in range(output_size):
         if aligned:
-            place = at * (size - 1) / (wanted - 1) if wanted > 1 else 0.0
+            place = at * (size - 1) / (output_size - 1) if output_size > 1 else 0.0
         else:
-            place = max((at + 0.5) * (1 / scale if scale else size / wanted) - 0.5, 0.0)
+            place = max((at + 0.5) * (1 / scale if scale else size / output_size) - 0.5, 0.0)
         first = min(int(place), size - 1)
         rest = place - first
-        found.append([(first, 1 - rest), (min(first + 1, size - 1), rest)])
-    return found
+        rows.append([(first, 1 - rest), (min(first + 1, size - 1), rest)])
+    return rows
 
 
 def _add_resizing(name: str, count: int, rows: Callable[[int, int, Value, Value], Rows], is_aligned: bool) -> None:
-    """An operator that resizes, and the one for its gradients."""
+    """Add an operator that resizes, and its adjoint."""
 
     def rows_of(sizes: Sequence[int], output_size: Sequence[int], more: Sequence[Value]) -> list[Rows]:
         aligned, scales = (more[0], more[1:]) if is_aligned else (False, more)
         scales = (*scales, *(None,) * (count - len(scales)))
         last = sizes[len(sizes) - count :]
-        return [rows(*each) for each in zip(last, output_size, (aligned,) * count, scales, strict=True)]
+        return [rows(*axis) for axis in zip(last, output_size, (aligned,) * count, scales, strict=True)]
 
     def forward(self: Value, output_size: Value, *more: Value) -> Value:
         return _weighted(self, rows_of(tensor_of(self).sizes, output_size, more))

@@ -55,7 +55,7 @@ def _read(model: Model, entry: Entry) -> Reading:
     from derivlint.analysis import analyses_of
     from derivlint.analysis.interpretation.degree import Degree
     from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
-    from derivlint.analysis.scalar_evaluation.truth import truth_of
+    from derivlint.analysis.scalar_evaluation.reference import reference_of
     from derivlint.model.entry import Role
 
     analyses = analyses_of(model)
@@ -71,7 +71,7 @@ def _read(model: Model, entry: Entry) -> Reading:
     if any(fact.degree is Degree.UNKNOWN for item in interpretations for fact in item.facts.values()):
         return Reading.TYPES
     assert entry.function is not None
-    if truth_of(entry.function.canonical) is None:
+    if reference_of(entry.function.canonical) is None:
         return Reading.SEMANTICS
     if any(formula.written.auto is None and compile_formula(formula) is None for formula in formulas):
         return Reading.SEMANTICS

@@ -57,7 +57,7 @@ def size_finding(wrong: WrongShape, what: str, help: str) -> Finding:
     at = given(formula, wrong.name, wrong.at)
     return Finding(
         formula.span_of(formula.tree),
-        f"the {what} of {name} has sizes {wrong.found}, but {name} has {wrong.expected}{at}",
+        f"the {what} of {name} has sizes {wrong.actual}, but {name} has {wrong.expected}{at}",
         help=_cure(wrong) or help,
         at=formula.written,
     )
@@ -65,7 +65,7 @@ def size_finding(wrong: WrongShape, what: str, help: str) -> Finding:
 
 def _cure(wrong: WrongShape) -> str | None:
     """What to do about a dimension that is missing; None where it is not that."""
-    axis = _lost(wrong.found, wrong.expected)
+    axis = _lost(wrong.actual, wrong.expected)
     if axis is None:
         return None
     named = next((name for name, item in wrong.at if name in AXES and _names(item, axis, len(wrong.expected))), "")

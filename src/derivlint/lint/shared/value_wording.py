@@ -48,14 +48,14 @@ def differs_at(what: str, wrong: WrongValues) -> str:
     element = "".join(f"[{at}]" for at in wrong.where)
     return (
         f"the {what} of {quoted(wrong.name + element)} is {number(wrong.expected)}"
-        f"{arguments}; the formula gives {number(wrong.found)}"
+        f"{arguments}; the formula gives {number(wrong.actual)}"
     )
 
 
 def lost_in_half(lost: Lost) -> str:
     """A gradient or a tangent in half precision, what it should be, and where."""
     what = "gradient" if lost.formula.is_backward else "tangent"
-    found = number(lost.found) if math.isfinite(lost.found) else "NaN" if math.isnan(lost.found) else "infinite"
+    found = number(lost.actual) if math.isfinite(lost.actual) else "NaN" if math.isnan(lost.actual) else "infinite"
     return f"the {what} of {quoted(lost.name)} is {found}, not {number(lost.expected)}, at {values(lost.at)}"
 
 

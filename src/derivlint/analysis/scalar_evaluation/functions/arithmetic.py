@@ -45,8 +45,8 @@ def quotient(self: Value, other: Value, rounding_mode: Value = None) -> Value:
     """The quotient, rounded if asked for."""
     if rounding_mode is None:
         return divided(self, other)
-    found = real_only(self) / real_only(other)
-    return float(math.floor(found) if rounding_mode == "floor" else math.trunc(found))
+    exact = real_only(self) / real_only(other)
+    return float(math.floor(exact) if rounding_mode == "floor" else math.trunc(exact))
 
 
 @operator()
@@ -118,14 +118,14 @@ def logaddexp(self: Value, other: Value) -> Value:
 
 @operator()
 def logaddexp2(self: Value, other: Value) -> Value:
-    """The same to base 2."""
+    """The logarithm of a sum of powers of 2, to base 2."""
     return math.log2(2.0 ** real_only(self) + 2.0 ** real_only(other))
 
 
 @operator()
 def xlogy(self: Value, other: Value) -> Value:
     """X log y; linear in x for any sign of x, and zero times infinity is zero."""
-    # PyTorch gives zero for negative numbers as well, where it says that the operator is not defined
+    # PyTorch returns zero for negative numbers as well, for which it documents the operator as not defined
     return 0.0 if self == other == 0 else self * math.log(other)
 
 
@@ -191,7 +191,7 @@ def plus_product(self: Value, first: Value, second: Value, beta: Value = 1, alph
 
 @operator()
 def sparse_sampled_addmm(self: Value, mat1: Value, mat2: Value, beta: Value = 1, alpha: Value = 1) -> Value:
-    """The same where the pattern has an element."""
+    """A multiple of a number plus a multiple of a product, where the pattern has an element."""
     return beta * self + alpha * mat1 * mat2
 
 

@@ -1,4 +1,4 @@
-"""Helpers of FunctionsManual.h, and derivatives in ATen, written from what they compute."""
+"""Helpers of FunctionsManual.h, and derivatives in ATen, by their mathematical definition."""
 
 from __future__ import annotations
 

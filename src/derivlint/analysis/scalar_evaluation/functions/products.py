@@ -75,10 +75,10 @@ def convolution_of_input(input: Value, weight: Value, bias: Value = None) -> Val
 
 @helper("_grouped_mm")
 def grouped_product(
-    self: Value, other: Value, _offs: Value = None, _bias: Value = None, _out_dtype: Value = None
+    self: Value, factor: Value, _offs: Value = None, _bias: Value = None, _out_dtype: Value = None
 ) -> Value:
     """A product."""
-    return real_only(self) * real_only(other)
+    return real_only(self) * real_only(factor)
 
 
 @operator("_sparse_mm_reduce_impl")

@@ -1,4 +1,4 @@
-"""Operators that move, choose, add up or fill elements: with one element hardly anything is left of them."""
+"""Operators that move, choose, add up or fill elements, for a single element."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ JOINED_TANGENTS = Book.by_hand("joins-tangents")
 #: The result is a list of one tensor, that of the first argument.
 SPLITTING = Book.by_hand("splits")
 
-#: What hardly changes anything.
+#: Operators that return the element itself.
 PLAIN = IDENTITIES | JOINING | SPLITTING
 
-#: Parameters that say where elements are and how they are stored; with one element they change nothing.
+#: Parameters for the positions and the storage of elements; with one element they change nothing.
 PLACES = words("""
     dim dims dim0 dim1 dim2 dimension keepdim size sizes sym_sizes shape stride strides storage_offset start end
     step index indices dtype layout device pin_memory memory_format non_blocking copy generator options implicit
@@ -53,7 +53,7 @@ def _selected(self: Value) -> Value:
 
 
 def _only(tensors: Value) -> Value:
-    """The only tensor of a list, which a number stands for where the list is an argument."""
+    """The only tensor of a list; an argument that is a list may be a number already."""
     if not isinstance(tensors, tuple):
         return tensors
     if len(tensors) != 1:
@@ -146,49 +146,49 @@ def masked_accumulate(self: Value, mask: Value, values: Value) -> Value:
 
 @operator()
 def scatter(self: Value, _dim: Value, _index: Value, src: Value = None, value: Value = None) -> Value:
-    """What is written replaces the element."""
+    """The written value."""
     return _like(self, value if src is None else src)
 
 
 @operator()
 def index_fill(self: Value, _dim: Value, _index: Value, value: Value) -> Value:
-    """What is written replaces the element."""
+    """The written value."""
     return _like(self, value)
 
 
 @operator()
 def index_copy(self: Value, _dim: Value, _index: Value, source: Value) -> Value:
-    """What is written replaces the element."""
+    """The written value."""
     return _like(self, source)
 
 
 @operator("select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter", "copy")
 def replaced(self: Value, src: Value) -> Value:
-    """What is written replaces the element."""
+    """The written value."""
     return _like(self, src)
 
 
 @operator("index_put", "_unsafe_index_put", "_index_put_impl")
 def index_put(self: Value, _indices: Value, values: Value, accumulate: Value = False) -> Value:
-    """What is written replaces the element, or is added to it."""
+    """The written value, or the sum with the element."""
     return self + values if accumulate else _like(self, values)
 
 
 @operator()
 def put(self: Value, _index: Value, source: Value, accumulate: Value = False) -> Value:
-    """What is written replaces the element, or is added to it."""
+    """The written value, or the sum with the element."""
     return self + source if accumulate else _like(self, source)
 
 
 @operator()
 def index_add(self: Value, _dim: Value, _index: Value, source: Value, alpha: Value = 1) -> Value:
-    """What is added to the element."""
+    """The sum with the element."""
     return self + alpha * source
 
 
 @operator()
 def scatter_add(self: Value, _dim: Value, _index: Value, src: Value) -> Value:
-    """What is added to the element."""
+    """The sum with the element."""
     return self + src
 
 
@@ -196,7 +196,7 @@ def scatter_add(self: Value, _dim: Value, _index: Value, src: Value) -> Value:
 def scatter_reduce(
     self: Value, _dim: Value, _index: Value, src: Value, reduce: Value, include_self: Value = True
 ) -> Value:
-    """A reduction of what is there and what is written, or of the latter."""
+    """A reduction of the element and the written value, or of the latter."""
     return _reduced(self, src, reduce) if include_self else _like(self, src)
 
 
@@ -204,25 +204,25 @@ def scatter_reduce(
 def index_reduce(
     self: Value, _dim: Value, _index: Value, source: Value, reduce: Value, include_self: Value = True
 ) -> Value:
-    """The same, but for sums, which it does not have."""
+    """A reduction of the element and the written value, or of the latter; there are no sums."""
     if reduce == "sum":
         raise UnknownValueError
     return scatter_reduce(self, 0, 0, source, reduce, include_self)
 
 
-def _reduced(one: Value, other: Value, reduce: Value) -> Value:
+def _reduced(current: Value, new: Value, reduce: Value) -> Value:
     if reduce == "prod":
-        return one * other
+        return current * new
     if reduce in ("sum", "mean"):
-        return (one + other) / (2 if reduce == "mean" else 1)
+        return (current + new) / (2 if reduce == "mean" else 1)
     if reduce not in ("amax", "amin"):
         raise UnknownValueError
-    return (max if reduce == "amax" else min)(real_only(one), real_only(other))
+    return (max if reduce == "amax" else min)(real_only(current), real_only(new))
 
 
 @operator("segment_reduce")
 def segment_reduce(data: Value, reduce: Value, initial: Value = None) -> Value:
-    """The only element, reduced with what the reduction begins with; its length is 1."""
+    """The only element; an initial value is not known."""
     if initial is not None or reduce is None:
         raise UnknownValueError
     return data
@@ -242,7 +242,7 @@ def fft_r2c(self: Value) -> Value:
 
 @helper("_fft_c2r")
 def fft_c2r(self: Value) -> Value:
-    """The transform to what is real of one number is its real part."""
+    """The transform of one number to a real one is its real part."""
     return float(self.real)
 
 
@@ -268,7 +268,7 @@ def embedding_bag(
     _include_last_offset: Value = False,
     _padding_idx: Value = -1,
 ) -> Value:
-    """The only row of the only bag, times its weight; and what is remembered of the bags."""
+    """The only row of the only bag, times its weight; and the metadata of the bags."""
     if mode != 0:
         raise UnknownValueError
     return weight if per_sample_weights is None else weight * per_sample_weights, 0, 1, 0
@@ -303,7 +303,7 @@ def as_strided_scatter_backward(grad: Value) -> Value:
 
 
 def _like(self: Value, value: Value) -> Value:
-    """A number as an element of a tensor, which is complex where the other one is."""
+    """A number as an element of a tensor, which is complex if that is."""
     if value is None:
         raise UnknownValueError
     return complex(value) if type(self) is complex else float(value) if isinstance(value, int) else value

@@ -1,4 +1,4 @@
-"""Operators that draw random numbers or round, by what they are differentiated as.
+"""Operators that draw random numbers or round, by the functions that their derivatives assume.
 
 Dropout keeps the only element. Rounding counts as the identity, as it does in PyTorch's derivatives, within the range
 that is quantized.
@@ -26,7 +26,7 @@ def ctc_loss(
     _deterministic: Value,
     _zero_infinity: Value,
 ) -> Value:
-    """The loss of one step at which nothing is said, and its gradient."""
+    """The loss of one step without a label, and its gradient."""
     return -log_probs, -1.0
 
 

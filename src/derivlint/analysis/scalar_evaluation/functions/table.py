@@ -1,4 +1,4 @@
-"""The table of everything that scalar evaluation knows."""
+"""The table of operators and helpers on numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from derivlint.analysis.scalar_evaluation.values import Value
 from derivlint.operators.reference.interpretation import Primitive
 
-#: So many arguments there are at most that calls have beyond the parameters of an implementation.
+#: More arguments than any call has.
 _ANY_NUMBER = 100
 
 Function = Callable[..., Value]
@@ -20,13 +20,13 @@ class Implementation(Struct, frozen=True):
 
     Attributes:
         function: the function, which takes values by position.
-        run: the same with values by the names of parameters; those that it does not look at may be left out.
-        parameters: the names of its parameters; one that begins with an underscore is not looked at.
+        run: the function with values by the names of parameters; ignored ones may be left out.
+        parameters: the names of its parameters; one that begins with an underscore is ignored.
         required: how many of them have no default.
         by_position: whether arguments are bound by position: helpers, whose headers do not always agree with
             themselves about names. Operators are bound by the names in their schemas.
         declared: the parameters of the helper whose definition it runs; a helper that is declared with others is
-            another function. None of what has no definition as a helper.
+            another function. None if there is no definition as a helper.
     """
 
     function: Function
@@ -37,8 +37,8 @@ class Implementation(Struct, frozen=True):
     declared: tuple[str, ...] | None = None
 
     def primitive(self) -> Primitive:
-        """The same for definitions, with the parameters of its schema as far as calls have them."""
-        ignored = frozenset(index for index, each in enumerate(self.parameters) if each[0] == "_")
+        """The function as a primitive of definitions, with the parameters of its schema that calls have."""
+        ignored = frozenset(index for index, parameter in enumerate(self.parameters) if parameter[0] == "_")
         return Primitive(self.function, ignored, len(self.parameters) if self.by_position else _ANY_NUMBER)
 
 

@@ -1,4 +1,4 @@
-"""Reductions, scans, and what chooses among the elements of a dimension."""
+"""Reductions, scans, and choices among the elements of a dimension."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from operator import mul
 
 from derivlint.analysis.scalar_evaluation.values import real_only
 from derivlint.analysis.small_tensors.table import helper, operator
-from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, count_of, groups, mapped, places, tensor_of
+from derivlint.analysis.small_tensors.tensor import (
+    SmallTensor,
+    Value,
+    broadcast_map,
+    count_of,
+    linear_indices,
+    reduction_groups,
+    tensor_of,
+)
 from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes.size_values import Sizes, SizesError
 
@@ -18,15 +26,15 @@ _ALL = "all"
 
 
 def axes_of(dims: Value, rank: int) -> frozenset[int]:
-    """The dimensions that are named; all of them where none are."""
+    """The dimensions that are named, or all of them."""
     if dims is None or dims == ():
         return frozenset(range(rank))
     named = (dims,) if type(dims) is int else dims
     count = max(rank, 1)
-    found = frozenset(dim % count for dim in named)
-    if len(found) < len(named) or not all(-count <= dim < count for dim in named):
+    axes = frozenset(dim % count for dim in named)
+    if len(axes) < len(named) or not all(-count <= dim < count for dim in named):
         raise SizesError
-    return found
+    return axes
 
 
 def reduced(
@@ -34,31 +42,31 @@ def reduced(
 ) -> SmallTensor:
     """A function of the elements of some dimensions."""
     items, sizes = tensor_of(tensor).items, tensor.sizes
-    wanted = sizes_by.reduced(sizes, dims, keepdim)
-    taken = groups(sizes, axes_of(dims, len(sizes)))
-    return SmallTensor(wanted, [function([items[at] for at in group]) for group in taken])
+    result_sizes = sizes_by.reduced(sizes, dims, keepdim)
+    taken = reduction_groups(sizes, axes_of(dims, len(sizes)))
+    return SmallTensor(result_sizes, [function([items[at] for at in group]) for group in taken])
 
 
 def along_axis(tensor: SmallTensor, axis: int, function: Callable[[Sequence[Value]], Sequence[Value]]) -> SmallTensor:
-    """A function of the elements along a dimension, which always gives as many, but not as many as there were."""
-    taken = groups(tensor.sizes, frozenset({axis}))
+    """A function of the elements along a dimension that returns another, fixed number of elements."""
+    taken = reduction_groups(tensor.sizes, frozenset({axis}))
     parts = [function([tensor.items[at] for at in group]) for group in taken]
     sizes = sizes_by.resized(tensor.sizes, axis, len(parts[0]) if parts else 0)
-    found = [0.0] * count_of(sizes)
-    for part, group in zip(parts, groups(sizes, frozenset({axis})), strict=True):
+    result = [0.0] * count_of(sizes)
+    for part, group in zip(parts, reduction_groups(sizes, frozenset({axis})), strict=True):
         for at, value in zip(group, part, strict=True):
-            found[at] = value
-    return SmallTensor(sizes, found)
+            result[at] = value
+    return SmallTensor(sizes, result)
 
 
 def scanned(function: Callable[[Sequence[Value]], Sequence[Value]], tensor: Value, dim: Value) -> SmallTensor:
-    """A function of the elements along a dimension, which gives as many."""
+    """A function of the elements along a dimension that returns as many elements."""
     items, sizes = tensor_of(tensor).items, tensor.sizes
-    found = list(items)
-    for group in groups(sizes, axes_of(dim, len(sizes))):
+    result = list(items)
+    for group in reduction_groups(sizes, axes_of(dim, len(sizes))):
         for at, value in zip(group, function([items[at] for at in group]), strict=True):
-            found[at] = value
-    return SmallTensor(sizes, found)
+            result[at] = value
+    return SmallTensor(sizes, result)
 
 
 # ---- sums
@@ -136,15 +144,15 @@ def norm(self: Value, p: Value = 2, dim: Value = None, keepdim: Value = False, _
 @operator()
 def dist(self: Value, other: Value, p: Value = 2) -> Value:
     """The norm of a difference."""
-    return norm(mapped(lambda one, two: one - two, self, other), p)
+    return norm(broadcast_map(lambda one, two: one - two, self, other), p)
 
 
 @helper("_cdist_forward", "cdist", "_euclidean_dist")
 def distances(x1: Value, x2: Value, p: Value = 2.0, _compute_mode: Value = None) -> Value:
     """The norms of the differences of all pairs of rows."""
-    one = SmallTensor(sizes_by.unsqueezed(tensor_of(x1).sizes, -2), x1.items)
-    other = SmallTensor(sizes_by.unsqueezed(tensor_of(x2).sizes, -3), x2.items)
-    return norm(mapped(lambda left, right: left - right, one, other), p, -1)
+    rows = SmallTensor(sizes_by.unsqueezed(tensor_of(x1).sizes, -2), x1.items)
+    columns = SmallTensor(sizes_by.unsqueezed(tensor_of(x2).sizes, -3), x2.items)
+    return norm(broadcast_map(lambda left, right: left - right, rows, columns), p, -1)
 
 
 # ---- scans
@@ -182,7 +190,7 @@ def log_softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: 
 @operator("_softmax", "_safe_softmax")
 def softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: Value = None) -> Value:
     """Shares."""
-    return mapped(math.exp, log_softmax(self, dim))
+    return broadcast_map(math.exp, log_softmax(self, dim))
 
 
 def _others(items: Sequence[Value]) -> list[Value]:
@@ -196,23 +204,23 @@ def products_of_others(tensor: Value, dim: Value) -> Value:
 
 @helper()
 def cumprod_backward(grad: Value, input: Value, dim: Value, _output: Value) -> Value:
-    """For each element, the sum over the products that it is in of what is without it."""
+    """For each element, the sum over the products that contain it, divided by it."""
 
     def along(items: Sequence[Value]) -> list[Value]:
         gradients, factors = [item[0] for item in items], [item[1] for item in items]
-        found = []
+        gradient = []
         for at in range(len(items)):
             rest = accumulate(factors[at + 1 :], mul, initial=math.prod(factors[:at]))
-            found.append(sum(map(mul, gradients[at:], rest)))
-        return found
+            gradient.append(sum(map(mul, gradients[at:], rest)))
+        return gradient
 
     return scanned(along, _paired(grad, input), dim)
 
 
-def _paired(one: Value, other: Value) -> SmallTensor:
-    if tensor_of(one).sizes != tensor_of(other).sizes:
+def _paired(first: Value, second: Value) -> SmallTensor:
+    if tensor_of(first).sizes != tensor_of(second).sizes:
         raise SizesError
-    return SmallTensor(one.sizes, list(zip(one.items, other.items, strict=True)))
+    return SmallTensor(first.sizes, list(zip(first.items, second.items, strict=True)))
 
 
 @helper()
@@ -220,12 +228,12 @@ def cumprod_jvp(self_t: Value, self_p: Value, _result: Value, dim: Value) -> Val
     """The products with each of the factors replaced by its tangent."""
 
     def along(items: Sequence[Value]) -> list[Value]:
-        found = []
+        tangents = []
         product, tangent = 1.0, 0.0
         for moves, factor in items:
             product, tangent = product * factor, tangent * factor + product * moves
-            found.append(tangent)
-        return found
+            tangents.append(tangent)
+        return tangents
 
     return scanned(along, _paired(self_t, self_p), dim)
 
@@ -235,11 +243,11 @@ def cumprod_jvp(self_t: Value, self_p: Value, _result: Value, dim: Value) -> Val
 
 def chosen(tensor: Value, dim: Value, keepdim: Value, choose: Callable[[Sequence[Value]], int]) -> Value:
     """One element along a dimension, and where it is."""
-    found = reduced(choose, tensor, dim, keepdim)
+    positions = reduced(choose, tensor, dim, keepdim)
     items = tensor_of(tensor).items
-    taken = groups(tensor.sizes, axes_of(dim, len(tensor.sizes)))
-    values = [items[group[at]] for group, at in zip(taken, found.items, strict=True)]
-    return SmallTensor(found.sizes, values), found
+    taken = reduction_groups(tensor.sizes, axes_of(dim, len(tensor.sizes)))
+    values = [items[group[at]] for group, at in zip(taken, positions.items, strict=True)]
+    return SmallTensor(positions.sizes, values), positions
 
 
 def _greatest(items: Sequence[Value]) -> int:
@@ -280,7 +288,7 @@ def aminmax(self: Value, dim: Value = None, keepdim: Value = False) -> Value:
 def max_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = None) -> Value:
     """The greatest element, with its position where a dimension is given; or the greater of two."""
     if other is not None:
-        return mapped(lambda one, two: max(real_only(one), real_only(two)), self, other)
+        return broadcast_map(lambda one, two: max(real_only(one), real_only(two)), self, other)
     return amax(self) if dim == _ALL else chosen(self, dim, keepdim, _greatest)
 
 
@@ -288,7 +296,7 @@ def max_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = 
 def min_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = None) -> Value:
     """The least element, with its position where a dimension is given; or the smaller of two."""
     if other is not None:
-        return mapped(lambda one, two: min(real_only(one), real_only(two)), self, other)
+        return broadcast_map(lambda one, two: min(real_only(one), real_only(two)), self, other)
     return amin(self) if dim == _ALL else chosen(self, dim, keepdim, _least)
 
 
@@ -310,7 +318,7 @@ def kthvalue(self: Value, k: Value, dim: Value = -1, keepdim: Value = False) -> 
 def mode(self: Value, dim: Value = -1, keepdim: Value = False) -> Value:
     """The most frequent element, the least of them, and its position."""
     return chosen(
-        self, dim, keepdim, lambda items: items.index(min(items, key=lambda each: (-items.count(each), each)))
+        self, dim, keepdim, lambda items: items.index(min(items, key=lambda item: (-items.count(item), item)))
     )
 
 
@@ -318,14 +326,14 @@ def _ordered(tensor: Value, dim: Value, order: Callable[[Sequence[Value]], Seque
     """The elements along a dimension in another order, some may be left out; and where they were."""
     items, sizes = tensor_of(tensor).items, tensor.sizes
     (axis,) = axes_of(dim, len(sizes))
-    taken = groups(sizes, frozenset({axis}))
+    taken = reduction_groups(sizes, frozenset({axis}))
     orders = [order([items[at] for at in group]) for group in taken]
-    wanted = sizes_by.resized(sizes, axis, len(orders[0]))
-    values, found = [0.0] * math.prod(wanted), [0] * math.prod(wanted)
-    for group, positions, into in zip(taken, orders, groups(wanted, frozenset({axis})), strict=True):
+    result_sizes = sizes_by.resized(sizes, axis, len(orders[0]))
+    values, indices = [0.0] * math.prod(result_sizes), [0] * math.prod(result_sizes)
+    for group, positions, into in zip(taken, orders, reduction_groups(result_sizes, frozenset({axis})), strict=True):
         for at, position in zip(into, positions, strict=True):
-            values[at], found[at] = items[group[position]], position
-    return SmallTensor(wanted, values), SmallTensor(wanted, found)
+            values[at], indices[at] = items[group[position]], position
+    return SmallTensor(result_sizes, values), SmallTensor(result_sizes, indices)
 
 
 @operator()
@@ -362,21 +370,21 @@ def cummin(self: Value, dim: Value) -> Value:
 
 
 def unreduced(tensor: Value, dims: Value, keepdim: Value = False, rank: Value = None) -> Value:
-    """What was reduced, with size one where dimensions were."""
+    """A reduced tensor, with size one for the dimensions that were reduced."""
     return SmallTensor(sizes_by.unreduced(tensor_of(tensor).sizes, dims, keepdim, rank), tensor.items)
 
 
 def halves(tensor: Value, dim: Value) -> Value:
     """The first and the second half."""
-    one, other = sizes_by.halves(tensor_of(tensor).sizes, dim)
+    first, second = sizes_by.halves(tensor_of(tensor).sizes, dim)
     (axis,) = axes_of(dim, len(tensor.sizes))
-    at = groups(tensor.sizes, frozenset(range(len(tensor.sizes))) - {axis})
-    size = one[axis]
-    found = []
-    for wanted, slices in ((one, at[:size]), (other, at[size:])):
+    at = reduction_groups(tensor.sizes, frozenset(range(len(tensor.sizes))) - {axis})
+    size = first[axis]
+    parts = []
+    for part_sizes, slices in ((first, at[:size]), (second, at[size:])):
         taken = sorted(place for group in slices for place in group)
-        found.append(SmallTensor(Sizes(wanted), [tensor.items[place] for place in taken]))
-    return tuple(found)
+        parts.append(SmallTensor(Sizes(part_sizes), [tensor.items[place] for place in taken]))
+    return tuple(parts)
 
 
 def by_channel(values: Value, tensor: Value) -> Value:
@@ -388,4 +396,4 @@ def by_channel(values: Value, tensor: Value) -> Value:
 
 def numbered(sizes: Sequence[int]) -> SmallTensor:
     """Positions as a tensor."""
-    return places(sizes)
+    return linear_indices(sizes)

@@ -1,4 +1,4 @@
-"""What an operator computes for one-element tensors, and its derivatives by finite differences."""
+"""Operators on one-element tensors by their definitions, and their derivatives by finite differences."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from derivlint.schema import NativeFunction, SchemaKind
 Values = Mapping[str, Value]
 #: Steps of the central differences; both have to give the same derivative.
 STEPS = (2e-5, 1e-4)
-#: How far both may differ, relatively.
+#: The relative difference that both may have.
 AGREEMENT = 1e-4
-#: The step to one side, and how far the slopes of both sides may differ, relatively.
+#: The step to one side, and the relative difference that the slopes of both sides may have.
 SIDE = 1e-5
 ALIKE = 1e-2
 
@@ -29,7 +29,7 @@ ATEN = "aten"
 FOREACH = "_foreach_"
 
 
-class Truth:
+class ReferenceOperator:
     """An operator's own value."""
 
     def __init__(self, run: Callable[[Mapping[str, Value]], Value], parameters: Mapping[str, str]) -> None:
@@ -53,29 +53,29 @@ class Truth:
 
     def _called(self, values: dict[str, Value]) -> tuple[Value, ...]:
         try:
-            found = self._run(values)
+            outputs = self._run(values)
         except FAILURES as failure:
             raise UnknownValueError from failure
-        return found if isinstance(found, tuple) else (found,)
+        return outputs if isinstance(outputs, tuple) else (outputs,)
 
     def slopes(self, arguments: Values, name: str, direction: Value, *, certain: bool) -> tuple[Value, ...]:
         """The derivatives of the outputs when one argument moves in a direction, 1 or 1j.
 
         Args:
-            arguments: where.
+            arguments: the values of all arguments.
             name: the argument that moves.
-            direction: where it moves.
-            certain: whether another step has to give the same.
+            direction: its direction.
+            certain: whether another step has to yield the same.
 
         Raises:
             UnknownValueError: there is no derivative, or it is not certain.
         """
-        found = self._differences(arguments, name, direction, STEPS[0])
+        slopes = self._differences(arguments, name, direction, STEPS[0])
         if certain:
-            for one, other in zip(found, self._differences(arguments, name, direction, STEPS[1]), strict=True):
-                if not abs(one - other) <= AGREEMENT * (abs(one) + 1):
+            for slope, check in zip(slopes, self._differences(arguments, name, direction, STEPS[1]), strict=True):
+                if not abs(slope - check) <= AGREEMENT * (abs(slope) + 1):
                     raise UnknownValueError
-        return found
+        return slopes
 
     def is_smooth(self, arguments: Values, name: str) -> bool:
         """Whether the outputs rise as fast to the left of an argument as to its right.
@@ -85,9 +85,9 @@ class Truth:
         """
         values = self._bound(arguments)
         moved = self._parameters.get(name, ())
-        below, here, above = (self._moved(values, moved, arguments[name] + step) for step in (-SIDE, 0.0, SIDE))
-        rises = [(value - left, right - value) for left, value, right in zip(below, here, above, strict=True)]
-        return all(abs(left - right) <= ALIKE * (abs(left) + SIDE) for left, right in rises)
+        below, center, above = (self._moved(values, moved, arguments[name] + step) for step in (-SIDE, 0.0, SIDE))
+        rises = [(value - low, high - value) for low, value, high in zip(below, center, above, strict=True)]
+        return all(abs(before - after) <= ALIKE * (abs(before) + SIDE) for before, after in rises)
 
     def _moved(self, values: dict[str, Value], names: Iterable[str], value: Value) -> tuple[Value, ...]:
         for name in names:
@@ -96,14 +96,14 @@ class Truth:
 
     def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
         values = self._bound(arguments)
-        here = arguments[name]
-        if not is_finite(here):
+        center = arguments[name]
+        if not is_finite(center):
             raise UnknownValueError
         moved = self._parameters.get(name, ())
-        above = self._moved(values, moved, here + direction * step)
-        below = self._moved(values, moved, here - direction * step)
+        above = self._moved(values, moved, center + direction * step)
+        below = self._moved(values, moved, center - direction * step)
         try:
-            differences = tuple([(one - other) / (2 * step) for one, other in zip(above, below, strict=True)])
+            differences = tuple([(high - low) / (2 * step) for high, low in zip(above, below, strict=True)])
         except FAILURES as failure:
             # not a number on one side: a mask, an absent value
             raise UnknownValueError from failure
@@ -113,7 +113,7 @@ class Truth:
         return differences
 
 
-class _Drawn(Truth):
+class _DrawnReference(ReferenceOperator):
     """Numbers drawn into a tensor: its old value is lost, and nothing is known about other arguments."""
 
     def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
@@ -122,25 +122,24 @@ class _Drawn(Truth):
         return (0.0,)
 
 
-def truth_of(function: NativeFunction) -> Truth | None:
-    """An operator's own value, None where it is not in the table."""
+def reference_of(function: NativeFunction) -> ReferenceOperator | None:
+    """The reference of an operator, or None if it is neither in the table nor defined."""
     if function.namespace == ATEN and function.name.base in Book.by_hand("drawn"):
-        return _Drawn(lambda _: DRAWN, {}) if function.schema.kind is SchemaKind.inplace else None
-    found = bound_operator(function, implementation_named, PLACES)
-    return None if found is None else Truth(*found)
+        return _DrawnReference(lambda _: DRAWN, {}) if function.schema.kind is SchemaKind.inplace else None
+    bound = bound_operator(function, implementation_named, PLACES)
+    return None if bound is None else ReferenceOperator(*bound)
 
 
 def bound_operator(
     function: NativeFunction, named: Callable[[str], Implementation | None], ignored: Collection[str]
 ) -> tuple[Callable[[Mapping[str, Value]], Value], Mapping[str, str]] | None:
-    """What an operator computes, and which of its arguments each parameter of that takes; None where it is not known.
+    """The function of an operator, and the argument for each of its parameters, or None if it is not known.
 
-    Arguments are bound to parameters like those of a call; one that there is no parameter for makes the operator
-    unknown.
+    Arguments are bound to parameters like those of a call; one without a parameter makes the operator unknown.
 
     Args:
         function: the operator.
-        named: what is known of an operator by its name.
+        named: looks an operator up by its name.
         ignored: the names of arguments that do not matter.
     """
     if function.namespace != ATEN:

@@ -1,28 +1,28 @@
-"""Operators that read and write elements at places that an index or a mask names."""
+"""Operators that read and write elements at the positions of an index or a mask."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 
-from derivlint.analysis.small_tensors.moving import put_back, put_over
-from derivlint.analysis.small_tensors.reducing import axes_of
+from derivlint.analysis.small_tensors.reduce_ops import axes_of
 from derivlint.analysis.small_tensors.table import helper, operator
 from derivlint.analysis.small_tensors.tensor import (
     SmallTensor,
     Value,
+    all_indices,
+    broadcast_map,
     broadcast_to,
     coordinates,
     count_of,
-    every_index,
     filled,
-    mapped,
+    linear_indices,
     number_of,
-    places,
-    strided,
+    strided_indices,
     strides_of,
     tensor_of,
 )
+from derivlint.analysis.small_tensors.view_ops import add_at, put_at
 from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes.size_values import Sizes, SizesError
 
@@ -46,16 +46,16 @@ def _picked(tensor: SmallTensor, positions: SmallTensor) -> SmallTensor:
 
 def _along(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
     """The positions that ``gather`` reads and ``scatter`` writes."""
-    wanted = sizes_by.indexed(sizes, dim, tensor_of(index).sizes)
+    result_sizes = sizes_by.indexed(sizes, dim, tensor_of(index).sizes)
     if len(sizes) == 0:
-        return SmallTensor(wanted, [_wrapped(each, 1) for each in index.items])
+        return SmallTensor(result_sizes, [_wrapped(position, 1) for position in index.items])
     (axis,) = axes_of(dim, len(sizes))
     strides = list(strides_of(sizes))
     stride, strides[axis] = strides[axis], 0
-    starts = strided(wanted, tuple(strides))
+    starts = strided_indices(result_sizes, tuple(strides))
     size = sizes[axis]
-    found = [start + _wrapped(each, size) * stride for start, each in zip(starts, index.items, strict=True)]
-    return SmallTensor(wanted, found)
+    positions = [start + _wrapped(position, size) * stride for start, position in zip(starts, index.items, strict=True)]
+    return SmallTensor(result_sizes, positions)
 
 
 def _slices(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
@@ -64,20 +64,20 @@ def _slices(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
     if len(sizes) == 0:
         return SmallTensor(sizes, [_wrapped(number_of(index), 1)])
     (axis,) = axes_of(dim, len(sizes))
-    wanted = sizes_by.resized(sizes, axis, len(index.items))
+    result_sizes = sizes_by.resized(sizes, axis, len(index.items))
     strides = list(strides_of(sizes))
     stride, strides[axis] = strides[axis], 0
-    starts, along = strided(wanted, tuple(strides)), coordinates(wanted, axis)
-    at = [_wrapped(each, sizes[axis]) * stride for each in index.items]
-    return SmallTensor(wanted, [start + at[place] for start, place in zip(starts, along, strict=True)])
+    starts, along = strided_indices(result_sizes, tuple(strides)), coordinates(result_sizes, axis)
+    at = [_wrapped(position, sizes[axis]) * stride for position in index.items]
+    return SmallTensor(result_sizes, [start + at[place] for start, place in zip(starts, along, strict=True)])
 
 
 def _cut(source: Value, sizes: Sizes) -> SmallTensor:
-    """The part of a source that an index of these sizes has a place for."""
+    """The part of a source that an index of these sizes addresses."""
     whole = tensor_of(source)
     if whole.sizes == sizes:
         return whole
-    return SmallTensor(sizes, [whole.items[at] for at in strided(sizes, strides_of(source.sizes))])
+    return SmallTensor(sizes, [whole.items[at] for at in strided_indices(sizes, strides_of(source.sizes))])
 
 
 # ---- reading
@@ -103,34 +103,34 @@ def take(self: Value, index: Value) -> Value:
 
 def _at(tensor: Value, index: Value) -> SmallTensor:
     count = len(tensor_of(tensor).items)
-    return SmallTensor(tensor_of(index).sizes, [_wrapped(each, count) for each in index.items])
+    return SmallTensor(tensor_of(index).sizes, [_wrapped(position, count) for position in index.items])
 
 
 def _by_indices(sizes: Sizes, indices: Value) -> SmallTensor:
     """The positions that ``index`` reads."""
-    given = [(at, tensor_of(each)) for at, each in enumerate(indices) if each is not None]
-    wanted = sizes_by.picked(sizes, tuple(None if each is None else each.sizes for each in indices))
-    if not given:
-        return places(sizes)
-    if any(type(each.items[0]) is not int for _, each in given if len(each.items)):
+    indexed = [(at, tensor_of(tensor)) for at, tensor in enumerate(indices) if tensor is not None]
+    result_sizes = sizes_by.picked(sizes, tuple(None if tensor is None else tensor.sizes for tensor in indices))
+    if not indexed:
+        return linear_indices(sizes)
+    if any(type(tensor.items[0]) is not int for _, tensor in indexed if len(tensor.items)):
         raise SizesError
-    shape = sizes_by.broadcast(*(each.sizes for _, each in given))
-    first = given[0][0] if given[-1][0] - given[0][0] + 1 == len(given) else 0
+    shape = sizes_by.broadcast(*(tensor.sizes for _, tensor in indexed))
+    first = indexed[0][0] if indexed[-1][0] - indexed[0][0] + 1 == len(indexed) else 0
     rest = [at for at in range(len(sizes)) if at >= len(indices) or indices[at] is None]
     strides = strides_of(sizes)
     starts = [0] * count_of(shape)
-    count_of(wanted)
-    for at, each in given:
-        spread = broadcast_to(each, shape).items
-        starts = [start + _wrapped(index, sizes[at]) * strides[at] for start, index in zip(starts, spread, strict=True)]
+    count_of(result_sizes)
+    for at, tensor in indexed:
+        items = broadcast_to(tensor, shape).items
+        starts = [start + _wrapped(index, sizes[at]) * strides[at] for start, index in zip(starts, items, strict=True)]
     own = strides_of(shape)
-    found = []
-    for where in every_index(wanted):
+    positions = []
+    for where in all_indices(result_sizes):
         inner = where[first : first + len(shape)]
-        others = (*where[:first], *where[first + len(shape) :])
+        outer = (*where[:first], *where[first + len(shape) :])
         start = starts[sum(place * stride for place, stride in zip(inner, own, strict=True))]
-        found.append(start + sum(place * strides[at] for place, at in zip(others, rest, strict=True)))
-    return SmallTensor(wanted, found)
+        positions.append(start + sum(place * strides[at] for place, at in zip(outer, rest, strict=True)))
+    return SmallTensor(result_sizes, positions)
 
 
 @operator("index", "_unsafe_index")
@@ -142,9 +142,9 @@ def index(self: Value, indices: Value) -> Value:
 @operator()
 def masked_select(self: Value, mask: Value) -> Value:
     """The elements where the mask is set."""
-    kept = mapped(lambda item, flag: (item, flag), self, mask)
-    found = [item for item, flag in zip(kept[0].items, kept[1].items, strict=True) if flag]
-    return SmallTensor(Sizes((len(found),)), found)
+    flagged = broadcast_map(lambda item, flag: (item, flag), self, mask)
+    selected = [item for item, flag in zip(flagged[0].items, flagged[1].items, strict=True) if flag]
+    return SmallTensor(Sizes((len(selected),)), selected)
 
 
 @helper()
@@ -162,13 +162,13 @@ def scatter(self: Value, dim: Value, index: Value, src: Value = None, value: Val
     """With other elements along a dimension."""
     at = _along(tensor_of(self).sizes, dim, index)
     new = value if src is None else src
-    return put_over(at, self, _cut(new, at.sizes) if type(new) is SmallTensor else filled(at.sizes, float(new)))
+    return put_at(at, self, _cut(new, at.sizes) if type(new) is SmallTensor else filled(at.sizes, float(new)))
 
 
 def _added(tensor: SmallTensor, at: SmallTensor, values: SmallTensor, factor: Value = 1) -> SmallTensor:
-    found = put_back(at, tensor.sizes, values)
+    sums = add_at(at, tensor.sizes, values)
     return SmallTensor(
-        tensor.sizes, [one + factor * other for one, other in zip(tensor.items, found.items, strict=True)]
+        tensor.sizes, [item + factor * total for item, total in zip(tensor.items, sums.items, strict=True)]
     )
 
 
@@ -189,13 +189,13 @@ _REDUCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
 
 
 def _grouped(tensor: SmallTensor, at: SmallTensor, values: SmallTensor, reduce: Value, include: Value) -> SmallTensor:
-    """Each element that values were sent to, reduced of these and, if it is included, of itself."""
-    sent: dict[int, list[Value]] = {}
+    """Reduce the values written to each element, with the element itself if it is included."""
+    written: dict[int, list[Value]] = {}
     for place, value in zip(at.items, values.items, strict=True):
-        sent.setdefault(place, [tensor.items[place]] if include else []).append(value)
+        written.setdefault(place, [tensor.items[place]] if include else []).append(value)
     function = _REDUCTIONS[reduce]
-    found = [function(sent[place]) if place in sent else item for place, item in enumerate(tensor.items)]
-    return SmallTensor(tensor.sizes, found)
+    items = [function(written[place]) if place in written else item for place, item in enumerate(tensor.items)]
+    return SmallTensor(tensor.sizes, items)
 
 
 @operator()
@@ -208,7 +208,7 @@ def scatter_reduce(
 
 
 def _source(at: SmallTensor, source: Value) -> SmallTensor:
-    """What is put into slices; without dimensions it is a slice of one element."""
+    """The values of slices; without dimensions it is a slice of one element."""
     slices = tensor_of(source)
     return slices if len(slices.sizes) or len(at.items) != 1 else SmallTensor(at.sizes, slices.items)
 
@@ -235,7 +235,7 @@ def index_add(self: Value, dim: Value, index: Value, source: Value, alpha: Value
 def index_copy(self: Value, dim: Value, index: Value, source: Value) -> Value:
     """With other slices."""
     at = _slices(tensor_of(self).sizes, dim, index)
-    return put_over(at, self, _source(at, source))
+    return put_at(at, self, _source(at, source))
 
 
 @operator()
@@ -243,35 +243,35 @@ def index_fill(self: Value, dim: Value, index: Value, value: Value) -> Value:
     """With slices of one value."""
     at = _slices(tensor_of(self).sizes, dim, index)
     (element,) = value.items if type(value) is SmallTensor else (float(value),)
-    return put_over(at, self, filled(at.sizes, element))
+    return put_at(at, self, filled(at.sizes, element))
 
 
 @operator("index_put", "_unsafe_index_put", "_index_put_impl")
 def index_put(self: Value, indices: Value, values: Value, accumulate: Value = False, _unsafe: Value = False) -> Value:
     """With other elements, or elements added."""
     at = _by_indices(tensor_of(self).sizes, indices)
-    given = broadcast_to(tensor_of(values), sizes_by.expanding(tensor_of(values).sizes, at.sizes))
-    return _added(self, at, given) if accumulate else put_over(at, self, given)
+    source = broadcast_to(tensor_of(values), sizes_by.expanding(tensor_of(values).sizes, at.sizes))
+    return _added(self, at, source) if accumulate else put_at(at, self, source)
 
 
 @operator()
 def put(self: Value, index: Value, source: Value, accumulate: Value = False) -> Value:
     """With other elements by their positions, or elements added."""
     at = _at(self, index)
-    given = SmallTensor(at.sizes, tensor_of(source).items)
-    return _added(self, at, given) if accumulate else put_over(at, self, given)
+    values = SmallTensor(at.sizes, tensor_of(source).items)
+    return _added(self, at, values) if accumulate else put_at(at, self, values)
 
 
 @operator()
 def masked_scatter(self: Value, mask: Value, source: Value) -> Value:
     """With the elements of a source, one after the other, where the mask is set."""
     rest = iter(tensor_of(source).items)
-    return mapped(lambda item, flag: next(rest) if flag else item, self, mask)
+    return broadcast_map(lambda item, flag: next(rest) if flag else item, self, mask)
 
 
 @helper()
 def masked_scatter_backward(grad: Value, mask: Value, sizes: Value) -> Value:
     """The gradients where the mask is set, one after the other, and zeros."""
-    found = list(masked_select(grad, mask).items)
+    selected = list(masked_select(grad, mask).items)
     count = count_of(sizes)
-    return SmallTensor(Sizes(sizes), (found + [0.0] * count)[:count])
+    return SmallTensor(Sizes(sizes), (selected + [0.0] * count)[:count])

@@ -1,4 +1,4 @@
-"""Operators that move elements: views, and what puts elements back where a view took them from."""
+"""Operators that move elements: views, their adjoints, padding and lists."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from derivlint.analysis.small_tensors.table import helper, operator
 from derivlint.analysis.small_tensors.tensor import (
     SmallTensor,
     Value,
+    broadcast_map,
     broadcast_to,
     coordinates,
     count_of,
     filled,
-    mapped,
-    moved,
-    places,
+    linear_indices,
     reshaped,
+    strided_view,
     strides_of,
     tensor_of,
 )
@@ -24,7 +24,7 @@ from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes import window_sizes
 from derivlint.operators.shapes.size_values import Sizes, SizesError
 
-#: What C++ writes for "to the end".
+#: The number that C++ has for "to the end".
 _END = 2**63 - 1
 
 
@@ -81,22 +81,22 @@ def expand_as(self: Value, other: Value) -> Value:
 
 @operator()
 def sum_to(self: Value, size: Value) -> Value:
-    """The sum of what was broadcast."""
-    wanted = sizes_by.sum_to(tensor_of(self).sizes, size)
-    if wanted == self.sizes:
+    """The adjoint of broadcasting."""
+    sizes = sizes_by.sum_to(tensor_of(self).sizes, size)
+    if sizes == self.sizes:
         return self
-    return put_back(broadcast_to(places(wanted), self.sizes), wanted, self)
+    return add_at(broadcast_to(linear_indices(sizes), self.sizes), sizes, self)
 
 
 @operator()
 def repeat(self: Value, repeats: Value) -> Value:
     """Repeated along each dimension."""
-    wanted = sizes_by.repeated(tensor_of(self).sizes, repeats)
-    own = (1,) * (len(wanted) - len(self.sizes)) + tuple(self.sizes)
-    at = [0] * count_of(wanted)
+    sizes = sizes_by.repeated(tensor_of(self).sizes, repeats)
+    own = (1,) * (len(sizes) - len(self.sizes)) + tuple(self.sizes)
+    at = [0] * count_of(sizes)
     for axis, (size, stride) in enumerate(zip(own, strides_of(own), strict=True)):
-        at = [start + place % size * stride for start, place in zip(at, coordinates(wanted, axis), strict=True)]
-    return SmallTensor(wanted, [self.items[each] for each in at])
+        at = [start + place % size * stride for start, place in zip(at, coordinates(sizes, axis), strict=True)]
+    return SmallTensor(sizes, [self.items[index] for index in at])
 
 
 # ---- views
@@ -104,18 +104,18 @@ def repeat(self: Value, repeats: Value) -> Value:
 
 def _permuted(tensor: SmallTensor, order: list[int]) -> SmallTensor:
     sizes, strides = tensor.sizes, strides_of(tensor.sizes)
-    return moved(tensor, [sizes[at] for at in order], [strides[at] for at in order])
+    return strided_view(tensor, [sizes[at] for at in order], [strides[at] for at in order])
 
 
 @helper("transpose", "swapdims", "swapaxes", "transpose_copy")
 def transpose(self: Value, dim0: Value, dim1: Value) -> Value:
     """Two dimensions exchanged."""
     rank = len(tensor_of(self).sizes)
-    one, other = _axis(dim0, rank), _axis(dim1, rank)
+    first, second = _axis(dim0, rank), _axis(dim1, rank)
     if rank == 0:
         return self
     order = list(range(rank))
-    order[one], order[other] = other, one
+    order[first], order[second] = second, first
     return _permuted(self, order)
 
 
@@ -137,7 +137,7 @@ def matrix_transposed(self: Value) -> Value:
 @operator("mH", "adjoint")
 def adjoint(self: Value) -> Value:
     """Matrices transposed and conjugated."""
-    return mapped(conj, matrix_transposed(self))
+    return broadcast_map(conj, matrix_transposed(self))
 
 
 @operator("permute", "permute_copy")
@@ -167,7 +167,7 @@ def select(self: Value, dim: Value, index: Value) -> Value:
         raise SizesError
     rest = [at for at in range(len(sizes)) if at != axis]
     offset = index % sizes[axis] * strides[axis]
-    return moved(self, [sizes[at] for at in rest], [strides[at] for at in rest], offset)
+    return strided_view(self, [sizes[at] for at in rest], [strides[at] for at in rest], offset)
 
 
 @operator("slice", "slice_copy")
@@ -178,7 +178,7 @@ def slice_(self: Value, dim: Value = 0, start: Value = None, end: Value = None, 
     taken = range(sizes[axis])[slice(start, _END if end is None else end, step)]
     offset = taken.start * strides[axis] if len(taken) else 0
     strides[axis] *= step
-    return moved(self, [*sizes[:axis], len(taken), *sizes[axis + 1 :]], strides, offset)
+    return strided_view(self, [*sizes[:axis], len(taken), *sizes[axis + 1 :]], strides, offset)
 
 
 @operator("narrow", "narrow_copy")
@@ -194,27 +194,27 @@ def narrow(self: Value, dim: Value, start: Value, length: Value) -> Value:
 def diagonal(self: Value, offset: Value = 0, dim1: Value = 0, dim2: Value = 1) -> Value:
     """A diagonal, as the last dimension."""
     sizes, strides = tensor_of(self).sizes, strides_of(self.sizes)
-    wanted = sizes_by.diagonal(sizes, offset, dim1, dim2)
-    one, other = _axis(dim1, len(sizes)), _axis(dim2, len(sizes))
-    rest = [stride for at, stride in enumerate(strides) if at not in (one, other)]
-    start = offset * strides[other] if offset >= 0 else -offset * strides[one]
-    return moved(self, wanted, [*rest, strides[one] + strides[other]], start)
+    view_sizes = sizes_by.diagonal(sizes, offset, dim1, dim2)
+    first, second = _axis(dim1, len(sizes)), _axis(dim2, len(sizes))
+    rest = [stride for at, stride in enumerate(strides) if at not in (first, second)]
+    start = offset * strides[second] if offset >= 0 else -offset * strides[first]
+    return strided_view(self, view_sizes, [*rest, strides[first] + strides[second]], start)
 
 
 @operator("unfold", "unfold_copy")
 def unfold(self: Value, dimension: Value, size: Value, step: Value) -> Value:
     """Windows of a dimension."""
     sizes, strides = tensor_of(self).sizes, strides_of(self.sizes)
-    wanted = sizes_by.unfolded(sizes, dimension, size, step)
+    view_sizes = sizes_by.unfolded(sizes, dimension, size, step)
     axis = _axis(dimension, len(sizes))
     steps = [stride * step if at == axis else stride for at, stride in enumerate(strides)]
-    return moved(self, wanted, [*steps, strides[axis]])
+    return strided_view(self, view_sizes, [*steps, strides[axis]])
 
 
 @operator("as_strided", "as_strided_copy")
 def as_strided(self: Value, size: Value, stride: Value, storage_offset: Value = None) -> Value:
     """Any view."""
-    return moved(tensor_of(self), size, stride, storage_offset or 0)
+    return strided_view(tensor_of(self), size, stride, storage_offset or 0)
 
 
 @operator()
@@ -226,7 +226,7 @@ def flip(self: Value, dims: Value) -> Value:
         if len(sizes):
             offset += (sizes[axis] - 1) * strides[axis]
             strides[axis] = -strides[axis]
-    return moved(self, sizes, strides, offset)
+    return strided_view(self, sizes, strides, offset)
 
 
 @operator()
@@ -235,28 +235,32 @@ def roll(self: Value, shifts: Value, dims: Value = ()) -> Value:
     steps = (shifts,) if type(shifts) is int else shifts
     if dims == ():
         return reshaped(roll(reshaped(tensor_of(self), Sizes((len(self.items),))), steps, (0,)), self.sizes)
-    found = tensor_of(self)
+    rolled = tensor_of(self)
     for step, dim in zip(steps, (dims,) if type(dims) is int else dims, strict=True):
-        axis = _axis(dim, len(found.sizes))
-        size, stride = found.sizes[axis], strides_of(found.sizes)[axis]
-        items = found.items
-        moves = coordinates(found.sizes, axis)
-        found = SmallTensor(
-            found.sizes, [items[at + ((place - step) % size - place) * stride] for at, place in enumerate(moves)]
+        axis = _axis(dim, len(rolled.sizes))
+        size, stride = rolled.sizes[axis], strides_of(rolled.sizes)[axis]
+        items = rolled.items
+        moves = coordinates(rolled.sizes, axis)
+        rolled = SmallTensor(
+            rolled.sizes, [items[at + ((place - step) % size - place) * stride] for at, place in enumerate(moves)]
         )
-    return found
+    return rolled
 
 
 @operator()
 def rot90(self: Value, k: Value = 1, dims: Value = (0, 1)) -> Value:
     """A plane turned by right angles."""
-    one, other = dims
+    first, second = dims
     turns = k % 4
     if turns == 0:
         return self
     if turns == 2:
         return flip(self, dims)
-    return transpose(flip(self, (other,)), one, other) if turns == 1 else flip(transpose(self, one, other), (other,))
+    return (
+        transpose(flip(self, (second,)), first, second)
+        if turns == 1
+        else flip(transpose(self, first, second), (second,))
+    )
 
 
 def _triangle(tensor: SmallTensor, keeps: Callable[[int, int], bool]) -> SmallTensor:
@@ -271,13 +275,13 @@ def _triangle(tensor: SmallTensor, keeps: Callable[[int, int], bool]) -> SmallTe
 
 @operator()
 def triu(self: Value, diagonal: Value = 0) -> Value:
-    """What is on and above a diagonal."""
+    """The elements on and above a diagonal."""
     return _triangle(tensor_of(self), lambda row, column: column - row >= diagonal)
 
 
 @operator()
 def tril(self: Value, diagonal: Value = 0) -> Value:
-    """What is on and below a diagonal."""
+    """The elements on and below a diagonal."""
     return _triangle(tensor_of(self), lambda row, column: column - row <= diagonal)
 
 
@@ -305,64 +309,64 @@ def pixel_unshuffle(self: Value, downscale_factor: Value) -> Value:
     return view(permute(parts, (0, 1, 3, 5, 2, 4)), (*batch, channels * by * by, height // by, width // by))
 
 
-# ---- what views took, put back
+# ---- adjoints of views
 
 
-def put_back(taken: SmallTensor, sizes: Value, values: Value) -> SmallTensor:
-    """Zeros, to which values are added where positions say."""
+def add_at(taken: SmallTensor, sizes: Value, values: Value) -> SmallTensor:
+    """Zeros, to which values are added at positions."""
     if tensor_of(values).sizes != taken.sizes:
         raise SizesError
-    found = [0.0] * count_of(sizes)
+    sums = [0.0] * count_of(sizes)
     for at, value in zip(taken.items, values.items, strict=True):
-        found[at] += value
-    return SmallTensor(Sizes(sizes), found)
+        sums[at] += value
+    return SmallTensor(Sizes(sizes), sums)
 
 
-def put_over(taken: SmallTensor, tensor: SmallTensor, values: Value) -> SmallTensor:
-    """A tensor, in which values are where positions say."""
+def put_at(taken: SmallTensor, tensor: SmallTensor, values: Value) -> SmallTensor:
+    """A tensor with values written at positions."""
     if tensor_of(values).sizes != taken.sizes:
         raise SizesError
-    found = list(tensor.items)
+    items = list(tensor.items)
     for at, value in zip(taken.items, values.items, strict=True):
-        found[at] = value
-    return SmallTensor(tensor.sizes, found)
+        items[at] = value
+    return SmallTensor(tensor.sizes, items)
 
 
 @operator()
 def select_backward(grad_output: Value, input_sizes: Value, dim: Value, index: Value) -> Value:
     """A slice among zeros."""
-    return put_back(select(places(input_sizes), dim, index), input_sizes, grad_output)
+    return add_at(select(linear_indices(input_sizes), dim, index), input_sizes, grad_output)
 
 
 @operator()
 def slice_backward(grad_output: Value, input_sizes: Value, dim: Value, start: Value, end: Value, step: Value) -> Value:
     """Slices among zeros."""
-    return put_back(slice_(places(input_sizes), dim, start, end, step), input_sizes, grad_output)
+    return add_at(slice_(linear_indices(input_sizes), dim, start, end, step), input_sizes, grad_output)
 
 
 @operator()
 def diagonal_backward(grad_output: Value, input_sizes: Value, offset: Value, dim1: Value, dim2: Value) -> Value:
     """A diagonal among zeros."""
-    return put_back(diagonal(places(input_sizes), offset, dim1, dim2), input_sizes, grad_output)
+    return add_at(diagonal(linear_indices(input_sizes), offset, dim1, dim2), input_sizes, grad_output)
 
 
 @operator()
 def unfold_backward(grad_in: Value, input_sizes: Value, dim: Value, size: Value, step: Value) -> Value:
     """Windows, added up where they overlap."""
-    return put_back(unfold(places(input_sizes), dim, size, step), input_sizes, grad_in)
+    return add_at(unfold(linear_indices(input_sizes), dim, size, step), input_sizes, grad_in)
 
 
 @helper()
 def repeat_backward(grad: Value, repeats: Value, input_shape: Value) -> Value:
-    """The sum of what was repeated."""
-    return put_back(repeat(places(input_shape), repeats), input_shape, grad)
+    """The sum over repetitions."""
+    return add_at(repeat(linear_indices(input_shape), repeats), input_shape, grad)
 
 
 @operator()
 def diag_embed(self: Value, offset: Value = 0, dim1: Value = -2, dim2: Value = -1) -> Value:
     """The last dimension as a diagonal."""
-    wanted = sizes_by.diagonal_embedded(tensor_of(self).sizes, offset, dim1, dim2)
-    return put_back(diagonal(places(wanted), offset, dim1, dim2), wanted, self)
+    sizes = sizes_by.diagonal_embedded(tensor_of(self).sizes, offset, dim1, dim2)
+    return add_at(diagonal(linear_indices(sizes), offset, dim1, dim2), sizes, self)
 
 
 @operator()
@@ -370,32 +374,32 @@ def slice_scatter(
     self: Value, src: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1
 ) -> Value:
     """With other slices."""
-    return put_over(slice_(places(tensor_of(self).sizes), dim, start, end, step), self, src)
+    return put_at(slice_(linear_indices(tensor_of(self).sizes), dim, start, end, step), self, src)
 
 
 @operator()
 def select_scatter(self: Value, src: Value, dim: Value, index: Value) -> Value:
     """With another slice."""
-    return put_over(select(places(tensor_of(self).sizes), dim, index), self, src)
+    return put_at(select(linear_indices(tensor_of(self).sizes), dim, index), self, src)
 
 
 @operator()
 def diagonal_scatter(self: Value, src: Value, offset: Value = 0, dim1: Value = 0, dim2: Value = 1) -> Value:
     """With another diagonal."""
-    return put_over(diagonal(places(tensor_of(self).sizes), offset, dim1, dim2), self, src)
+    return put_at(diagonal(linear_indices(tensor_of(self).sizes), offset, dim1, dim2), self, src)
 
 
 @operator()
 def as_strided_scatter(self: Value, src: Value, size: Value, stride: Value, storage_offset: Value = None) -> Value:
     """With other elements in a view."""
-    return put_over(as_strided(places(tensor_of(self).sizes), size, stride, storage_offset), self, src)
+    return put_at(as_strided(linear_indices(tensor_of(self).sizes), size, stride, storage_offset), self, src)
 
 
 @operator()
 def slice_inverse(
     self: Value, src: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1
 ) -> Value:
-    """A tensor with the first one as a slice; elsewhere it is the other one."""
+    """The source with the tensor as a slice."""
     return slice_scatter(src, self, dim, start, end, step)
 
 
@@ -405,20 +409,20 @@ def slice_inverse(
 @operator()
 def constant_pad_nd(self: Value, pad: Value, value: Value = 0) -> Value:
     """More elements at both ends; a negative number takes some away."""
-    wanted = window_sizes.padded(tensor_of(self).sizes, pad)
-    inner, outer = self, places(wanted)
+    sizes = window_sizes.padded(tensor_of(self).sizes, pad)
+    inner, outer = self, linear_indices(sizes)
     for at in range(len(pad) // 2):
-        axis = len(wanted) - 1 - at
+        axis = len(sizes) - 1 - at
         before, after = pad[2 * at], pad[2 * at + 1]
         inner = slice_(inner, axis, max(-before, 0), inner.sizes[axis] - max(-after, 0))
         outer = slice_(outer, axis, max(before, 0), outer.sizes[axis] - max(after, 0))
-    return put_over(outer, filled(wanted, float(value)), inner)
+    return put_at(outer, filled(sizes, float(value)), inner)
 
 
 @helper()
 def constant_pad_nd_backward(grad: Value, pad: Value) -> Value:
-    """Without what was added."""
-    return constant_pad_nd(grad, tuple(-each for each in pad))
+    """The inner elements of a padded tensor."""
+    return constant_pad_nd(grad, tuple(-width for width in pad))
 
 
 # ---- lists
@@ -427,23 +431,23 @@ def constant_pad_nd_backward(grad: Value, pad: Value) -> Value:
 @helper("cat", "concat")
 def cat(tensors: Value, dim: Value = 0) -> Value:
     """Tensors one after the other."""
-    wanted = sizes_by.joined(tuple(tensor_of(each).sizes for each in tensors), dim)
-    axis = _axis(dim, len(wanted))
-    found = filled(wanted, 0.0)
-    at, start = places(wanted), 0
-    for each in tensors:
-        if each.sizes == (0,):
+    sizes = sizes_by.joined(tuple(tensor_of(tensor).sizes for tensor in tensors), dim)
+    axis = _axis(dim, len(sizes))
+    joined = filled(sizes, 0.0)
+    at, start = linear_indices(sizes), 0
+    for tensor in tensors:
+        if tensor.sizes == (0,):
             continue
-        end = start + each.sizes[axis]
-        found = put_over(slice_(at, axis, start, end), found, each)
+        end = start + tensor.sizes[axis]
+        joined = put_at(slice_(at, axis, start, end), joined, tensor)
         start = end
-    return found
+    return joined
 
 
 @operator()
 def stack(tensors: Value, dim: Value = 0) -> Value:
     """Tensors side by side."""
-    return cat(tuple(unsqueeze(each, dim) for each in tensors), dim)
+    return cat(tuple(unsqueeze(tensor, dim) for tensor in tensors), dim)
 
 
 @operator("split", "unsafe_split")
@@ -451,11 +455,11 @@ def split(self: Value, split_size: Value, dim: Value = 0) -> Value:
     """Parts of one size."""
     parts = sizes_by.split(tensor_of(self).sizes, split_size, dim)
     axis = _axis(dim, len(self.sizes))
-    found, start = [], 0
+    slices, start = [], 0
     for part in parts:
-        found.append(slice_(self, axis, start, start + part[axis]))
+        slices.append(slice_(self, axis, start, start + part[axis]))
         start += part[axis]
-    return tuple(found)
+    return tuple(slices)
 
 
 @operator("split_with_sizes", "unsafe_split_with_sizes")
