@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
@@ -37,7 +37,7 @@ META = RuleMeta(
     checks=("X8",),
     yields_to=(
         UNCOMPILED,
-        Yields(
+        SupersededBy(
             ("duplicate-entry", "missing-argument-derivative", "unknown-key"),
             "the formula that is missing may need it",
             Within.ENTRY,

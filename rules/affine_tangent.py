@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import not_linear
 from derivlint.analysis.interpretation.facts import Cause
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import NONLINEAR
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import degree_finding
@@ -52,14 +52,14 @@ META = RuleMeta(
     group="tangents",
     yields_to=(
         *NONLINEAR,
-        Yields(
+        SupersededBy(
             ("missing-argument-derivative",),
             "the tangent that is missing is that of an argument without a formula",
             Within.ENTRY,
             joins=True,
         ),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

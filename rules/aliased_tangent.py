@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.aliasing import aliased_tangents
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import WRONG_DEGREE
 from derivlint.lint.judging import judges
@@ -49,9 +49,9 @@ META = RuleMeta(
     group="views",
     yields_to=(
         WRONG_DEGREE,
-        Yields(("missing-tangent",), "a part of the formula is missing", Within.FORMULA),
+        SupersededBy(("missing-tangent",), "a part of the formula is missing", Within.FORMULA),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

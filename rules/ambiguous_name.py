@@ -28,13 +28,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import replaced, written
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), reads=Reading.TYPES)
+META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), reads=AnalysisDepth.TYPES)
 
 VALID = (
     """\

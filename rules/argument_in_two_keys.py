@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula, DispatchBody, KeyName, NameKind, Role
@@ -36,7 +36,9 @@ META = RuleMeta(
     group="keys",
     checks=("X4",),
     yields_to=(
-        Yields(("duplicate-yaml-key",), "the formulas of another entry may follow without its name", Within.ENTRY),
+        SupersededBy(
+            ("duplicate-yaml-key",), "the formulas of another entry may follow without its name", Within.ENTRY
+        ),
     ),
 )
 

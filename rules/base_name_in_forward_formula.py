@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.formula import Word
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, TextEdit, Within
 from derivlint.lint.engine.precedence import JOINED_ENTRIES, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.typed_edits import accepted_name
@@ -48,7 +48,7 @@ META = RuleMeta(
     checks=("L21",),
     yields_to=(
         UNREAD,
-        Yields(
+        SupersededBy(
             ("ignored-derivative", "misspelt-keyword", "primal-in-backward-formula", "trailing-semicolon"),
             "the argument has no such formula",
             Within.ENTRY,

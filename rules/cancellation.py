@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.half_precision.judgement import Lost
 from derivlint.analysis.half_precision.values import LossCause
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.half_precision import lost_by
@@ -45,7 +45,7 @@ META = RuleMeta(
     group="precision",
     status="preview",
     yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
-    reads=Reading.VALUES,
+    reads=AnalysisDepth.VALUES,
 )
 
 VALID = (

@@ -39,14 +39,14 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.conjugation import Mistake, mistakes
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.shared.typed_edits import without_conj
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="complex", yields_to=(WRONG_VALUE,), reads=Reading.SEMANTICS)
+META = RuleMeta(severity=Severity.WARNING, group="complex", yields_to=(WRONG_VALUE,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     """\

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.lint import Finding, Invalid, Reading, Related, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_TANGENT
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.value_wording import number, values
@@ -42,7 +42,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="tangents",
     yields_to=WRONG_TANGENT,
-    reads=Reading.VALUES,
+    reads=AnalysisDepth.VALUES,
 )
 
 NATIVES = """\

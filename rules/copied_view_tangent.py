@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.aliasing import is_copied_view
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
@@ -41,7 +41,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.keys import AUTO_LINEAR
 
-META = RuleMeta(severity=Severity.WARNING, group="views", yields_to=(WRONG_VALUE,), reads=Reading.SEMANTICS)
+META = RuleMeta(severity=Severity.WARNING, group="views", yields_to=(WRONG_VALUE,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     """\

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Option, Options, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
@@ -36,7 +36,7 @@ META = RuleMeta(
     group="style",
     checks=("X2",),
     options=(Option("allow", (), "names or patterns of deprecated functions that may be called"),),
-    reads=Reading.TYPES,
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.judging import judges
 from derivlint.model import Entry, Model, Role
 
@@ -34,7 +34,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="registration",
     checks=("G1",),
-    yields_to=(Yields(("misspelt-keyword",), "the entry may be meant to have no formula", Within.ENTRY),),
+    yields_to=(SupersededBy(("misspelt-keyword",), "the entry may be meant to have no formula", Within.ENTRY),),
 )
 
 VALID = (

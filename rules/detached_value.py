@@ -32,14 +32,14 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.differentiability.coverage import coverage_of
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="higher-order", yields_to=(UNCOMPILED,), reads=Reading.SEMANTICS)
+META = RuleMeta(severity=Severity.WARNING, group="higher-order", yields_to=(UNCOMPILED,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     # only its sizes count

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.outputs import differentiable_discrete_outputs, takes_first_gradient_only
-from derivlint.lint import Finding, Fix, Invalid, Reading, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, TextEdit, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
@@ -44,8 +44,10 @@ from derivlint.yaml_reader import Sequence
 META = RuleMeta(
     severity=Severity.WARNING,
     group="differentiability",
-    yields_to=(Yields(("undeclared-tangent",), "the backward formula that uses a gradient is missing", Within.ENTRY),),
-    reads=Reading.SEMANTICS,
+    yields_to=(
+        SupersededBy(("undeclared-tangent",), "the backward formula that uses a gradient is missing", Within.ENTRY),
+    ),
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

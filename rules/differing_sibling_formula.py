@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.siblings import odd_tokens
-from derivlint.lint import Confidence, Finding, Invalid, Reading, Related, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
@@ -45,7 +45,7 @@ META = RuleMeta(
     confidence=Confidence.LOW,
     status="preview",
     compares=True,
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

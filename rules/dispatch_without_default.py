@@ -33,12 +33,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.dispatch import bodies_without_default
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="dispatch", reads=Reading.SEMANTICS)
+META = RuleMeta(severity=Severity.WARNING, group="dispatch", reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     """\

@@ -37,13 +37,13 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.calls.dropping import dropped_arguments
 from derivlint.analysis.shapes.judgement import shape_judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
-from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED,), reads=Reading.SEMANTICS)
+META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     """\

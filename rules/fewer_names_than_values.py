@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.arguments import dropped_values
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted_list
@@ -41,7 +41,7 @@ META = RuleMeta(
     severity=Severity.WARNING,
     group="keys",
     yields_to=(UNCOMPILED,),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

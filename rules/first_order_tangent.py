@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.statistics import statistics_in_tangents
-from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Entry, Model
@@ -45,10 +45,10 @@ META = RuleMeta(
     confidence=Confidence.MEDIUM,
     compares=True,
     yields_to=(
-        Yields(("switched-off-gradient",), "the output may be meant to be differentiable", Within.ENTRY),
-        Yields(("misused-auto-element-wise", "misused-auto-linear"), "there is no formula", Within.FORMULA),
+        SupersededBy(("switched-off-gradient",), "the output may be meant to be differentiable", Within.ENTRY),
+        SupersededBy(("misused-auto-element-wise", "misused-auto-linear"), "there is no formula", Within.FORMULA),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.calls.fixed_types import fixed_types
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
@@ -44,9 +44,9 @@ META = RuleMeta(
     group="precision",
     yields_to=(
         UNCOMPILED,
-        Yields(("wrong-gradient", "wrong-tangent"), "complex numbers show it", Within.FORMULA),
+        SupersededBy(("wrong-gradient", "wrong-tangent"), "complex numbers show it", Within.FORMULA),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

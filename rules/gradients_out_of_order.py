@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import MismatchKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import order_finding, wrongly_passed
 from derivlint.lint.shared.typed_edits import swapped
@@ -44,8 +44,8 @@ from derivlint.model import Entry, Model
 META = RuleMeta(
     severity=Severity.WARNING,
     group="arguments",
-    yields_to=(Yields(("grads-index-out-of-range",), "one of them does not exist", Within.FORMULA),),
-    reads=Reading.SEMANTICS,
+    yields_to=(SupersededBy(("grads-index-out-of-range",), "one of them does not exist", Within.FORMULA),),
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.integral import has_integral_exponent
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import as_double
@@ -39,7 +39,7 @@ from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(
-    severity=Severity.WARNING, group="precision", checks=("X2",), yields_to=(UNCOMPILED,), reads=Reading.SEMANTICS
+    severity=Severity.WARNING, group="precision", checks=("X2",), yields_to=(UNCOMPILED,), reads=AnalysisDepth.SEMANTICS
 )
 
 VALID = (

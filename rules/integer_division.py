@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import as_double
@@ -38,7 +38,7 @@ META = RuleMeta(
     group="precision",
     checks=("X2",),
     yields_to=(UNCOMPILED,),
-    reads=Reading.TYPES,
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

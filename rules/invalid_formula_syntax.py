@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.formula import SyntaxProblemKind
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import PYTHON
 from derivlint.lint.judging import judges
 from derivlint.model import Entry
@@ -36,7 +36,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="syntax",
     checks=("X2",),
-    yields_to=(Yields(("unknown-key",), "what is there is not a formula", Within.FORMULA), PYTHON),
+    yields_to=(SupersededBy(("unknown-key",), "what is there is not a formula", Within.FORMULA), PYTHON),
 )
 
 VALID = (

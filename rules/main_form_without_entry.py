@@ -34,14 +34,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.siblings import main_form_without_derivative
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WITHOUT_NAME
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING, group="schema", compares=True, yields_to=(WITHOUT_NAME,), reads=Reading.SEMANTICS
+    severity=Severity.WARNING, group="schema", compares=True, yields_to=(WITHOUT_NAME,), reads=AnalysisDepth.SEMANTICS
 )
 
 VALID = (

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, FormProblem, Model
@@ -39,7 +39,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="dispatch",
     checks=("Y6",),
-    yields_to=(Yields(("duplicate-yaml-key",), "the formulas are below another key", Within.ENTRY),),
+    yields_to=(SupersededBy(("duplicate-yaml-key",), "the formulas are below another key", Within.ENTRY),),
 )
 
 VALID = (

@@ -32,13 +32,15 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.missing import miscasts, uncast_gradients
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="precision", yields_to=(UNCOMPILED_HERE,), reads=Reading.SEMANTICS)
+META = RuleMeta(
+    severity=Severity.WARNING, group="precision", yields_to=(UNCOMPILED_HERE,), reads=AnalysisDepth.SEMANTICS
+)
 
 VALID = (
     """\

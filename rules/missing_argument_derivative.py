@@ -51,17 +51,17 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.arguments import MissingDerivative, missing_derivatives
 from derivlint.lint import (
+    AnalysisDepth,
     Confidence,
     Finding,
     Invalid,
     Option,
     Options,
-    Reading,
     Related,
     RuleMeta,
     Severity,
+    SupersededBy,
     Within,
-    Yields,
 )
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
@@ -76,14 +76,14 @@ META = RuleMeta(
     ),
     compares=True,
     yields_to=(
-        Yields(("ignored-derivative",), "no formula counts", Within.ENTRY),
-        Yields(
+        SupersededBy(("ignored-derivative",), "no formula counts", Within.ENTRY),
+        SupersededBy(
             ("formula-for-non-tensor", "grad-input-mask-of-single-argument", "missing-grad-output"),
             "formulas are exchanged",
             Within.ENTRY,
         ),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.conjugation import Mistake, mistakes
-from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_SHAPE, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
@@ -58,10 +58,10 @@ META = RuleMeta(
         UNCOMPILED_HERE,
         WRONG_VALUE,
         WRONG_SHAPE,
-        Yields(("undefined-namespace-member",), "another function is called", Within.FORMULA),
-        Yields(("misspelt-keyword",), "it is not known which arguments are differentiable", Within.ENTRY),
+        SupersededBy(("undefined-namespace-member",), "another function is called", Within.FORMULA),
+        SupersededBy(("misspelt-keyword",), "it is not known which arguments are differentiable", Within.ENTRY),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

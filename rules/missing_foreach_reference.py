@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import WITHOUT_NAME
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
@@ -38,7 +38,7 @@ META = RuleMeta(
     group="foreach",
     checks=("G12",),
     compares=True,
-    yields_to=(WITHOUT_NAME, Yields(("unknown-schema",), "the entry does not count", Within.ENTRY)),
+    yields_to=(WITHOUT_NAME, SupersededBy(("unknown-schema",), "the entry does not count", Within.ENTRY)),
 )
 
 VALID: tuple[str, ...] = (

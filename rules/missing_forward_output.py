@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import OUTPUT_OF_INTEGERS
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import counted, quoted, quoted_list
@@ -42,7 +42,7 @@ META = RuleMeta(
     group="keys",
     checks=("G4", "X4"),
     yields_to=(
-        Yields(("undeclared-tangent",), "the argument's formula is missing", Within.ENTRY),
+        SupersededBy(("undeclared-tangent",), "the argument's formula is missing", Within.ENTRY),
         OUTPUT_OF_INTEGERS,
     ),
 )

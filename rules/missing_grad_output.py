@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.missing import missing_factors
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import CONFLICT, FOREIGN_KEY, PYTHON
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted
@@ -44,9 +44,9 @@ META = RuleMeta(
         CONFLICT,
         FOREIGN_KEY,
         PYTHON,
-        Yields(("primal-in-backward-formula",), "formulas are exchanged", Within.FORMULA),
+        SupersededBy(("primal-in-backward-formula",), "formulas are exchanged", Within.FORMULA),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

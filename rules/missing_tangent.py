@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.missing import missing_tangents
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
@@ -44,7 +44,7 @@ META = RuleMeta(
     severity=Severity.WARNING,
     group="tangents",
     yields_to=(UNCOMPILED, WRONG_DEGREE),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, TextEdit, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import distance, quoted
 from derivlint.model import DerivativeFormula, Role
@@ -43,7 +43,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="syntax",
     checks=("G7", "X2"),
-    yields_to=(Yields(("formula-for-non-tensor",), "the argument has no formula of any kind", Within.FORMULA),),
+    yields_to=(SupersededBy(("formula-for-non-tensor",), "the argument has no formula of any kind", Within.FORMULA),),
 )
 
 VALID = (

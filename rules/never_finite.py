@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.value_wording import values
@@ -39,7 +39,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="gradients",
     yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
-    reads=Reading.VALUES,
+    reads=AnalysisDepth.VALUES,
 )
 
 VALID = (

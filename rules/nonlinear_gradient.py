@@ -33,13 +33,13 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import not_linear
 from derivlint.analysis.interpretation.facts import Cause
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import NONLINEAR
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import degree_finding
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=NONLINEAR, reads=Reading.SEMANTICS)
+META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=NONLINEAR, reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     """\

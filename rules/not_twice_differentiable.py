@@ -43,7 +43,7 @@ from derivlint.analysis.differentiability.coverage import coverage_of
 from derivlint.analysis.differentiability.flow import OuterMode
 from derivlint.analysis.differentiability.operators import Answer, Reason
 from derivlint.analysis.typed import TypedFormula
-from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.model import Entry, Model
 
@@ -52,7 +52,7 @@ META = RuleMeta(
     group="higher-order",
     confidence=Confidence.MEDIUM,
     compares=True,
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, TextEdit, Within
 from derivlint.lint.engine.precedence import FULL_STOP
 from derivlint.lint.judging import judges
 from derivlint.model import DispatchBody
@@ -36,7 +36,10 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="names",
     checks=("L19",),
-    yields_to=(FULL_STOP, Yields(("repeated-gradient",), "another gradient is meant", Within.FORMULA, joins=True)),
+    yields_to=(
+        FULL_STOP,
+        SupersededBy(("repeated-gradient",), "another gradient is meant", Within.FORMULA, joins=True),
+    ),
 )
 
 VALID = (

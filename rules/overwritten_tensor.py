@@ -33,14 +33,14 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.aliasing import overwrites
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import OTHER_VARIABLE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR, group="views", yields_to=(OTHER_VARIABLE,), reads=Reading.SEMANTICS)
+META = RuleMeta(severity=Severity.ERROR, group="views", yields_to=(OTHER_VARIABLE,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     """\

@@ -30,13 +30,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.python.translation import PythonSlip, python_slips
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix, quoted_formula_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Model
 
-META = RuleMeta(severity=Severity.ERROR, group="syntax", reads=Reading.SEMANTICS)
+META = RuleMeta(severity=Severity.ERROR, group="syntax", reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     """\

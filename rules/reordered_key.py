@@ -35,7 +35,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.key_order import reordered_key
-from derivlint.lint import Confidence, Finding, Fix, Invalid, Reading, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint import (
+    AnalysisDepth,
+    Confidence,
+    Finding,
+    Fix,
+    Invalid,
+    RuleMeta,
+    Severity,
+    SupersededBy,
+    TextEdit,
+    Within,
+)
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
@@ -46,9 +57,9 @@ META = RuleMeta(
     group="keys",
     yields_to=(
         UNREAD,
-        Yields(("argument-in-two-keys", "repeated-name-in-key"), "the key has a name too many", Within.FORMULA),
+        SupersededBy(("argument-in-two-keys", "repeated-name-in-key"), "the key has a name too many", Within.FORMULA),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

@@ -31,14 +31,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import MismatchKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import order_finding, parameter, wrongly_passed
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,), reads=Reading.SEMANTICS)
+META = RuleMeta(
+    severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,), reads=AnalysisDepth.SEMANTICS
+)
 
 VALID = (
     """\

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import as_other_form
@@ -39,7 +39,7 @@ META = RuleMeta(
     group="types",
     checks=("X2",),
     yields_to=(UNREAD, SYMBOLIC),
-    reads=Reading.TYPES,
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

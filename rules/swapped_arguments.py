@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import MismatchKind
 from derivlint.analysis.calls.swaps import swaps_of
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import OUTPUT_OF_INTEGERS, UNCOMPILED_HERE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import each_for, order_finding, passed, wrongly_passed
@@ -52,11 +52,11 @@ META = RuleMeta(
     yields_to=(
         UNCOMPILED_HERE,
         OUTPUT_OF_INTEGERS,
-        Yields(
+        SupersededBy(
             ("dropped-argument", "missing-grad-output", "reordered-key"), "the slip itself is known", Within.FORMULA
         ),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

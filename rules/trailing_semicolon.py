@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.formula import SyntaxProblemKind
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, TextEdit, Within
 from derivlint.lint.judging import judges
 from derivlint.model import Entry, Model
 
@@ -37,7 +37,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="syntax",
     checks=("X2",),
-    yields_to=(Yields(("misspelt-keyword",), "the formula is one word", Within.FORMULA),),
+    yields_to=(SupersededBy(("misspelt-keyword",), "the formula is one word", Within.FORMULA),),
 )
 
 VALID = (

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import fact
@@ -42,7 +42,7 @@ META = RuleMeta(
     group="types",
     checks=("X7",),
     yields_to=(UNCOMPILED, WRONG_VALUE),
-    reads=Reading.TYPES,
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

@@ -30,13 +30,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.outputs import has_unconditional_dtype
-from derivlint.lint import Confidence, Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING, group="differentiability", confidence=Confidence.MEDIUM, reads=Reading.SEMANTICS
+    severity=Severity.WARNING, group="differentiability", confidence=Confidence.MEDIUM, reads=AnalysisDepth.SEMANTICS
 )
 
 VALID = (

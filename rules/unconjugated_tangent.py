@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.conjugation import Mistake, mistakes
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
@@ -44,7 +44,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING, group="complex", yields_to=(UNCOMPILED_HERE, WRONG_VALUE), reads=Reading.SEMANTICS
+    severity=Severity.WARNING, group="complex", yields_to=(UNCOMPILED_HERE, WRONG_VALUE), reads=AnalysisDepth.SEMANTICS
 )
 
 VALID = (

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Option, Options, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import as_near_name, as_qualified_name
@@ -52,7 +52,7 @@ META = RuleMeta(
     checks=("X2",),
     options=(Option("functions", (), "names or patterns of functions that headers declare which are not read"),),
     yields_to=(UNREAD,),
-    reads=Reading.TYPES,
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

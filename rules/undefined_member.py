@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import as_near_name
@@ -40,7 +40,7 @@ META = RuleMeta(
     group="names",
     checks=("X2",),
     yields_to=(UNREAD, SYMBOLIC, OTHER_VARIABLE),
-    reads=Reading.TYPES,
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

@@ -28,14 +28,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import as_near_name, as_qualified_name
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,), reads=Reading.TYPES)
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,), reads=AnalysisDepth.TYPES)
 
 VALID = (
     """\

@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.dependence.undefined_tensors import unguarded_reads
-from derivlint.lint import Finding, Invalid, Option, Options, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, Option, Options, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.unguarded import unguarded_findings
@@ -48,16 +48,16 @@ META = RuleMeta(
     options=(Option("operators", (), "names or patterns of operators that take undefined gradients"),),
     yields_to=(
         WRONG_VALUE,
-        Yields(("mixed-grad-and-grads",), "another gradient is meant", Within.FORMULA),
-        Yields(("wrong-result-type",), "one formula stands for several", Within.FORMULA),
-        Yields(("grads-index-out-of-range",), "the gradient that may be undefined is another one", Within.ENTRY),
-        Yields(
+        SupersededBy(("mixed-grad-and-grads",), "another gradient is meant", Within.FORMULA),
+        SupersededBy(("wrong-result-type",), "one formula stands for several", Within.FORMULA),
+        SupersededBy(("grads-index-out-of-range",), "the gradient that may be undefined is another one", Within.ENTRY),
+        SupersededBy(
             ("uncalled-function", "undefined-function", "undefined-member", "undefined-name", "wrong-operand-types"),
             "the guard itself is wrong",
             Within.FORMULA,
         ),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.dependence.undefined_tensors import unguarded_optionals
-from derivlint.lint import Finding, Invalid, Option, Options, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, Option, Options, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.unguarded import unguarded_findings
@@ -45,13 +45,13 @@ META = RuleMeta(
     options=(Option("operators", (), "names or patterns of operators that take undefined arguments"),),
     yields_to=(
         WRONG_VALUE,
-        Yields(
+        SupersededBy(
             ("uncalled-function", "undefined-function", "undefined-member", "undefined-name", "wrong-operand-types"),
             "the guard itself is wrong",
             Within.FORMULA,
         ),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

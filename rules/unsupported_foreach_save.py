@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Yields
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
@@ -39,7 +39,9 @@ META = RuleMeta(
     checks=("M5", "M6"),
     yields_to=(
         UNCOMPILED,
-        Yields(("misplaced-sym-strides", "strides-in-inplace-formula"), "the strides cannot be saved in any case"),
+        SupersededBy(
+            ("misplaced-sym-strides", "strides-in-inplace-formula"), "the strides cannot be saved in any case"
+        ),
     ),
 )
 

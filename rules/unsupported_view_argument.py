@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Differentiability, Entry, Model
@@ -36,7 +36,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="views",
     checks=("V1", "V2"),
-    yields_to=(Yields(("undefined-name",), "which outputs are differentiable is not known", Within.ENTRY),),
+    yields_to=(SupersededBy(("undefined-name",), "which outputs are differentiable is not known", Within.ENTRY),),
 )
 
 NATIVES = """\

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import without_seed
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
@@ -49,11 +49,11 @@ META = RuleMeta(
     yields_to=(
         UNCOMPILED,
         SLIP,
-        Yields(("broken-foreach-identifier",), "a name is cut in two", Within.FORMULA),
-        Yields(("gradient-in-forward-formula",), "formulas are exchanged", Within.ENTRY),
+        SupersededBy(("broken-foreach-identifier",), "a name is cut in two", Within.FORMULA),
+        SupersededBy(("gradient-in-forward-formula",), "formulas are exchanged", Within.ENTRY),
         CONFLICT,
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

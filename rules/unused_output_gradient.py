@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.missing import unused_output_gradients
-from derivlint.lint import Finding, Invalid, Reading, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
@@ -40,11 +40,11 @@ META = RuleMeta(
     severity=Severity.WARNING,
     group="differentiability",
     yields_to=(
-        Yields(("repeated-gradient",), "one gradient stands for another", Within.ENTRY),
+        SupersededBy(("repeated-gradient",), "one gradient stands for another", Within.ENTRY),
         UNKNOWN_OUTPUTS,
-        Yields(("differentiable-integral-output",), "the output is not meant to be differentiable", Within.ENTRY),
+        SupersededBy(("differentiable-integral-output",), "the output is not meant to be differentiable", Within.ENTRY),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import without_seed
 from derivlint.analysis.interpretation.seeds import seed_names
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.model import Entry, Model
@@ -44,9 +44,9 @@ META = RuleMeta(
         UNCOMPILED,
         SLIP,
         CONFLICT,
-        Yields(("forward-without-tangent",), "there is no tangent at all", Within.FORMULA),
+        SupersededBy(("forward-without-tangent",), "there is no tangent at all", Within.FORMULA),
     ),
-    reads=Reading.SEMANTICS,
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (

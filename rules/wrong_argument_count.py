@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import type_finding
@@ -39,9 +39,9 @@ META = RuleMeta(
         FULL_STOP,
         SYMBOLIC,
         OTHER_VARIABLE,
-        Yields(("grad-input-mask-of-single-argument",), "the mask itself is superfluous", Within.FORMULA),
+        SupersededBy(("grad-input-mask-of-single-argument",), "the mask itself is superfluous", Within.FORMULA),
     ),
-    reads=Reading.TYPES,
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

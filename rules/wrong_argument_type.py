@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import CONFLICT, FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import with_numbers_of_scalars
@@ -46,7 +46,7 @@ META = RuleMeta(
         SYMBOLIC,
         CONFLICT,
     ),
-    reads=Reading.TYPES,
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

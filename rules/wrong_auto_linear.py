@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.automatic import AutomaticReason, wrong_automatic
-from derivlint.lint import Finding, Invalid, Reading, Related, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.engine.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
@@ -41,7 +41,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING, group="tangents", yields_to=(UNCOMPILED, BACKWARD_SIZES), reads=Reading.SEMANTICS
+    severity=Severity.WARNING, group="tangents", yields_to=(UNCOMPILED, BACKWARD_SIZES), reads=AnalysisDepth.SEMANTICS
 )
 
 VALID = (

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from derivlint.analysis.scalar_evaluation.compare import Disagreement, differ
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
-from derivlint.lint import Finding, Invalid, Reading, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import (
     OUTPUT_OF_INTEGERS,
     SLIP,
@@ -51,14 +51,14 @@ META = RuleMeta(
     group="gradients",
     yields_to=(
         UNCOMPILED,
-        Yields(("only-first-of-grads",), "a gradient is missing", Within.FORMULA),
+        SupersededBy(("only-first-of-grads",), "a gradient is missing", Within.FORMULA),
         WRONG_DEGREE,
         SLIP,
         OUTPUT_OF_INTEGERS,
         UNCOMPILED_BESIDE,
-        Yields(("duplicate-entry",), "another operator is meant", Within.ENTRY),
+        SupersededBy(("duplicate-entry",), "another operator is meant", Within.ENTRY),
     ),
-    reads=Reading.VALUES,
+    reads=AnalysisDepth.VALUES,
 )
 
 VALID = (

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.ties import WrongShares
-from derivlint.lint import Finding, Invalid, Reading, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.value_wording import number
@@ -47,10 +47,10 @@ META = RuleMeta(
     yields_to=(
         UNCOMPILED,
         WRONG_DEGREE,
-        Yields(("wrong-tangent", "wrong-gradient"), "the formula is wrong itself", Within.FORMULA),
+        SupersededBy(("wrong-tangent", "wrong-gradient"), "the formula is wrong itself", Within.FORMULA),
         SLIP,
     ),
-    reads=Reading.VALUES,
+    reads=AnalysisDepth.VALUES,
 )
 
 VALID = (

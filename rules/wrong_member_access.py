@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import replaced, written
@@ -38,8 +38,8 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="types",
     checks=("X2",),
-    yields_to=(UNREAD, Yields(("non-symint-size",), "the symbolic size is saved in another way", Within.FORMULA)),
-    reads=Reading.TYPES,
+    yields_to=(UNREAD, SupersededBy(("non-symint-size",), "the symbolic size is saved in another way", Within.FORMULA)),
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import CONFLICT, OTHER_VARIABLE, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import with_numbers_of_scalars
@@ -44,7 +44,7 @@ META = RuleMeta(
         OTHER_VARIABLE,
         CONFLICT,
     ),
-    reads=Reading.TYPES,
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity, Within, Yields
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import UNNAMED, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import type_finding
@@ -35,8 +35,8 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="types",
     checks=("X2",),
-    yields_to=(UNREAD, Yields(UNNAMED, "what is not declared has no type", Within.FORMULA)),
-    reads=Reading.TYPES,
+    yields_to=(UNREAD, SupersededBy(UNNAMED, "what is not declared has no type", Within.FORMULA)),
+    reads=AnalysisDepth.TYPES,
 )
 
 VALID = (

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import cure, fact
@@ -32,7 +32,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.generated.evaluation import Mode, Origin
 
-META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), yields_to=(UNREAD,), reads=Reading.TYPES)
+META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), yields_to=(UNREAD,), reads=AnalysisDepth.TYPES)
 
 VALID = (
     """\

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_TANGENT
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.value_wording import differs, differs_at
@@ -45,7 +45,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="tangents",
     yields_to=WRONG_TANGENT,
-    reads=Reading.VALUES,
+    reads=AnalysisDepth.VALUES,
 )
 
 VALID = (

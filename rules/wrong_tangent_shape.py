@@ -32,13 +32,13 @@ from collections.abc import Iterator
 
 from derivlint.analysis.shapes.compare import ShapeProblem
 from derivlint.analysis.shapes.judgement import wrong_shapes_of
-from derivlint.lint import Finding, Invalid, Reading, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_SIZES
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.shape_wording import size_finding
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES, reads=Reading.SEMANTICS)
+META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES, reads=AnalysisDepth.SEMANTICS)
 
 HELP = "a tangent has the sizes of its output"
 

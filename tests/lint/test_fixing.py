@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.lint import Confidence, Diagnostic, Fix, Severity, TextEdit
-from derivlint.lint.fixing import Moves, apply_fixes, fixable
+from derivlint.lint.fixing import OffsetMap, apply_fixes, fixable
 from derivlint.source import SourceFile, Span
 
 Edit = tuple[int, int, str]
@@ -118,6 +118,6 @@ def test_a_place_outside_of_all_edits_moves_with_its_character(fixes: list[tuple
     text = "abcdefghijklm"
     outcome = apply_fixes(SourceFile("d.yaml", text), numbered(*fixes))
     if not any(edit.span.start <= offset < edit.span.end for edit in outcome.edits):
-        place = Moves(outcome.edits).to(offset)
+        place = OffsetMap(outcome.edits).to(offset)
         inserted = next((edit.text for edit in outcome.edits if edit.span == (offset, offset)), "")
         assert outcome.text[place:].startswith(inserted + text[offset])

@@ -8,32 +8,32 @@ from types import ModuleType
 
 import pytest
 
-from derivlint.lint import Reading, Rule
+from derivlint.lint import AnalysisDepth, Rule
 from derivlint.rules import load_rules
 
 #: What the parts of derivlint know of formulas.
 PACKAGES = {
-    "derivlint.analysis.scalar_evaluation": Reading.VALUES,
-    "derivlint.analysis": Reading.SEMANTICS,
-    "derivlint.lint.shared.degree_wording": Reading.SEMANTICS,
-    "derivlint.lint.shared.argument_order": Reading.SEMANTICS,
-    "derivlint.lint.shared.value_wording": Reading.VALUES,
-    "derivlint.lint.shared.type_wording": Reading.TYPES,
-    "derivlint.model.generated.typing": Reading.TYPES,
-    "derivlint.cpp": Reading.TYPES,
+    "derivlint.analysis.scalar_evaluation": AnalysisDepth.VALUES,
+    "derivlint.analysis": AnalysisDepth.SEMANTICS,
+    "derivlint.lint.shared.degree_wording": AnalysisDepth.SEMANTICS,
+    "derivlint.lint.shared.argument_order": AnalysisDepth.SEMANTICS,
+    "derivlint.lint.shared.value_wording": AnalysisDepth.VALUES,
+    "derivlint.lint.shared.type_wording": AnalysisDepth.TYPES,
+    "derivlint.model.generated.typing": AnalysisDepth.TYPES,
+    "derivlint.cpp": AnalysisDepth.TYPES,
 }
 
 
-def depth_of(module: str) -> Reading:
+def depth_of(module: str) -> AnalysisDepth:
     parts = module.split(".")
     names = [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
-    return next((PACKAGES[name] for name in names if name in PACKAGES), Reading.FORM)
+    return next((PACKAGES[name] for name in names if name in PACKAGES), AnalysisDepth.FORM)
 
 
-def used_depth(source: str, values: dict[str, object]) -> Reading:
+def used_depth(source: str, values: dict[str, object]) -> AnalysisDepth:
     """The depth of what a module uses of its imports, also in annotations."""
     used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    depth = Reading.FORM
+    depth = AnalysisDepth.FORM
     for name in used & values.keys():
         value = values[name]
         module = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
@@ -53,5 +53,5 @@ def test_an_import_that_nothing_uses_changes_nothing() -> None:
     from derivlint.cpp.cpp_type import CppType
 
     source = "from derivlint.cpp.cpp_type import CppType\n"
-    assert used_depth(source, {"CppType": CppType}) is Reading.FORM
-    assert used_depth(f"{source}CppType\n", {"CppType": CppType}) is Reading.TYPES
+    assert used_depth(source, {"CppType": CppType}) is AnalysisDepth.FORM
+    assert used_depth(f"{source}CppType\n", {"CppType": CppType}) is AnalysisDepth.TYPES

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.lint import Confidence, Diagnostic, Severity
-from derivlint.lint.engine.reading import Reading
+from derivlint.lint.engine.depth import AnalysisDepth
 from derivlint.lint.suppressions.suppression import Suppressions
 from derivlint.lint.suppressions.suppression_edits import deletion
 from derivlint.model import Entry, Model, build_model
@@ -256,15 +256,15 @@ def test_damage_never_costs_a_comment(damage: str, bundled_natives: NativeFuncti
 @pytest.mark.parametrize(
     ("module", "reading"),
     [
-        ("argument-in-two-keys", Reading.FORM),
-        ("wrong-argument-type", Reading.TYPES),
-        ("missing-conjugate", Reading.SEMANTICS),
-        ("swapped-arguments", Reading.SEMANTICS),
-        ("wrong-gradient", Reading.VALUES),
-        ("wrong-tangent", Reading.VALUES),
+        ("argument-in-two-keys", AnalysisDepth.FORM),
+        ("wrong-argument-type", AnalysisDepth.TYPES),
+        ("missing-conjugate", AnalysisDepth.SEMANTICS),
+        ("swapped-arguments", AnalysisDepth.SEMANTICS),
+        ("wrong-gradient", AnalysisDepth.VALUES),
+        ("wrong-tangent", AnalysisDepth.VALUES),
     ],
 )
-def test_what_a_rule_reads_follows_from_what_it_imports(module: str, reading: Reading) -> None:
+def test_what_a_rule_reads_follows_from_what_it_imports(module: str, reading: AnalysisDepth) -> None:
     assert load_rule(module).reads is reading
 
 

@@ -11,7 +11,7 @@ from derivlint.analysis.interpretation.operators import OperatorDegrees
 from derivlint.analysis.interpretation.premises import declared_linear
 from derivlint.analysis.typed import TypedFormula, typed_formulas
 from derivlint.model import DispatchBody, Entry, Model
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def _collected(
     return tuple(item for interpretation in analyses.interpretations(entry) for item in analyze(interpretation))
 
 
-@asked_once
+@memoized
 def analyses_of(model: Model) -> FormulaAnalyses:
     """The analyses of a model's formulas, one object for each model."""
     return FormulaAnalyses(model)

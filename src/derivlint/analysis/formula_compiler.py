@@ -12,13 +12,13 @@ from derivlint.cpp.expressions.inference import number_value
 from derivlint.formula import Call, Expr, Name, Number
 from derivlint.formula.analysis import unknown_if_it_fails
 from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 #: A formula of so many nodes is not nested too deeply to be compiled from the outside in.
 SHALLOW = 48
 
 
-@asked_once
+@memoized
 def called_names(formula: TypedFormula) -> frozenset[str]:
     """The names of the functions and methods that a formula calls."""
     calls = (formula.call(node) for node in formula.nodes if isinstance(node, Call))

@@ -7,7 +7,7 @@ from msgspec import Struct
 from derivlint.cpp.declared_type import DeclaredType, declared_type
 from derivlint.cpp.types import argument_type, value_type
 from derivlint.schema import Argument, BaseType, ListType, NativeFunction, TensorOptionsArguments
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 TENSOR = BaseType("Tensor")
 OPTIONS = declared_type("at::TensorOptions")
@@ -38,7 +38,7 @@ class Binding(Struct, frozen=True):
         return isinstance(type, ListType) and type.elem == TENSOR
 
 
-@asked_once
+@memoized
 def cpp_arguments(function: NativeFunction) -> tuple[Binding, ...]:
     """The parameters of a function's C++ signature, out arguments first.
 
@@ -70,7 +70,7 @@ def parameter_type(argument: Argument, function: NativeFunction, *, symint: bool
     )
 
 
-@asked_once
+@memoized
 def return_names(function: NativeFunction) -> tuple[str, ...]:
     """The C++ names of a function's returns.
 

@@ -12,10 +12,9 @@ Begin with :mod:`derivlint.lint.rule` (what a rule is) and :mod:`derivlint.lint.
     fix_check     trying fixes before they are offered
 """
 
-from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, TextEdit
-from derivlint.lint.engine.precedence import Within, Yields
-from derivlint.lint.engine.reading import Reading
-from derivlint.lint.engine.result import Result
+from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, Result, TextEdit
+from derivlint.lint.engine.depth import AnalysisDepth
+from derivlint.lint.engine.precedence import SupersededBy, Within
 from derivlint.lint.engine.run import INTERNAL_ERROR, run_rules
 from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.rule import Invalid, Rule, RuleMeta, rule_from_module
@@ -23,6 +22,7 @@ from derivlint.lint.severity import Confidence, Severity
 
 __all__ = [
     "INTERNAL_ERROR",
+    "AnalysisDepth",
     "Confidence",
     "Diagnostic",
     "Finding",
@@ -31,15 +31,14 @@ __all__ = [
     "Option",
     "OptionValue",
     "Options",
-    "Reading",
     "Related",
     "Result",
     "Rule",
     "RuleMeta",
     "Severity",
+    "SupersededBy",
     "TextEdit",
     "Within",
-    "Yields",
     "rule_from_module",
     "run_rules",
 ]

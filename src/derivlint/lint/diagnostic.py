@@ -1,15 +1,15 @@
-"""What a rule finds, and the diagnostic that is made of it."""
+"""Findings of rules, the diagnostics made of them, and the result of a run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from derivlint.lint.severity import Confidence, Severity
 from derivlint.model.keys import DEFAULT
 from derivlint.source import SourceFile, Span
-from derivlint.source.comparison import Compared
+from derivlint.source.comparison import KeyedEquality
 
 if TYPE_CHECKING:
     # diagnostics are read from the cache without any model
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Related(Struct, frozen=True):
-    """A second place that a message speaks of; ``path`` is given where it lies in another file."""
+    """A second place of a message; ``path`` is that of another file, or None."""
 
     message: str
     span: Span
@@ -46,19 +46,19 @@ class Fix(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """What a rule says of one place.
+    """A finding of a rule.
 
     Attributes:
         where: the place.
         message: the fact.
         help: the cure.
         related: other places that belong to it.
-        fix: how to fix it.
-        at: the entry, formulas or formula that it is about; by default what the rule was asked about.
-        confidence: how sure the rule is, where that is not the rule's own confidence.
-        about: the range of the formula that it follows from, where that is not its place.
-        rests_on: the operators whose entries are its premise, by their names: it is dropped where those are wrong.
-        source: the file that the place is in, where that is not the derivatives file: a header.
+        fix: the fix.
+        at: the entry, formulas or formula that it is about, by default the subject of the check.
+        confidence: by default that of the rule.
+        about: the range of the formula that it follows from, by default the place.
+        rests_on: the operators whose entries are its premise: it is dropped if those are wrong.
+        source: the file with the place, such as a header, by default the derivatives file.
     """
 
     where: Span
@@ -73,10 +73,10 @@ class Finding(Struct, frozen=True):
     source: SourceFile | None = None
 
 
-class Diagnostic(Compared, Struct, frozen=True):
-    """A finding with everything that formats show; sorts by path, place, rule and message.
+class Diagnostic(KeyedEquality, Struct, frozen=True):
+    """A finding as formats show it; sorts by path, place, rule and message.
 
-    ``elsewhere`` says that it is in another file than the one that was checked, a header: it belongs to no entry.
+    ``elsewhere`` is set if it is in another file than the checked one, a header: it belongs to no entry.
     """
 
     path: str
@@ -114,3 +114,35 @@ class Diagnostic(Compared, Struct, frozen=True):
     def identity(self) -> tuple[Any, ...]:
         """The fields that are compared."""
         return self.path, self.span, self.rule, self.message
+
+
+class CrashSite(NamedTuple):
+    """A check that crashed.
+
+    Attributes:
+        rule: the rule.
+        start: the offset of the entry that it crashed on, or None for the file as a whole.
+    """
+
+    rule: str
+    start: int | None
+
+
+#: Operators, and rules that did not judge their entries.
+Unjudged: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+
+class Result(Struct, frozen=True):
+    """The findings in one file or in a part of it.
+
+    Attributes:
+        diagnostics: the diagnostics, sorted, each once.
+        internal_errors: how many of them are about crashes, one for each entry and cause.
+        crashed: the checks that crashed.
+        unjudged: the rules that did not judge entries, see :meth:`RuleCoverage.unjudged`; None if not computed.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    internal_errors: int = 0
+    crashed: frozenset[CrashSite] = frozenset()
+    unjudged: Unjudged | None = None

@@ -86,7 +86,7 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
     )
 
 
-class Moves:
+class OffsetMap:
     """Where places of a text are after edits."""
 
     def __init__(self, edits: Sequence[TextEdit]) -> None:

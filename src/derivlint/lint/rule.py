@@ -10,8 +10,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Finding
-from derivlint.lint.engine.precedence import Yields
-from derivlint.lint.engine.reading import Reading
+from derivlint.lint.engine.depth import AnalysisDepth
+from derivlint.lint.engine.precedence import SupersededBy
 from derivlint.lint.groups import Group
 from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.severity import Confidence, Severity
@@ -64,9 +64,9 @@ class RuleMeta(Struct, frozen=True):
     checks: tuple[str, ...] = ()
     status: str = "stable"
     options: tuple[Option, ...] = ()
-    reads: Reading = Reading.FORM
+    reads: AnalysisDepth = AnalysisDepth.FORM
     compares: bool = False
-    yields_to: tuple[Yields, ...] = ()
+    yields_to: tuple[SupersededBy, ...] = ()
 
 
 #: Stands for the first example of a rule's docstring.
@@ -147,7 +147,7 @@ class Rule(Struct, frozen=True, dict=True):
         return any(case.fixed is not None for case in self.invalid)
 
     @property
-    def reads(self) -> Reading:
+    def reads(self) -> AnalysisDepth:
         """How deep it looks into formulas."""
         return self.meta.reads
 

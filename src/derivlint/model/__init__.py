@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from derivlint.source.lazy import loaded_on_demand
+from derivlint.source.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from derivlint.model.differentiable import Differentiability, DifferentiableValue
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from derivlint.model.saved_attribute import SavedAttribute
 
 # what needs a layout only, such as settings, must not wait for all the others
-__getattr__ = loaded_on_demand(
+__getattr__ = lazy_exports(
     __name__,
     {
         "differentiable": "Differentiability DifferentiableValue",

@@ -30,7 +30,7 @@ from derivlint.model.resolve import EntryFunction, NameKind, ResolvedName, Schem
 from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
-from derivlint.source.comparison import Compared
+from derivlint.source.comparison import KeyedEquality
 from derivlint.source.lazy import cached_property
 from derivlint.yaml_reader import Mapping, Pair, PlacedNode, Scalar, YamlNode
 
@@ -432,7 +432,7 @@ class Entry:
         return expressions
 
 
-class Derivative(Compared, Struct, frozen=True):
+class Derivative(KeyedEquality, Struct, frozen=True):
     """A backward formula, for one or several arguments.
 
     Attributes:
@@ -479,7 +479,7 @@ class Derivative(Compared, Struct, frozen=True):
         return any(item.name in saved for item in self.saved_inputs)
 
 
-class ForwardDerivative(Compared, Struct, frozen=True):
+class ForwardDerivative(KeyedEquality, Struct, frozen=True):
     """A forward formula, for one or several outputs.
 
     Attributes:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.declared_type import DeclaredType
 from derivlint.cpp.types import TENSORS
-from derivlint.source.comparison import Compared
+from derivlint.source.comparison import KeyedEquality
 
 if TYPE_CHECKING:
     from derivlint.formula import Word
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TENSOR_VECTOR = cpp_type("vector<Tensor>")
 
 
-class SavedAttribute(Compared, Struct, frozen=True):
+class SavedAttribute(KeyedEquality, Struct, frozen=True):
     """A value that the forward call saves for the backward formula.
 
     Attributes:

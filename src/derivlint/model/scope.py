@@ -18,7 +18,7 @@ from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.keys import RESULT
 from derivlint.model.resolve import EntryFunction, generic_output_index
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 if TYPE_CHECKING:
     from derivlint.model.entry import DifferentiabilityInfo
@@ -125,7 +125,7 @@ def variables(formula: Formula) -> list[Word]:
     ]
 
 
-@asked_once
+@memoized
 def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
     """The variables of a formula that nothing declares, each use once; none where the key is not understood.
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, Rule
+from derivlint.lint.diagnostic import Result
 from derivlint.lint.engine.incremental import check_text
-from derivlint.lint.engine.result import Result
-from derivlint.lint.engine.run import SUPPRESSIONS, in_order, judge_suppressions, together
+from derivlint.lint.engine.run import SUPPRESSIONS, in_order, judge_suppressions, merged
 from derivlint.lint.suppressions.suppression import suppressions_of
 from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.model import Model, build_model, build_models
@@ -93,7 +93,7 @@ def check_source(
         results = [text.result for text in texts]
         if extra is not None:
             results += [Result(in_order(extra(text.model, text.result.diagnostics))) for text in texts]
-        rule_results = together(results)
+        rule_results = merged(results)
         names = {rule.name for rule in rules}
         model = models[0]
         # a suppression may be of use for one version only
@@ -106,9 +106,9 @@ def check_source(
             names=known_names,
             crashed=rule_results.crashed,
             models=models,
-            says_unjudged=finds_stale,
+            reports_unjudged=finds_stale,
         )
-        every = together([rule_results, judged])
+        every = merged([rule_results, judged])
         findings = Findings(
             every.diagnostics,
             frozenset(suppressions_of(model).matches(every.diagnostics, known_names)),

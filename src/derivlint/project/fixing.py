@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from derivlint.lint import Diagnostic, Severity
 from derivlint.lint.engine.ownership import EntryFinder
-from derivlint.lint.fixing import FixOutcome, Moves, apply_fixes, fixable
+from derivlint.lint.fixing import FixOutcome, OffsetMap, apply_fixes, fixable
 from derivlint.model import Entry
 from derivlint.project.check import CheckedFile
 from derivlint.rules import NAMES, load_rule
@@ -220,7 +220,7 @@ def _blamed(
 
 def _edits_at(trial: FixOutcome, places: Iterable[Span]) -> set[tuple[Span, str]]:
     """The edits which wrote something that one of these places of the new text has to do with."""
-    made = Moves(trial.edits).made
+    made = OffsetMap(trial.edits).made
     starts, ends = [span.start for span in made], [span.end for span in made]
     # places may be many and long: where they begin and end is counted
     depth = [0] * (len(made) + 1)
@@ -237,7 +237,7 @@ def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial
 
     What was a warning and is an error now, since it explains something that is uncovered, was there.
     """
-    moves = Moves(trial.edits)
+    moves = OffsetMap(trial.edits)
     places = {(item.rule, moves.to(item.span.start)) for item in before}
     counts = Counter(map(_identity, before))
     errors: list[Diagnostic] = []
@@ -259,7 +259,7 @@ def _caused_errors(
     """
     if not errors:
         return []
-    finder, moves = EntryFinder(before.model), Moves(trial.edits)
+    finder, moves = EntryFinder(before.model), OffsetMap(trial.edits)
     fixed: dict[int, set[str]] = {}
     unknown: set[int] = set()
     for item in trial.applied:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from derivlint.source.lazy import loaded_on_demand
+from derivlint.source.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from derivlint.schema.describe import FunctionFacts, OperatorFacts, describe_operator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from derivlint.schema.syntax.types import BaseType, CustomClassType, ListType, OptionalType, Type, parse_type
 
 # what is read from the cache needs a name or two of all these
-__getattr__ = loaded_on_demand(
+__getattr__ = lazy_exports(
     __name__,
     {
         "describe": "FunctionFacts OperatorFacts describe_operator",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Compared:
+class KeyedEquality:
     """A base that comes before ``Struct``: equality, order and hash are those of :meth:`identity`."""
 
     __slots__ = ()

@@ -37,7 +37,7 @@ else:
             return value
 
 
-def asked_once(find: Callable[[S], T]) -> Callable[[S], T]:
+def memoized(find: Callable[[S], T]) -> Callable[[S], T]:
     """A function of one immutable object whose answer is kept with the object, as that of a cached property is."""
     name = f"{find.__module__}.{find.__qualname__}"
 
@@ -63,7 +63,7 @@ class Bounded(dict[S, T]):
         super().__setitem__(key, value)
 
 
-def loaded_on_demand(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
     """The ``__getattr__`` of a package whose modules are loaded when one of their names is asked for.
 
     Args:
@@ -82,4 +82,4 @@ def loaded_on_demand(package: str, names: Mapping[str, str]) -> Callable[[str], 
     return load
 
 
-__all__ = ["Bounded", "asked_once", "cached_property", "loaded_on_demand"]
+__all__ = ["Bounded", "cached_property", "lazy_exports", "memoized"]

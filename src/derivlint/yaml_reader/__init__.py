@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from derivlint.source.lazy import loaded_on_demand
+from derivlint.source.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, Sequence, YamlNode
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from derivlint.yaml_reader.reader import Document, PlacedNode, read_yaml
 
 # what is read from the cache needs the nodes at most
-__getattr__ = loaded_on_demand(
+__getattr__ = lazy_exports(
     __name__,
     {
         "nodes": "Mapping Pair Scalar Sequence YamlNode",

@@ -26,7 +26,7 @@ from derivlint.formula.vocabulary import words
 from derivlint.model import DispatchBody, Model
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 DIFFERENTIABLE = "differentiable"
 #: Words in names of operators for their implementation.
@@ -174,7 +174,7 @@ class CoverageOfModel:
         return Verdict(_together(answers), tuple(dict.fromkeys(reasons)))
 
 
-@asked_once
+@memoized
 def _differentiable_names(natives: NativeFunctions) -> dict[frozenset[str], tuple[str, ...]]:
     """The operators and helpers with "differentiable" in their names, by the other words in them."""
     names = {*natives.operator_names(), *library_of(natives).declarations.functions.get(HELPERS, {})}

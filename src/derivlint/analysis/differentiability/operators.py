@@ -21,7 +21,7 @@ from derivlint.model.keys import DEFAULT
 from derivlint.operators.book import Book
 from derivlint.operators.special import RAISING
 from derivlint.schema import Argument, NativeFunction
-from derivlint.source.comparison import Compared
+from derivlint.source.comparison import KeyedEquality
 
 
 class Answer(Enum):
@@ -51,7 +51,7 @@ class Way(Enum):
     UNKNOWN = "unknown"
 
 
-class Reason(Compared, Struct, frozen=True):
+class Reason(KeyedEquality, Struct, frozen=True):
     """A reason why an answer is not yes.
 
     Attributes:

@@ -7,13 +7,13 @@ from derivlint.cpp.types import TENSOR
 from derivlint.formula import Expr, Index, Name, Number, unparenthesized
 from derivlint.model.generated.forward import TANGENT, packed_lists
 from derivlint.model.generated.gradients import GRAD, GRADS
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 #: What the kernel keeps of a tangent beside the tangent itself.
 RAW = "_raw"
 
 
-@asked_once
+@memoized
 def seed_names(formula: TypedFormula) -> frozenset[str]:
     """The names of all gradients, or of all tangents, that are declared where a formula is evaluated."""
     variables = formula.evaluation.variables

@@ -17,7 +17,7 @@ from derivlint.formula.vocabulary import words
 from derivlint.model import Differentiability
 from derivlint.schema import Argument, ListType, NativeFunction
 from derivlint.source.choices import Choice
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 #: How many points of each kind there are.
 POINTS = 8
@@ -120,7 +120,7 @@ class PointArguments:
         return values
 
 
-@asked_once
+@memoized
 def point_arguments(differentiability: Differentiability) -> PointArguments:
     """The arguments of a function that is differentiated."""
     return PointArguments(differentiability.function, signature_of(differentiability).inputs)

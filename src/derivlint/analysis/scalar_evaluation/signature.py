@@ -15,7 +15,7 @@ from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX, gradients_of
 from derivlint.model.keys import RESULT
 from derivlint.operators.reference.evaluators import Evaluator
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 #: The name of the output of an in-place function in formulas.
 #: The input of an in-place function, before it is overwritten, in forward formulas.
@@ -97,7 +97,7 @@ class EvaluationSignature(Struct, frozen=True):
         return variables
 
 
-@asked_once
+@memoized
 def signature_of(differentiability: Differentiability) -> EvaluationSignature:
     """The signature of a function."""
     info = differentiability.info

@@ -9,7 +9,7 @@ from derivlint.operators.shapes.size_cases import size_cases
 from derivlint.operators.shapes.size_values import OPAQUE, UNKNOWN, Sizes, Value
 from derivlint.operators.shapes.sizes import FAILURES, SizeFunction, sizes_named
 from derivlint.schema import Argument, NativeFunction
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 Values = Mapping[str, Value]
 
@@ -55,7 +55,7 @@ def size_function(function: NativeFunction) -> SizeFunction | None:
     return sizes_named(base) if function.namespace == ATEN else None
 
 
-@asked_once
+@memoized
 def legal_cases(function: NativeFunction) -> tuple[tuple[Values, Value], ...]:
     """Arguments that an operator takes, with the sizes of its outputs."""
     return tuple(_legal_cases(function))

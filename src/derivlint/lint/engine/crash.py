@@ -1,13 +1,13 @@
-"""Checks that crashed: on which entry, for which cause, and the diagnostics that say so."""
+"""Crashes of checks, grouped by entry and cause into diagnostics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.lint.diagnostic import Diagnostic
+from derivlint.lint.diagnostic import CrashSite, Diagnostic
 from derivlint.lint.severity import Confidence, Severity
 from derivlint.lint.wording import quoted_list
 from derivlint.source import Span
@@ -16,23 +16,11 @@ if TYPE_CHECKING:
     from derivlint.model import Entry
 
 INTERNAL_ERROR = "internal-error"
-#: Errors whose place says nothing: what was called last when a limit was reached.
+#: Errors with a random place: the call in which a limit was reached.
 _OF_LIMITS = (RecursionError, MemoryError)
-#: What leads from an object of the model, or from a fact about it, to its entry.
+#: Attributes that lead from an object of the model, or from a fact about it, to its entry.
 _TO_ENTRY = ("entry", "written", "body", "formula", "interpretation", "evaluation")
 _DEPTH = 4
-
-
-class Crashed(NamedTuple):
-    """A check that did not come to its end.
-
-    Attributes:
-        rule: the rule.
-        start: where the entry begins that it crashed on; None where that is not known, or the file as a whole.
-    """
-
-    rule: str
-    start: int | None
 
 
 class Crash(Struct, frozen=True):
@@ -40,9 +28,9 @@ class Crash(Struct, frozen=True):
 
     Attributes:
         rule: the rule.
-        target: the entry, formulas, formula or suppression that it was asked about; None for the file as a whole.
-        entry: the entry of that.
-        error: what was raised.
+        target: the entry, formulas, formula or suppression that it judged; None for the file as a whole.
+        entry: the entry of the target.
+        error: the exception.
         where: the place of the target.
     """
 
@@ -53,13 +41,13 @@ class Crash(Struct, frozen=True):
     where: Span
 
     @property
-    def crashed(self) -> Crashed:
-        """The check that did not come to its end."""
-        return Crashed(self.rule, self.entry.span.start if self.entry is not None else None)
+    def crashed(self) -> CrashSite:
+        """The rule and the entry that it crashed on."""
+        return CrashSite(self.rule, self.entry.span.start if self.entry is not None else None)
 
     @property
     def cause(self) -> tuple[object, ...]:
-        """What crashes with one cause have in common: rules that ask for one fact crash in the same place."""
+        """The same for all crashes with one cause: rules that need one fact crash in the same place."""
         kind = type(self.error)
         if issubclass(kind, _OF_LIMITS):
             return (kind,)
@@ -69,18 +57,18 @@ class Crash(Struct, frozen=True):
         return (kind, last.tb_frame.f_code, last.tb_lineno) if last is not None else (kind, str(self.error))
 
 
-def entry_of(found: object, depth: int = _DEPTH) -> Entry | None:
-    """The entry that an object of a model, or a fact about one, belongs to; None where it belongs to none."""
+def entry_of(item: object, depth: int = _DEPTH) -> Entry | None:
+    """The entry of an object of a model or of a fact about one, or None."""
     from derivlint.model import Entry
 
-    if isinstance(found, Entry):
-        return found
-    if depth == 0 or type(found).__module__.partition(".")[0] != "derivlint":
+    if isinstance(item, Entry):
+        return item
+    if depth == 0 or type(item).__module__.partition(".")[0] != "derivlint":
         return None
     for name in _TO_ENTRY:
         try:
-            inner = getattr(found, name, None)
-        except Exception:  # a fact that is worked out only now may be the one that crashes
+            inner = getattr(item, name, None)
+        except Exception:  # the property may be the fact that crashes
             continue
         entry = entry_of(inner, depth - 1) if inner is not None else None
         if entry is not None:
@@ -106,25 +94,25 @@ def diagnostics_of(crashes: Iterable[Crash], path: str) -> Iterator[Diagnostic]:
     """One diagnostic for each entry and cause, which names the rules.
 
     Args:
-        crashes: what crashed, in the order of the run.
+        crashes: the crashes, in the order of the run.
         path: the path of the file.
     """
     # what runs without a crash needs no model here: results are read from the cache
     from derivlint.lint.engine.ownership import names_of
 
-    together: dict[tuple[object, ...], list[Crash]] = {}
+    groups: dict[tuple[object, ...], list[Crash]] = {}
     for crash in crashes:
-        together.setdefault((crash.crashed.start, *crash.cause), []).append(crash)
-    for group in together.values():
+        groups.setdefault((crash.crashed.start, *crash.cause), []).append(crash)
+    for group in groups.values():
         first = group[0]
         entry, dispatch, key = names_of(first.target)
         rules = sorted({crash.rule for crash in group})
-        what = "the file" if first.entry is None else "the entry" if entry is None else f'the entry of "{entry}"'
+        subject = "the file" if first.entry is None else "the entry" if entry is None else f'the entry of "{entry}"'
         yield Diagnostic(
             path=path,
             span=first.where,
             rule=INTERNAL_ERROR,
-            message=f"{'rule' if len(rules) == 1 else 'rules'} {quoted_list(rules)} crashed on {what}: "
+            message=f"{'rule' if len(rules) == 1 else 'rules'} {quoted_list(rules)} crashed on {subject}: "
             f"{type(first.error).__name__}: {first.error}",
             severity=Severity.ERROR,
             confidence=Confidence.HIGH,

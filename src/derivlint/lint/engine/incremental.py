@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from derivlint.lint.engine.moving import Move, moved_claim, places_of_claim
-from derivlint.lint.engine.precedence import Claim
-from derivlint.lint.engine.result import Result
-from derivlint.lint.engine.run import Checker, Raw
+from derivlint.lint.diagnostic import Diagnostic, Result
+from derivlint.lint.engine.precedence import RawFinding
+from derivlint.lint.engine.run import Checker, EntryFindings
 from derivlint.lint.rule import Rule
 from derivlint.model import Entry, Model
 from derivlint.model.memos import EntryKey, EntryMemos, Memo
@@ -22,20 +22,24 @@ from derivlint.yaml_reader.split import SplitDocument
 BATCH = 200
 
 
+#: Maps a span to another text; None for a span that is gone.
+Move = Callable[[Span], Span | None]
+
+
 class Cancelled(BaseException):
-    """A check whose result is not needed any more; a BaseException, so that no rule catches it."""
+    """The check was cancelled; a BaseException, so that no rule catches it."""
 
 
 class EntryResult(Struct, frozen=True, gc=False):
-    """What rules found in one entry, where no check crashed.
+    """Findings in one entry, if no check crashed.
 
     Attributes:
-        claims: the findings before precedence, at their places in the text that they were found in.
-        start: where the entry began in that text.
-        anchors: the other entries that places are in, each with where it was.
+        findings: the findings before precedence, at their places in the checked text.
+        start: the offset of the entry in that text.
+        anchors: the other entries that places are in, with their spans in that text.
     """
 
-    claims: tuple[Claim, ...]
+    findings: tuple[RawFinding, ...]
     start: int = 0
     anchors: tuple[tuple[EntryKey, Span], ...] = ()
 
@@ -46,7 +50,7 @@ class CheckedText(Struct, frozen=True):
     Attributes:
         model: its model.
         result: the findings of all rules but those about suppressions.
-        checked: how many entries were checked, the others being as they were.
+        checked: how many entries were checked; the others have their old results.
     """
 
     model: Model
@@ -60,10 +64,10 @@ def check_text(model: Model, rules: Iterable[Rule], *, stop: Callable[[], bool] 
     Args:
         model: a model of the text.
         rules: the rules, always the same ones with the same memos.
-        stop: whether to cancel the check, asked before each entry; None where it is never cancelled.
+        stop: returns whether the check is cancelled, called before each entry; None for never.
 
     Raises:
-        Cancelled: the check was cancelled; what was found until then is in the memos.
+        Cancelled: the check was cancelled; the memos have the results until then.
     """
     return _Check(model, Checker(model, rules), stop).run()
 
@@ -82,45 +86,44 @@ class _Check:
         self.positions = {record.key: position for position, record in enumerate(model.records)}
 
     def run(self) -> CheckedText:
-        """Check the file, and the entries without a memo that holds."""
+        """Check the file, and the entries without a valid memo."""
         entries = self.model.entries
         positions = range(len(entries))
         recalled = [self.recalled(position) if self.model.records else None for position in positions]
-        to_check = [position for position, raw in enumerate(recalled) if raw is None]
-        raws = [self.file()]
+        to_check = [position for position, findings in enumerate(recalled) if findings is None]
+        parts = [self.file()]
         # a check that may be cancelled goes entry by entry
         if self.stop is None and len(to_check) >= BATCH:
             checked = self.checker.entries([entries[position] for position in to_check])
         else:
             checked = map(self.checker.entry, (self.uncancelled(entries[position]) for position in to_check))
-        for position, raw in zip(to_check, checked, strict=True):
-            recalled[position] = raw
-            if self.model.records and not raw.crashed:
-                self.remember(position, raw)
-        raws += filter(None, recalled)
-        return CheckedText(self.model, self.checker.settled(raws), len(to_check))
+        for position, findings in zip(to_check, checked, strict=True):
+            recalled[position] = findings
+            if self.model.records and not findings.crashed:
+                self.remember(position, findings)
+        parts += filter(None, recalled)
+        return CheckedText(self.model, self.checker.result(parts), len(to_check))
 
     def uncancelled(self, entry: Entry) -> Entry:
-        """An entry that is to be checked, unless the check is cancelled."""
         if self.stop is not None and self.stop():
             raise Cancelled
         return entry
 
-    def file(self) -> Raw:
-        """What rules for the file as a whole find; places in the text move, so only a result without any is kept."""
+    def file(self) -> EntryFindings:
+        """Findings of rules for the file as a whole; places in the text move, so only a result without any is kept."""
         memos = self.model.memos
         has_problems = bool(self.model.document.problems)
         memo = memos.file if memos is not None and not has_problems else None
         if memo is not None and self.model.holds(memo):
-            return Raw(memo.value)
-        raw = self.checker.file()
-        if memos is not None and not has_problems and not raw.crashed:
-            is_elsewhere = all(claim.diagnostic.elsewhere for claim in raw.claims)
-            memos.file = self.model.memo(raw.claims, raw.dependencies) if is_elsewhere else None
-        return raw
+            return EntryFindings(memo.value)
+        findings = self.checker.file()
+        if memos is not None and not has_problems and not findings.crashed:
+            is_elsewhere = all(finding.diagnostic.elsewhere for finding in findings.findings)
+            memos.file = self.model.memo(findings.findings, findings.dependencies) if is_elsewhere else None
+        return findings
 
-    def recalled(self, position: int) -> Raw | None:
-        """What was found in an entry with the same text and the same answers; None where it has to be checked."""
+    def recalled(self, position: int) -> EntryFindings | None:
+        """Findings of a valid memo of the entry at a position, or None if it has to be checked."""
         record = self.model.records[position]
         for memo in record.results:
             if not self.holds(record, memo):
@@ -129,41 +132,41 @@ class _Check:
                 record.add(memo)
             record.verified_at = self.revision
             result: EntryResult = memo.value
-            if not result.claims:
-                return _NOTHING
+            if not result.findings:
+                return _NO_FINDINGS
             if result.start == self.spans[position].start and not result.anchors:
-                return Raw(result.claims)
+                return EntryFindings(result.findings)
             move = self.move(result, position)
-            there = [moved_claim(claim, move) for claim in result.claims]
-            claims = tuple([claim for claim in there if claim is not None])
-            return Raw(claims) if len(claims) == len(there) else None
+            moved = [moved_finding(finding, move) for finding in result.findings]
+            findings = tuple([finding for finding in moved if finding is not None])
+            return EntryFindings(findings) if len(findings) == len(moved) else None
         return None
 
     def holds(self, record: EntryMemos, memo: Memo[EntryResult]) -> bool:
-        """Whether a result holds; one that held in the text before may not if something that it read is uncertain."""
+        """Whether a memo is valid; one of the text before is, unless an answer in its trace may have changed."""
         is_newest = memo is record.results[0] and record.verified_at == self.revision - 1
         if is_newest and self.uncertain is not None and self.uncertain.isdisjoint(memo.reads):
             return True
         return self.model.holds(memo)
 
-    def remember(self, position: int, raw: Raw) -> None:
-        """Keep what was found in an entry, with all that was read for it, unless it has places that cannot move."""
+    def remember(self, position: int, findings: EntryFindings) -> None:
+        """Add a memo of the findings in an entry, unless it has places that cannot move."""
         own = self.spans[position]
         anchors: dict[EntryKey, Span] = {}
-        for place in chain.from_iterable(map(places_of_claim, raw.claims)):
+        for place in chain.from_iterable(map(places_of_finding, findings.findings)):
             if own.contains(place) and place.start < own.end:
                 continue
-            other = bisect_right(self.spans, place.start, key=_start) - 1
-            if other < 0 or not self.spans[other].contains(place):
+            anchor = bisect_right(self.spans, place.start, key=_start) - 1
+            if anchor < 0 or not self.spans[anchor].contains(place):
                 return
-            anchors[self.model.records[other].key] = self.spans[other]
-        result = EntryResult(raw.claims, own.start, tuple(anchors.items()))
+            anchors[self.model.records[anchor].key] = self.spans[anchor]
+        result = EntryResult(findings.findings, own.start, tuple(anchors.items()))
         record = self.model.records[position]
-        record.add(self.model.memo(result, raw.dependencies))
+        record.add(self.model.memo(result, findings.dependencies))
         record.verified_at = self.revision
 
     def move(self, result: EntryResult, position: int) -> Move:
-        """Where places of a result are in this text; None for those in an entry that is gone."""
+        """Return the map from spans of a result to this text; None for spans in an entry that is gone."""
         text, _ = self.model.records[position].key
         offset = self.spans[position].start - result.start
         own = Span(result.start, result.start + len(text))
@@ -173,15 +176,59 @@ class _Check:
                 return span.shift(offset) if offset else span
             for key, place in result.anchors:
                 if place.contains(span):
-                    there = self.positions.get(key)
-                    return span.shift(self.spans[there].start - place.start) if there is not None else None
+                    anchor = self.positions.get(key)
+                    return span.shift(self.spans[anchor].start - place.start) if anchor is not None else None
             return None
 
         return move
 
 
-_NOTHING = Raw()
+_NO_FINDINGS = EntryFindings()
 
 
 def _start(span: Span) -> int:
     return span.start
+
+
+def moved_finding(finding: RawFinding, move: Move) -> RawFinding | None:
+    """Map the spans of a finding to another text; None if one of them is gone."""
+    moved = _moved_diagnostic(finding.diagnostic, move)
+    about = move(finding.about) if finding.about is not None else None
+    if moved is None or (about is None and finding.about is not None):
+        return None
+    is_same = moved is finding.diagnostic and about == finding.about
+    return finding if is_same else replace(finding, diagnostic=moved, about=about)
+
+
+def _moved_diagnostic(item: Diagnostic, move: Move) -> Diagnostic | None:
+    span = move(item.span)
+    if span is None:
+        return None
+    fix = item.fix
+    if not item.related and fix is None:
+        return item if span == item.span else replace(item, span=span)
+    related = []
+    for part in item.related:
+        place = part.span if part.path not in (None, item.path) else move(part.span)
+        if place is None:
+            return None
+        related.append(replace(part, span=place))
+    if fix is not None:
+        edits = []
+        for edit in fix.edits:
+            place = move(edit.span)
+            if place is None:
+                return None
+            edits.append(replace(edit, span=place))
+        fix = replace(fix, edits=tuple(edits))
+    return replace(item, span=span, related=tuple(related), fix=fix)
+
+
+def places_of_finding(finding: RawFinding) -> Iterator[Span]:
+    """The spans of a finding in the file."""
+    item = finding.diagnostic
+    yield item.span
+    yield from (part.span for part in item.related if part.path in (None, item.path))
+    yield from (edit.span for edit in (item.fix.edits if item.fix is not None else ()))
+    if finding.about is not None:
+        yield finding.about

@@ -1,9 +1,9 @@
-"""Which entry a diagnostic belongs to."""
+"""Entries by place and by name, and the entry of a diagnostic."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model
@@ -11,24 +11,22 @@ from derivlint.model.index import BY_OPERATOR
 from derivlint.yaml_reader.split import SplitDocument
 
 
-def names_of(found: object) -> tuple[str | None, str | None, str | None]:
-    """The entry, dispatch key and key that an object of the model belongs to; None for what it has none of."""
-    if isinstance(found, DerivativeFormula):
-        return found.entry.operator, found.body.key, found.key_text
-    if isinstance(found, DispatchBody):
-        return found.entry.operator, found.key, None
-    if isinstance(found, Entry):
-        return found.operator, None, None
-    return None, None, None
+def names_of(item: object) -> tuple[str | None, str | None, str | None]:
+    """The operator, dispatch key and key of an object of the model, each possibly None."""
+    if isinstance(item, DerivativeFormula):
+        return item.entry.operator, item.body.key, item.key_text
+    if isinstance(item, DispatchBody):
+        return item.entry.operator, item.key, None
+    return (item.operator if isinstance(item, Entry) else None), None, None
 
 
 class EntryFinder:
     """Finds entries of a file by place and by name."""
 
     def __init__(self, model: Model) -> None:
-        """Take the file; entries of a plain list that are not looked at are not read."""
         document = model.document
-        #: where each begins, or the text of its item
+        # entries of a plain list are read only when they are needed
+        #: the offsets of the entries, or of the texts of their items
         self._starts: Sequence[int]
         self._entries: Sequence[Entry]
         self._named: Callable[[str], Entry | None]
@@ -39,7 +37,11 @@ class EntryFinder:
             # an aliased entry has the place of its anchor, so places may repeat and be out of order
             self._entries = sorted(model.all_entries, key=_start)
             self._starts = [*map(_start, self._entries)]
-            self._named = _by_name(model.all_entries).get
+            by_name: dict[str, Entry] = {}
+            for entry in model.all_entries:
+                if entry.operator is not None:
+                    by_name.setdefault(entry.operator, entry)
+            self._named = by_name.get
 
     def at(self, offset: int) -> Entry | None:
         """The entry that holds a character."""
@@ -56,22 +58,14 @@ class EntryFinder:
         return next((entry for entry in near if _start(entry) > offset), None)
 
     def owner(self, diagnostic: Diagnostic) -> Entry | None:
-        """The entry that a diagnostic is about; several may have its name, then its place decides."""
+        """The entry of a diagnostic; if several have its name, the one at its place."""
         if diagnostic.elsewhere:
             return None
-        here = self.at(diagnostic.span.start)
-        if diagnostic.entry is None or (here is not None and here.operator == diagnostic.entry):
-            return here
-        return self._named(diagnostic.entry) or here
+        around = self.at(diagnostic.span.start)
+        if diagnostic.entry is None or (around is not None and around.operator == diagnostic.entry):
+            return around
+        return self._named(diagnostic.entry) or around
 
 
 def _start(entry: Entry) -> int:
     return entry.span.start
-
-
-def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
-    for entry in entries:
-        if entry.operator is not None:
-            found.setdefault(entry.operator, entry)
-    return found

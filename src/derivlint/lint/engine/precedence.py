@@ -1,17 +1,16 @@
-"""Which findings follow from others: one slip is one diagnostic.
+"""Precedence of rules: findings that follow from others are dropped, so that one slip is one diagnostic.
 
-A rule declares what it yields to, ``META.yields_to``; no rule asks what another one says. A finding is dropped where a
-finding of such a rule is at a range of the formula that overlaps with its own, in the same formula, or in the same
+A rule declares what it yields to, ``META.yields_to``; no rule reads the findings of another one. A finding is dropped
+if a finding of such a rule is at a range of the formula that overlaps with its own, in the same formula, or in the same
 entry, as declared. A finding that rests on something else, the other formulas of its entry or another entry, is dropped
-where those are wrong. What explains a finding is as severe and as certain as the finding itself, or becomes so.
+if those are wrong. The finding that it is dropped for is as severe and as certain, or becomes so.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
-from itertools import chain
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -24,7 +23,7 @@ from derivlint.source import Span
 
 
 class Within(Enum):
-    """Where a finding has to stand to explain another one."""
+    """The part of a file in which a finding supersedes another one."""
 
     #: at a range that overlaps, of the same entry
     RANGE = "range"
@@ -36,14 +35,14 @@ class Within(Enum):
     FILE = "file"
 
 
-class Yields(Struct, frozen=True):
-    """What explains the findings of a rule.
+class SupersededBy(Struct, frozen=True):
+    """Rules whose findings supersede those of a rule.
 
     Attributes:
-        rules: the names of the rules whose findings do.
+        rules: the names of these rules.
         reason: why.
-        within: where those findings have to stand.
-        joins: whether they say the same more exactly: then they become as severe and as certain as the finding.
+        within: the part of the file in which they do.
+        joins: whether their findings are the same fact, more exact: then they become as severe and as certain.
     """
 
     rules: tuple[str, ...]
@@ -52,12 +51,12 @@ class Yields(Struct, frozen=True):
     joins: bool = False
 
 
-class Claim(Struct, frozen=True):
-    """What a rule says, before it is known whether another one explains it.
+class RawFinding(Struct, frozen=True):
+    """A finding before precedence.
 
     Attributes:
         diagnostic: the finding.
-        about: the range that it is about, where that is not its place.
+        about: the range that it is about, by default its place.
         rests_on: the operators of the entries that it rests on.
     """
 
@@ -66,7 +65,7 @@ class Claim(Struct, frozen=True):
     rests_on: tuple[str, ...] = ()
 
 
-#: Rules that say that a formula cannot be read as it is meant.
+#: Rules about formulas that cannot be read as they are meant.
 UNREADABLE = (
     "assignment-in-formula",
     "comma-operator",
@@ -119,7 +118,7 @@ UNTYPED = (
     "wrong-result-type",
     "wrong-saved-expression",
 )
-#: Rules about what a formula gives, or what it is for: what rests on such a formula is not judged.
+#: Rules about the value or the key of a formula: findings that rest on such a formula are dropped.
 MISLEADING = frozenset(
     {
         *UNREADABLE,
@@ -148,37 +147,37 @@ MISLEADING = frozenset(
         "wrong-tangent",
     }
 )
-#: Rules that say that entries may not be seen as such.
+#: Rules about entries that may not be read as such.
 HIDING = frozenset(
     {"duplicate-yaml-key", "malformed-entry", "malformed-schema", "not-a-list-of-entries", "yaml-syntax-error"}
 )
-#: What explains that an operator has no entry.
-WITHOUT_NAME = Yields(
+#: For findings that an operator has no entry.
+WITHOUT_NAME = SupersededBy(
     ("argument-in-two-keys", "unknown-key", "wrong-output-differentiability-length"),
     "the formulas of the entry may follow those of another one, without its name",
     Within.FILE,
 )
-CONFLICT = Yields(
+CONFLICT = SupersededBy(
     ("mixed-grad-and-grads", "mixed-named-gradient"), "it is not known which gradients are meant", Within.ENTRY
 )
 #: A key or formula that does not belong to the entry: those of the next one, where its name is missing.
-JOINED_ENTRIES = Yields(
+JOINED_ENTRIES = SupersededBy(
     ("argument-in-two-keys", "duplicate-yaml-key"),
     "the formulas of another entry may follow without its name",
     Within.ENTRY,
 )
-FOREIGN_KEY = Yields(
+FOREIGN_KEY = SupersededBy(
     ("argument-in-two-keys", "duplicate-yaml-key", "ignored-key-beside-dispatch", "unknown-key"),
     "the formulas of another entry may follow without its name",
     Within.ENTRY,
 )
-#: What explains anything in an entry.
-SHADOWED = Yields(("reserved-argument-name",), "formulas do not see the argument that they name", Within.ENTRY)
-UNNAMED_KEY = Yields(("non-string-key",), "the key may be meant to name an argument", Within.ENTRY)
-EXCHANGED = Yields(("misspelt-keyword", "primal-in-backward-formula"), "formulas are exchanged", Within.ENTRY)
-SYMBOLIC = Yields(("non-symint-size",), "the symbolic size has another type")
-FULL_STOP = Yields(("uncalled-function", "undefined-member"), "a full stop stands for a comma", Within.FORMULA)
-OTHER_VARIABLE = Yields(
+#: For all findings in an entry.
+SHADOWED = SupersededBy(("reserved-argument-name",), "formulas do not see the argument that they name", Within.ENTRY)
+UNNAMED_KEY = SupersededBy(("non-string-key",), "the key may be meant to name an argument", Within.ENTRY)
+EXCHANGED = SupersededBy(("misspelt-keyword", "primal-in-backward-formula"), "formulas are exchanged", Within.ENTRY)
+SYMBOLIC = SupersededBy(("non-symint-size",), "the symbolic size has another type")
+FULL_STOP = SupersededBy(("uncalled-function", "undefined-member"), "a full stop stands for a comma", Within.FORMULA)
+OTHER_VARIABLE = SupersededBy(
     (
         "base-name-in-forward-formula",
         "gradient-in-forward-formula",
@@ -188,32 +187,32 @@ OTHER_VARIABLE = Yields(
     "another variable is meant",
     Within.FORMULA,
 )
-UNKNOWN_OUTPUTS = Yields(
+UNKNOWN_OUTPUTS = SupersededBy(
     ("missing-forward-output",), "it is not known which outputs are meant to be differentiable", Within.ENTRY
 )
-BACKWARD_SIZES = Yields(
+BACKWARD_SIZES = SupersededBy(
     ("illegal-operand-shapes", "wrong-gradient-shape"),
     "the backward formula that the automatic one is made of is wrong itself",
     Within.ENTRY,
 )
-UNREAD = Yields(
+UNREAD = SupersededBy(
     # what comes before a semicolon at the end is read
     tuple(name for name in UNREADABLE if name != "trailing-semicolon"),
     "what cannot be read has neither names nor types",
     Within.FORMULA,
 )
-#: What explains that C++ cannot read a formula, or reads something else.
-PYTHON = Yields(("python-in-formula",), "the formula is written in Python", Within.FORMULA)
-UNCOMPILED = Yields((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning", Within.FORMULA)
-UNCOMPILED_BESIDE = Yields(
+#: For findings that C++ cannot read a formula, or reads something else.
+PYTHON = SupersededBy(("python-in-formula",), "the formula is written in Python", Within.FORMULA)
+UNCOMPILED = SupersededBy((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning", Within.FORMULA)
+UNCOMPILED_BESIDE = SupersededBy(
     (*UNTYPED, *UNNAMED, "duplicate-yaml-key", "ignored-derivative", "mixed-key"),
     "the formulas of an entry are meant together, or none of them counts",
     Within.ENTRY,
 )
-UNNAMED_HERE = Yields((*UNREADABLE, *UNNAMED), "a name is reported where it comes first", Within.FORMULA)
-UNCOMPILED_HERE = Yields((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning")
+UNNAMED_HERE = SupersededBy((*UNREADABLE, *UNNAMED), "a name is reported where it comes first", Within.FORMULA)
+UNCOMPILED_HERE = SupersededBy((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning")
 
-#: Rules that say where a formula stops being linear, which comes before its value.
+#: Rules about formulas that are not linear, which comes before their values.
 NOT_LINEAR = (
     "affine-gradient",
     "affine-tangent",
@@ -222,23 +221,23 @@ NOT_LINEAR = (
     "unused-gradient",
     "unused-tangent",
 )
-WRONG_VALUE = Yields(
+WRONG_VALUE = SupersededBy(
     (*NOT_LINEAR, "wrong-gradient", "wrong-tangent", "wrong-gradient-at-ties"),
     "the formula is wrong as a whole",
     Within.FORMULA,
 )
-#: What is wrong with every input comes before what is wrong with complex ones.
-WRONG_SHAPE = Yields(
+#: Wrong for every input comes before wrong for complex ones.
+WRONG_SHAPE = SupersededBy(
     ("illegal-operand-shapes", "wrong-gradient-shape", "wrong-tangent-shape"),
     "the formula is wrong as a whole",
     Within.FORMULA,
 )
-#: What makes a gradient of numbers that of indices, or asks for the tangents of indices.
-OUTPUT_OF_INTEGERS = Yields(
+#: For gradients of indices in place of numbers, and tangents of indices.
+OUTPUT_OF_INTEGERS = SupersededBy(
     ("differentiable-integral-output",), "another output is meant to be differentiable", Within.ENTRY, joins=True
 )
-#: Rules that say which slip makes the value of a formula wrong.
-SLIP = Yields(
+#: Rules that name the slip that makes the value of a formula wrong.
+SLIP = SupersededBy(
     (
         "dropped-argument",
         "fewer-names-than-values",
@@ -259,13 +258,13 @@ SLIP = Yields(
     Within.FORMULA,
     joins=True,
 )
-#: What explains that a formula is not linear.
+#: For findings that a formula is not linear.
 NONLINEAR = (
     UNCOMPILED_HERE,
     SLIP,
     CONFLICT,
     UNNAMED_HERE,
-    Yields(
+    SupersededBy(
         (
             "conflicting-non-differentiable",
             "duplicate-yaml-key",
@@ -279,23 +278,23 @@ NONLINEAR = (
         Within.ENTRY,
     ),
 )
-WRONG_DEGREE = Yields(NOT_LINEAR, "what is not linear has no right value", Within.FORMULA)
-#: What explains that a tangent is wrong.
+WRONG_DEGREE = SupersededBy(NOT_LINEAR, "what is not linear has no right value", Within.FORMULA)
+#: For findings that a tangent is wrong.
 WRONG_TANGENT = (
     UNCOMPILED,
     WRONG_DEGREE,
     SLIP,
-    Yields(("aliased-tangent", "missing-tangent"), "the slip itself is known", Within.FORMULA, joins=True),
+    SupersededBy(("aliased-tangent", "missing-tangent"), "the slip itself is known", Within.FORMULA, joins=True),
     UNCOMPILED_BESIDE,
 )
-#: What explains that the sizes of a formula cannot be right.
+#: For findings that the sizes of a formula are wrong.
 WRONG_SIZES = (
     UNCOMPILED,
     UNCOMPILED_BESIDE,
     WRONG_DEGREE,
     WRONG_VALUE,
     SLIP,
-    Yields(
+    SupersededBy(
         ("aliased-tangent", "grads-index-out-of-range", "missing-tangent", "only-first-of-grads"),
         "the slip itself is known",
         Within.FORMULA,
@@ -304,42 +303,46 @@ WRONG_SIZES = (
 )
 
 
-def unexplained(
-    claims: Collection[Claim],
-    yields_to: Mapping[str, tuple[Yields, ...]],
-    premises: Premises,
+def resolve_precedence(
+    findings: Collection[RawFinding],
+    yields_to: Mapping[str, tuple[SupersededBy, ...]],
+    premises: PremiseErrors,
 ) -> set[Diagnostic]:
-    """The findings that follow from no other one.
+    """Return the findings that no other one supersedes.
 
     Args:
-        claims: what the rules say of a file.
-        yields_to: what the rules yield to, by their names.
-        premises: what is wrong with the entries that findings rest on.
+        findings: the findings of all rules in a file.
+        yields_to: the declarations of the rules, by their names.
+        premises: the errors of entries that findings rest on.
     """
-    found = {claim.diagnostic: claim for claim in claims}
+    by_diagnostic = {finding.diagnostic: finding for finding in findings}
     by_entry: dict[str | None, dict[str, list[Diagnostic]]] = {}
     in_file: dict[str, list[Diagnostic]] = {}
-    for diagnostic in found:
+    for diagnostic in by_diagnostic:
         by_entry.setdefault(diagnostic.entry, {}).setdefault(diagnostic.rule, []).append(diagnostic)
         in_file.setdefault(diagnostic.rule, []).append(diagnostic)
-    rules = tuple(in_file)
-    #: for each rule those of the rules that it yields to which found something
-    reasons = {
-        name: [(rule, each) for each in yields_to.get(name, ()) for rule in each.rules if rule in in_file]
-        for name in rules
+    #: for each rule the declared rules that have findings in the file
+    declarations = {
+        name: [(rule, declared) for declared in yields_to.get(name, ()) for rule in declared.rules if rule in in_file]
+        for name in in_file
     }
-    kept = set(found)
+    surviving = set(by_diagnostic)
     joined: dict[Diagnostic, list[Diagnostic]] = defaultdict(list)
-    for diagnostic, claim in found.items():
-        if any(premises.reject(diagnostic, operator) for operator in claim.rests_on):
-            kept.discard(diagnostic)
+    for diagnostic, finding in by_diagnostic.items():
+        if any(premises.reject(diagnostic, operator) for operator in finding.rests_on):
+            surviving.discard(diagnostic)
         in_entry = by_entry[diagnostic.entry]
-        for rule, each in reasons[diagnostic.rule]:
-            for other in (in_file if each.within is Within.FILE else in_entry).get(rule, ()):
-                if _explains(each, other, diagnostic, claim.about or diagnostic.span):
-                    kept.discard(diagnostic)
-                    joined[other].append(diagnostic)
-    return {_raised(item, joined[item]) if item in joined else item for item in kept}
+        for rule, declared in declarations[diagnostic.rule]:
+            for cause in (in_file if declared.within is Within.FILE else in_entry).get(rule, ()):
+                if _supersedes(declared, cause, diagnostic, finding.about or diagnostic.span):
+                    surviving.discard(diagnostic)
+                    joined[cause].append(diagnostic)
+    for diagnostic in surviving & joined.keys():
+        every = (diagnostic, *joined[diagnostic])
+        severity, confidence = max(item.severity for item in every), max(item.confidence for item in every)
+        surviving.discard(diagnostic)
+        surviving.add(replace(diagnostic, severity=severity, confidence=confidence))
+    return surviving
 
 
 def base_of(operator: str) -> str:
@@ -347,34 +350,26 @@ def base_of(operator: str) -> str:
     return operator.partition(".")[0]
 
 
-def _explains(declared: Yields, other: Diagnostic, diagnostic: Diagnostic, about: Span) -> bool:
-    if not declared.joins and not _outweighs(other, diagnostic):
+def _supersedes(declared: SupersededBy, cause: Diagnostic, diagnostic: Diagnostic, about: Span) -> bool:
+    if not declared.joins and not _outweighs(cause, diagnostic):
         return False
     if declared.within is Within.FILE:
         return True
     if declared.within is Within.ENTRY:
         return diagnostic.entry is not None
     if declared.within is Within.FORMULA:
-        return (other.dispatch, other.key) == (diagnostic.dispatch, diagnostic.key) and diagnostic.key is not None
-    one, two = other.span, about
+        return (cause.dispatch, cause.key) == (diagnostic.dispatch, diagnostic.key) and diagnostic.key is not None
+    one, two = cause.span, about
     return (one.start < two.end and two.start < one.end) or one == two
 
 
-def _raised(diagnostic: Diagnostic, joined: Iterable[Diagnostic]) -> Diagnostic:
-    """A finding that is as severe and as certain as those that it explains."""
-    every = (diagnostic, *joined)
-    return replace(
-        diagnostic, severity=max(item.severity for item in every), confidence=max(item.confidence for item in every)
-    )
-
-
-def _outweighs(other: Diagnostic | _Wrong, diagnostic: Diagnostic) -> bool:
+def _outweighs(cause: Diagnostic | _Error, diagnostic: Diagnostic) -> bool:
     """Whether one finding is shown, and counts, wherever the other one does."""
-    return other.severity >= diagnostic.severity and other.confidence >= diagnostic.confidence
+    return cause.severity >= diagnostic.severity and cause.confidence >= diagnostic.confidence
 
 
-class _Wrong(NamedTuple):
-    """What is wrong, wherever it stands."""
+class _Error(NamedTuple):
+    """A finding without its place."""
 
     rule: str
     dispatch: str | None
@@ -383,73 +378,60 @@ class _Wrong(NamedTuple):
     confidence: Confidence
 
 
-#: What findings rest on where something is wrong: an entry, the entries of a base name, or any.
-_About = tuple[str, str]
-_ANY: _About = ("any", "")
-
-
-def _all_wrong(claims: Iterable[Claim]) -> Iterator[tuple[_About, _Wrong]]:
-    for claim in claims:
-        item = claim.diagnostic
-        wrong = _Wrong(item.rule, item.dispatch, item.key, item.severity, item.confidence)
-        if item.rule in HIDING:
-            yield _ANY, wrong
-        # what does not rest on something else itself
-        if item.entry is not None and not claim.rests_on:
-            if item.rule in MISLEADING:
-                yield ("entry", item.entry), wrong
-            yield ("base", base_of(item.entry)), wrong
-
-
-class Premises:
-    """What is wrong with the entries that findings rest on."""
+class PremiseErrors:
+    """Errors of the entries that findings rest on."""
 
     def __init__(
         self,
-        claims: Iterable[Claim],
-        yields_to: Mapping[str, tuple[Yields, ...]],
+        findings: Iterable[RawFinding],
+        yields_to: Mapping[str, tuple[SupersededBy, ...]],
         unresolved: Iterable[str] = (),
     ) -> None:
-        """Take what was found.
+        """Collect the errors.
 
         Args:
-            claims: what the rules say of a file.
-            yields_to: what the rules yield to, by their names.
-            unresolved: the operators of entries that were not found, as they are written.
+            findings: the findings of all rules in a file.
+            yields_to: the declarations of the rules, by their names.
+            unresolved: the operators of entries without a function, as written.
         """
         self._yields_to = yields_to
         self._unresolved = tuple(sorted({base_of(name) for name in unresolved}))
-        self._wrong: dict[_About, list[_Wrong]] = {}
-        for about, wrong in _all_wrong(claims):
-            self._wrong.setdefault(about, []).append(wrong)
+        #: errors that may hide any entry, by the base names of operators, and by operators
+        self._hiding: list[_Error] = []
+        self._of_base: dict[str, list[_Error]] = {}
+        self._misleading: dict[str, list[_Error]] = {}
+        for finding in findings:
+            item = finding.diagnostic
+            error = _Error(item.rule, item.dispatch, item.key, item.severity, item.confidence)
+            if item.rule in HIDING:
+                self._hiding.append(error)
+            if item.entry is not None and not finding.rests_on:
+                if item.rule in MISLEADING:
+                    self._misleading.setdefault(item.entry, []).append(error)
+                self._of_base.setdefault(base_of(item.entry), []).append(error)
         self._rejected: dict[tuple[str, Severity, Confidence], bool] = {}
 
     def reject(self, diagnostic: Diagnostic, operator: str) -> bool:
-        """Whether a premise does not hold: something is wrong with the entry, or it may be one that is misspelt."""
+        """Whether the entry of an operator has errors, or may be an entry with a misspelt name."""
         if operator == diagnostic.entry:
-            # other findings of the entry are what it may follow from
             return any(
-                _outweighs(other, diagnostic) and not self._follows(other, diagnostic)
-                for other in self._wrong.get(("entry", operator), ())
+                _outweighs(error, diagnostic) and not self._follows(error, diagnostic)
+                for error in self._misleading.get(operator, ())
             )
         question = (operator, diagnostic.severity, diagnostic.confidence)
-        known = self._rejected.get(question)
-        if known is None:
-            known = self._rejected[question] = self._is_rejected(diagnostic, base_of(operator))
-        return known
+        rejected = self._rejected.get(question)
+        if rejected is None:
+            base, unresolved = base_of(operator), self._unresolved
+            rejected = any(_outweighs(error, diagnostic) for error in (*self._of_base.get(base, ()), *self._hiding))
+            # an entry without a function may be that of the operator, misspelt
+            rejected = rejected or base in unresolved or (bool(unresolved) and closest(base, unresolved) is not None)
+            self._rejected[question] = rejected
+        return rejected
 
-    def _is_rejected(self, diagnostic: Diagnostic, base: str) -> bool:
-        wrong = chain(self._wrong.get(("base", base), ()), self._wrong.get(_ANY, ()))
-        if any(_outweighs(other, diagnostic) for other in wrong):
-            return True
-        unresolved = self._unresolved
-        # an entry that is not found may be that of the operator, misspelt
-        return bool(unresolved) and (base in unresolved or closest(base, unresolved) is not None)
-
-    def _follows(self, other: _Wrong, diagnostic: Diagnostic) -> bool:
-        """Whether a finding may follow from another one of the entry, which is not dropped because of it."""
-        same = (other.dispatch, other.key) == (diagnostic.dispatch, diagnostic.key)
+    def _follows(self, error: _Error, diagnostic: Diagnostic) -> bool:
+        """Whether an error of the same entry may follow from the finding, which stays then."""
+        same = (error.dispatch, error.key) == (diagnostic.dispatch, diagnostic.key)
         return any(
-            diagnostic.rule in each.rules and (same or each.within is Within.ENTRY)
-            for each in self._yields_to[other.rule]
+            diagnostic.rule in declared.rules and (same or declared.within is Within.ENTRY)
+            for declared in self._yields_to[error.rule]
         )

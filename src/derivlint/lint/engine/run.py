@@ -1,7 +1,7 @@
-"""Runs rules over a model, entry by entry.
+"""Running rules over a model, entry by entry.
 
-An entry is checked on its own: what is found in it depends on its text and on what is looked up in the file as a whole
-meanwhile. A check that crashes is a finding at the entry on which it crashed, and everything else is still found.
+An entry is checked on its own: its findings depend on its text and on the recorded dependencies. A check that crashes
+is a finding at the entry on which it crashed, and the other checks go on.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.lint.diagnostic import Diagnostic, Finding
-from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
-from derivlint.lint.engine.precedence import SHADOWED, Claim, Premises, Yields, unexplained
-from derivlint.lint.engine.result import Result, Unjudged
+from derivlint.lint.diagnostic import CrashSite, Diagnostic, Finding, Result, Unjudged
+from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, diagnostics_of, entry_of, place_of
+from derivlint.lint.engine.precedence import SHADOWED, PremiseErrors, RawFinding, SupersededBy, resolve_precedence
 from derivlint.lint.rule import Rule, Target
 from derivlint.source import Span
 
@@ -29,57 +28,50 @@ if TYPE_CHECKING:
 
 __all__ = ["INTERNAL_ERROR", "SUPPRESSIONS", "Checker", "Result", "Unjudged", "judge_suppressions", "run_rules"]
 
-#: The target of rules that judge what comments silence, and so need to know what the other rules found.
+#: The target of rules about suppressions, which run after all others.
 SUPPRESSIONS = "suppressions"
 #: After so many crashes on single suppressions a rule about them is given up.
 MAX_CRASHES = 100
-#: A rule judges so many entries in turn: the code of all rules does not fit into the caches of a processor.
-TOGETHER = 50
+#: How many entries a rule judges in turn: the code of all rules does not fit into the caches of a processor.
+RULE_BATCH = 50
 
-
-#: A rule with its check, and what the check takes next to its target.
+#: A rule with its check, and the arguments of the check after its target.
 _Bound = tuple[Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
 #: The rules that judge nodes or problems of each kind; under None those that judge all.
 _ByKind = Mapping["TypeProblemKind | type | None", Sequence[_Bound]]
-#: What a check takes as its arguments, the last one being what a finding is in, with where it is added.
-_Target = tuple["_Run", tuple[object, ...]]
+#: The collector of findings, and the first arguments of a check, the last of which has the findings.
+_Target = tuple["_Collector", tuple[object, ...]]
 
 
 def by_kind(rules: Iterable[_Bound]) -> _ByKind:
-    """Rules by the kinds of nodes, or of what C++ refuses, that they are asked about."""
-    found: dict[TypeProblemKind | type | None, list[_Bound]] = {}
+    """Rules by the kinds of nodes or type problems that they judge."""
+    bound_by_kind: dict[TypeProblemKind | type | None, list[_Bound]] = {}
     for bound in rules:
         for kind in bound[0].kinds or (None,):
-            found.setdefault(kind, []).append(bound)
-    return found
+            bound_by_kind.setdefault(kind, []).append(bound)
+    return bound_by_kind
 
 
-class Raw(Struct, frozen=True):
-    """What rules say of an entry, or of the file as a whole, before findings yield to others.
+class EntryFindings(Struct, frozen=True):
+    """Findings in an entry, or in the file as a whole, before precedence.
 
     Attributes:
-        claims: what they say.
-        dependencies: what they read in the file as a whole.
-        crashes: the diagnostics that say that checks crashed.
-        crashed: the checks that did.
+        findings: the findings.
+        dependencies: the dependencies of the checks.
+        crashes: a diagnostic for each entry and cause of crashes.
+        crashed: the checks that crashed.
     """
 
-    claims: tuple[Claim, ...] = ()
+    findings: tuple[RawFinding, ...] = ()
     dependencies: frozenset[Dependency] = frozenset()
     crashes: tuple[Diagnostic, ...] = ()
-    crashed: frozenset[Crashed] = frozenset()
+    crashed: frozenset[CrashSite] = frozenset()
 
 
 class Checker:
-    """Asks rules about a file and its entries."""
+    """Runs rules on a file and its entries."""
 
     def __init__(self, model: Model, rules: Iterable[Rule]) -> None:
-        """Ask rules about a model.
-
-        Args:
-            model: the file.
-            rules: the rules of the run.
-        """
         self._rules = tuple(rules)
         self._model = model
         by_target: dict[Target, list[_Bound]] = {}
@@ -94,37 +86,37 @@ class Checker:
         self._of_problems = by_kind(by_target.get("problem", []))
         self._about_problems = sorted(rule.name for rule, *_ in by_target.get("problem", []))
 
-    def file(self) -> Raw:
-        """What rules find that look at the file as a whole."""
-        run = _Run(self._model)
-        self._ask(self._of_file, [(run, (self._model,))])
+    def file(self) -> EntryFindings:
+        """Findings of rules for the file as a whole."""
+        run = _Collector(self._model)
+        self._run(self._of_file, [(run, (self._model,))])
         return run.result()
 
-    def entry(self, entry: Entry) -> Raw:
-        """What rules find in one entry."""
-        return self._together([entry])[0]
+    def entry(self, entry: Entry) -> EntryFindings:
+        """Findings in one entry."""
+        return self._batch([entry])[0]
 
-    def entries(self, entries: Sequence[Entry]) -> Iterator[Raw]:
-        """What rules find in each of many entries."""
+    def entries(self, entries: Sequence[Entry]) -> Iterator[EntryFindings]:
+        """Findings in each of many entries."""
         from derivlint.analysis.analyses import prepare, work_out
 
         prepare(self._model, entries)
-        for start in range(0, len(entries), TOGETHER):
-            part = entries[start : start + TOGETHER]
-            work_out(self._model, part)
-            yield from self._together(part)
+        for start in range(0, len(entries), RULE_BATCH):
+            batch = entries[start : start + RULE_BATCH]
+            work_out(self._model, batch)
+            yield from self._batch(batch)
 
-    def _together(self, entries: Sequence[Entry]) -> list[Raw]:
-        """What rules find in entries: each rule looks at all of them, then the next one does."""
-        every = [(_Run(self._model), entry) for entry in entries]
+    def _batch(self, entries: Sequence[Entry]) -> list[EntryFindings]:
+        """Run each rule on all entries in turn."""
+        every = [(_Collector(self._model), entry) for entry in entries]
         runs = [(run, entry) for run, entry in every if entry.has_keys]
-        self._ask(self._of_entries, [(run, (entry,)) for run, entry in runs])
+        self._run(self._of_entries, [(run, (entry,)) for run, entry in runs])
         if len(runs) < len(every):
-            self._ask(self._of_items, [(run, (entry,)) for run, entry in every if not entry.has_keys])
+            self._run(self._of_items, [(run, (entry,)) for run, entry in every if not entry.has_keys])
         bodies = [(run, body) for run, entry in runs for body in entry.bodies]
-        self._ask(self._of_bodies, [(run, (body,)) for run, body in bodies])
+        self._run(self._of_bodies, [(run, (body,)) for run, body in bodies])
         formulas = [(run, formula) for run, body in bodies for formula in body.formulas]
-        self._ask(self._of_formulas, [(run, (formula,)) for run, formula in formulas])
+        self._run(self._of_formulas, [(run, (formula,)) for run, formula in formulas])
         if self._of_nodes:
             of_kind: dict[type, list[_Target]] = {}
             for run, formula in formulas:
@@ -132,14 +124,13 @@ class Checker:
                     if type(node) in self._of_nodes:
                         of_kind.setdefault(type(node), []).append((run, (node, formula)))
             for kind, targets in of_kind.items():
-                self._ask(self._of_nodes[kind], targets)
+                self._run(self._of_nodes[kind], targets)
         if self._of_problems:
             for run, entry in runs:
-                self._ask_of_problems(run, entry)
+                self._run_on_problems(run, entry)
         return [run.result() for run, _ in every]
 
-    def _ask(self, rules: Iterable[_Bound], targets: Sequence[_Target]) -> None:
-        """Add what rules find in the file, in entries, bodies or formulas, or in parts of them."""
+    def _run(self, rules: Iterable[_Bound], targets: Sequence[_Target]) -> None:
         model = self._model
         for rule, check, more in rules:
             for run, target in targets:
@@ -152,8 +143,8 @@ class Checker:
                 if model.active is not None:
                     run.use(model.dependencies())
 
-    def _ask_of_problems(self, run: _Run, entry: Entry) -> None:
-        """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind."""
+    def _run_on_problems(self, run: _Collector, entry: Entry) -> None:
+        """Run the rules about type problems; most entries have none."""
         rules = self._of_problems
         try:
             problems = self._model.type_problems(entry)
@@ -163,52 +154,53 @@ class Checker:
         finally:
             run.use(self._model.dependencies())
         for problem in problems:
-            self._ask(rules.get(None, ()), [(run, (problem,))])
+            self._run(rules.get(None, ()), [(run, (problem,))])
             if problem.is_written:
-                self._ask(rules.get(problem.problem.kind, ()), [(run, (problem,))])
+                self._run(rules.get(problem.problem.kind, ()), [(run, (problem,))])
 
-    def everything(self) -> Iterator[Raw]:
-        """What rules find in the file and in each of its entries, one after the other."""
+    def everything(self) -> Iterator[EntryFindings]:
+        """Findings in the file and in each of its entries, one after the other."""
         yield self.file()
         yield from map(self.entry, self._model.entries)
 
     @cached_property
-    def _yields_to(self) -> dict[str, tuple[Yields, ...]]:
+    def _yields_to(self) -> dict[str, tuple[SupersededBy, ...]]:
         return {
             rule.name: rule.meta.yields_to if rule.name in SHADOWED.rules else (*rule.meta.yields_to, SHADOWED)
             for rule in self._rules
         }
 
-    def settled(self, raws: Iterable[Raw]) -> Result:
-        """What is left of what was said of all entries and of the file: one diagnostic for one slip."""
+    def result(self, parts: Iterable[EntryFindings]) -> Result:
+        """Apply precedence to the findings in all entries and in the file."""
         from derivlint.model.index import UNRESOLVED
 
-        raws = tuple(raws)
-        claims = [claim for raw in raws for claim in raw.claims]
+        parts = tuple(parts)
+        findings = [finding for part in parts for finding in part.findings]
         unresolved = filter(None, self._model.values_in(UNRESOLVED, ""))
-        left = unexplained(claims, self._yields_to, Premises(claims, self._yields_to, unresolved))
-        crashes = {item for raw in raws for item in raw.crashes}
-        crashed = frozenset[Crashed]().union(*(raw.crashed for raw in raws))
-        return Result(in_order((*left, *crashes)), len(crashes), crashed)
+        premises = PremiseErrors(findings, self._yields_to, unresolved)
+        surviving = resolve_precedence(findings, self._yields_to, premises)
+        crashes = {item for part in parts for item in part.crashes}
+        crashed = frozenset[CrashSite]().union(*(part.crashed for part in parts))
+        return Result(in_order((*surviving, *crashes)), len(crashes), crashed)
 
 
 def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = None) -> Result:
-    """Ask every rule about every part of the model; a check that crashes is a finding, and the others go on.
+    """Run rules on every part of a model, those about suppressions last.
 
     Args:
         model: the file.
-        rules: the rules to run; what comments silence is found as well, and rules about suppressions judge it.
-        names: the names of all rules that there are, by default of those that run.
+        rules: the rules; silenced findings are in the result as well.
+        names: the names of all existing rules, by default of those that run.
     """
     rules = tuple(rules)
     checker = Checker(model, rules)
-    result = checker.settled(checker.everything())
+    result = checker.result(checker.everything())
     judged = judge_suppressions(model, rules, result.diagnostics, names=names, crashed=result.crashed)
-    return together([result, judged])
+    return merged([result, judged])
 
 
-def together(results: Iterable[Result]) -> Result:
-    """Several results as one."""
+def merged(results: Iterable[Result]) -> Result:
+    """Merge several results."""
     results = tuple(results)
     some = [result.diagnostics for result in results if result.diagnostics]
     return Result(
@@ -218,62 +210,62 @@ def together(results: Iterable[Result]) -> Result:
     )
 
 
-def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Findings in their order, each once."""
-    every = sorted(found, key=Diagnostic.identity)
-    return tuple([item for item, before in zip(every, (None, *every), strict=False) if item != before])
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Sort findings, and drop repeated ones."""
+    ordered = sorted(diagnostics, key=Diagnostic.identity)
+    return tuple([item for item, before in zip(ordered, (None, *ordered), strict=False) if item != before])
 
 
 def judge_suppressions(
     model: Model,
     rules: Iterable[Rule],
-    found: Iterable[Diagnostic],
+    diagnostics: Iterable[Diagnostic],
     *,
     names: RuleNames | None = None,
-    crashed: frozenset[Crashed] = frozenset(),
+    crashed: frozenset[CrashSite] = frozenset(),
     models: Sequence[Model] = (),
-    says_unjudged: bool = False,
+    reports_unjudged: bool = False,
 ) -> Result:
-    """Ask the rules about suppressions, when all other rules have run.
+    """Run the rules about suppressions, after all others.
 
     Args:
         model: the file.
         rules: the rules of the run, also those that ran already.
-        found: what those found, in all models of the file.
-        names: the names of all rules that there are, by default of those that run.
+        diagnostics: their findings in all models of the file.
+        names: the names of all existing rules, by default of those that run.
         crashed: the checks that crashed.
         models: all models of the file that were checked, by default this one.
-        says_unjudged: whether it is asked what was not judged.
+        reports_unjudged: whether the result has the rules that did not judge entries.
     """
     rules = tuple(rules)
     judging = [rule for rule in rules if rule.target == SUPPRESSIONS]
-    run = _Run(model)
+    run = _Collector(model)
     unjudged: Unjudged | None = None
     # what is read from the cache needs no models
     from derivlint.lint.suppressions.suppression import RuleNames, suppressions_of
     from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 
-    if (judging and suppressions_of(model).placed) or says_unjudged:
-        from derivlint.lint.engine.judged import Judged
+    if (judging and suppressions_of(model).placed) or reports_unjudged:
+        from derivlint.lint.engine.rule_coverage import RuleCoverage
 
-        found = tuple(found)
-        judged = Judged(models or (model,), rules, crashed, found)
-        unjudged = judged.unjudged() if says_unjudged else None
-        known = names if names is not None else RuleNames(frozenset(rule.name for rule in rules))
-        in_use = SuppressionsInUse(model, found, known, judged)
+        diagnostics = tuple(diagnostics)
+        coverage = RuleCoverage(models or (model,), rules, crashed, diagnostics)
+        unjudged = coverage.unjudged() if reports_unjudged else None
+        names = names if names is not None else RuleNames(frozenset(rule.name for rule in rules))
+        in_use = SuppressionsInUse(model, diagnostics, names, coverage)
         for rule in judging:
-            run.ask_of_suppressions(rule, in_use)
-    raw = run.result()
-    found = in_order((*(claim.diagnostic for claim in raw.claims), *raw.crashes))
-    return Result(found, len(raw.crashes), crashed | raw.crashed, unjudged)
+            run.judge_suppressions(rule, in_use)
+    part = run.result()
+    ordered = in_order((*(finding.diagnostic for finding in part.findings), *part.crashes))
+    return Result(ordered, len(part.crashes), crashed | part.crashed, unjudged)
 
 
-class _Run:
-    """What rules find in a model, and how they crash."""
+class _Collector:
+    """Collects findings, dependencies and crashes of rules."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._claims: dict[Diagnostic, Claim] = {}
+        self._findings: dict[Diagnostic, RawFinding] = {}
         self._dependencies: set[frozenset[Dependency]] = set()
         self.crashes: list[Crash] = []
         #: The findings with fixes, by the entries that the fixes are in.
@@ -281,30 +273,30 @@ class _Run:
         # what was read before belongs to no rule
         model.dependencies()
 
-    def result(self) -> Raw:
-        """What was found and read, with the crashes."""
+    def result(self) -> EntryFindings:
+        """The findings, with dependencies and crashes."""
         self._drop_unsound_fixes()
-        claims = tuple(self._claims.values())
+        findings = tuple(self._findings.values())
         dependencies: frozenset[Dependency] = frozenset().union(*self._dependencies)
         if not self.crashes:
-            return Raw(claims, dependencies)
+            return EntryFindings(findings, dependencies)
         crashes = tuple(diagnostics_of(self.crashes, self._model.source.path))
-        return Raw(claims, dependencies, crashes, frozenset(crash.crashed for crash in self.crashes))
+        return EntryFindings(findings, dependencies, crashes, frozenset(crash.crashed for crash in self.crashes))
 
     def use(self, dependencies: frozenset[Dependency]) -> None:
-        """A rule has read something."""
+        """Add dependencies of a check."""
         self._dependencies.add(dependencies)
 
     def add(self, rule: Rule, target: object, finding: Finding) -> None:
-        """A rule has found something in the file, an entry, a body or a formula."""
+        """Add a finding in the file, an entry, a body or a formula."""
         diagnostic = _diagnostic(self._model, rule, target, finding)
-        self._claims[diagnostic] = Claim(diagnostic, finding.about, finding.rests_on)
+        self._findings[diagnostic] = RawFinding(diagnostic, finding.about, finding.rests_on)
         entry = entry_of(finding.at or target) if finding.fix is not None else None
         if entry is not None:
             self._fixable.setdefault(entry, {})[diagnostic] = rule
 
     def _drop_unsound_fixes(self) -> None:
-        """Replace findings by such without a fix where their fixes would make a formula wrong."""
+        """Drop the fixes that would make a formula wrong."""
         for entry, rules in self._fixable.items():
             # what is read from the cache has no fixes to try
             from derivlint.lint.fix_check import FixCheck
@@ -318,19 +310,19 @@ class _Run:
                     self.crash(rule, entry, error)
             if unsound:
                 dropped = {diagnostic for diagnostic, fix in fixes.items() if fix in unsound}
-                claims = [
-                    replace(claim, diagnostic=replace(claim.diagnostic, fix=None)) if key in dropped else claim
-                    for key, claim in self._claims.items()
+                findings = [
+                    replace(raw, diagnostic=replace(diagnostic, fix=None)) if diagnostic in dropped else raw
+                    for diagnostic, raw in self._findings.items()
                 ]
-                self._claims = {claim.diagnostic: claim for claim in claims}
+                self._findings = {raw.diagnostic: raw for raw in findings}
             self.use(self._model.dependencies())
 
     def crash(self, rule: Rule, target: object, error: Exception) -> None:
-        """A rule has crashed on the file, an entry, a body or a formula."""
+        """Add a crash on the file, an entry, a body or a formula."""
         self.crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
 
-    def ask_of_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
-        """Add what a rule finds in the suppressions: after a crash, in those on which it does not crash alone."""
+    def judge_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
+        """Run a rule on the suppressions: after a crash, on those on which it does not crash alone."""
         check, more = rule.bound(self._model)
 
         def crash_of(*placed: PlacedSuppression) -> Exception | None:

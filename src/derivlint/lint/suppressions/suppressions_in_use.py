@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from derivlint.lint.diagnostic import Diagnostic
-from derivlint.lint.engine.judged import Judged
+from derivlint.lint.engine.rule_coverage import RuleCoverage
 from derivlint.lint.suppressions.suppression import NEVER_SILENCED, PlacedSuppression, RuleNames, suppressions_of
 from derivlint.model import Model
 from derivlint.source.lazy import cached_property
@@ -20,7 +20,7 @@ class SuppressionsInUse:
         names: the names of all rules that there are.
     """
 
-    def __init__(self, model: Model, diagnostics: Iterable[Diagnostic], names: RuleNames, judged: Judged) -> None:
+    def __init__(self, model: Model, diagnostics: Iterable[Diagnostic], names: RuleNames, judged: RuleCoverage) -> None:
         suppressions = suppressions_of(model)
         self.model = model
         self.placed: tuple[PlacedSuppression, ...] = suppressions.placed

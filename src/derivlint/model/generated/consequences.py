@@ -8,10 +8,10 @@ from derivlint.model.generated.forward import base_name_uses, misread_base_name
 from derivlint.model.keywords import near_keyword
 from derivlint.model.resolve import NameKind
 from derivlint.model.scope import undeclared_names
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 
-@asked_once
+@memoized
 def is_checkable(written: DerivativeFormula) -> bool:
     """Whether the types of a formula mean something: it is an expression, for a key that makes sense."""
     formula = written.parsed

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from derivlint.formula import Formula, Index, Name, Number, Word, parse_formula, whole_number
 from derivlint.model.words import mentions, occurrences, replaced_occurrences, variable_uses
-from derivlint.source.lazy import asked_once
+from derivlint.source.lazy import memoized
 
 if TYPE_CHECKING:
     from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, DispatchBody
@@ -188,7 +188,7 @@ class BodyGradients(Struct, frozen=True):
         return MIXED_NAMED if self.named and (self.grad or self.grads) else None
 
 
-@asked_once
+@memoized
 def gradients_of(body: DispatchBody) -> BodyGradients:
     """The gradient uses of every backward formula of one dispatch key, put together."""
     uses = tuple(sorted(filter(_can_have_gradient, body_gradients(body)), key=lambda item: item.written.index))

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from msgspec import DecodeError, Struct, ValidationError, msgpack
 
 from derivlint.lint.engine.incremental import EntryResult
-from derivlint.lint.engine.precedence import Claim
+from derivlint.lint.engine.precedence import RawFinding
 from derivlint.model.index import IndexEntries, Plain, Row
 from derivlint.model.memos import Dependency, EntryKey, Memo, Memos
 from derivlint.project.caching.cache import read_entry, sealed, unsealed
@@ -29,7 +29,7 @@ MAX_BYTES = 32 * 1024 * 1024
 class _Result(Struct, array_like=True):
     """The result of an entry, and the numbers of its dependencies."""
 
-    claims: tuple[Claim, ...]
+    findings: tuple[RawFinding, ...]
     start: int
     anchors: tuple[tuple[EntryKey, Span], ...]
     reads: tuple[int, ...]
@@ -111,7 +111,7 @@ def _stored(memos: Memos) -> _Stored:
         result = None
         if record.results and (reads := numbered(record.results[0])) is not None:
             entry_result: EntryResult = record.results[0].value
-            result = _Result(entry_result.claims, entry_result.start, entry_result.anchors, reads)
+            result = _Result(entry_result.findings, entry_result.start, entry_result.anchors, reads)
         facts = {
             name: (memo.value, reads) for name, memo in record.facts.items() if (reads := numbered(memo)) is not None
         }
@@ -157,9 +157,9 @@ def _memos(stored: _Stored, path: str) -> Memos:
         record.facts = {name: memo(value, reads) for name, (value, reads) in entry.facts.items()}
         result = entry.result
         if result is not None:
-            if any(claim.diagnostic.path != path or claim.diagnostic.elsewhere for claim in result.claims):
+            if any(raw.diagnostic.path != path or raw.diagnostic.elsewhere for raw in result.findings):
                 raise ValueError(path)
-            entry_result = EntryResult(result.claims, result.start, result.anchors)
+            entry_result = EntryResult(result.findings, result.start, result.anchors)
             record.results, record.verified_at = (memo(entry_result, result.reads),), memos.revision
     if stored.file is not None:
         memos.file = memo((), stored.file)

@@ -27,7 +27,7 @@ from derivlint.project.filtering.findings import Findings
 from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile, replace_file
-from derivlint.source.comparison import Compared
+from derivlint.source.comparison import KeyedEquality
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -68,7 +68,7 @@ _BESIDE_THE_POINT = frozenset(
 _READERS = ("lark", "ruamel.yaml", "_ruamel_yaml")
 
 
-class CacheEntry(Compared, Struct, frozen=True):
+class CacheEntry(KeyedEquality, Struct, frozen=True):
     """The location of the cached result of a file.
 
     Attributes:

@@ -16,7 +16,7 @@ from derivlint.lint.baseline import (
     read_baseline,
     render_baseline,
 )
-from derivlint.lint.engine.result import Unjudged
+from derivlint.lint.diagnostic import Unjudged
 from derivlint.lint.fingerprint import Identity
 from derivlint.lint.wording import counted, quoted
 from derivlint.project.errors import InputError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic
-from derivlint.lint.engine.result import Unjudged
+from derivlint.lint.diagnostic import Unjudged
 from derivlint.project.settings import Settings
 from derivlint.rules import EXTRA_FINDINGS, NAMES, RENAMED
 from derivlint.source import SourceFile

@@ -18,7 +18,7 @@ from derivlint.project.presets import PRESETS
 from derivlint.project.settings.document import SettingsValue
 from derivlint.project.settings.kinds import merged
 from derivlint.project.settings.selection import Selection, any_matches, matches, selected, specificity
-from derivlint.source.comparison import Compared
+from derivlint.source.comparison import KeyedEquality
 
 COMMAND_LINE = "the command line"
 DEFAULT = "default"
@@ -26,7 +26,7 @@ DEFAULT = "default"
 OPERATORS = ("torch", "native_functions", "tags")
 
 
-class Settings(Compared, Struct, frozen=True):
+class Settings(KeyedEquality, Struct, frozen=True):
     """The settings of a file.
 
     Attributes:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from derivlint.schema.syntax.types import BaseType, OptionalType, Type
 from derivlint.source import Span
-from derivlint.source.comparison import Compared
+from derivlint.source.comparison import KeyedEquality
 from derivlint.source.lazy import cached_property
 
 #: Offsets of type, name and default, two each, -1 where there is none.
@@ -52,7 +52,7 @@ def _span(marks: Marks | None, offset: int, which: int) -> Span | None:
     return Span(marks[which] + offset, marks[which + 1] + offset)
 
 
-class Argument(Compared, Struct, frozen=True):
+class Argument(KeyedEquality, Struct, frozen=True):
     """One argument of a schema.
 
     Attributes:
@@ -112,7 +112,7 @@ class Argument(Compared, Struct, frozen=True):
         return text if self.default is None else f"{text}={self.default}"
 
 
-class Return(Compared, Struct, frozen=True):
+class Return(KeyedEquality, Struct, frozen=True):
     """One return of a schema; ``name`` is None when it has none."""
 
     name: str | None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from derivlint.model import Entry, Model
 
 
-class Reading(IntEnum):
+class AnalysisDepth(IntEnum):
     """How deep something looks, each level on top of the one before."""
 
     #: what the entry is could not be found out
@@ -29,29 +29,29 @@ class Reading(IntEnum):
     VALUES = 4
 
 
-def reading_at(model: Model, index: int) -> Reading:
+def depth_at(model: Model, index: int) -> AnalysisDepth:
     """How far the formulas of the entry at a position can be read; nothing where that cannot be found out."""
     try:
-        return Reading(model.entry_fact(_read_of, index))
+        return AnalysisDepth(model.entry_fact(_read_of, index))
     except Exception:
         # rules that asked for the same crashed as well, and that was reported
-        return Reading.NOTHING
+        return AnalysisDepth.NOTHING
 
 
 def _read_of(model: Model, entry: Entry) -> int:
     from derivlint.model.entry import Role
 
     if entry.function is None or entry.problems:
-        return Reading.NOTHING
+        return AnalysisDepth.NOTHING
     for formula in entry.formulas:
         if formula.role is Role.UNRESOLVED or formula.text is None:
-            return Reading.NOTHING
+            return AnalysisDepth.NOTHING
         if formula.is_expression and formula.parsed.tree is None:
-            return Reading.NOTHING
+            return AnalysisDepth.NOTHING
     return _read(model, entry)
 
 
-def _read(model: Model, entry: Entry) -> Reading:
+def _read(model: Model, entry: Entry) -> AnalysisDepth:
     from derivlint.analysis import analyses_of
     from derivlint.analysis.interpretation.degree import Degree
     from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
@@ -64,18 +64,18 @@ def _read(model: Model, entry: Entry) -> Reading:
     expected = [written for written in entry.formulas if written.role is not Role.NON_DIFFERENTIABLE]
     # the C++ of older releases is not known
     if not model.natives.has_symbolic_sizes or any(id(written) not in typed for written in expected):
-        return Reading.FORM
+        return AnalysisDepth.FORM
     if not all(map(_is_typed, formulas)):
-        return Reading.FORM
+        return AnalysisDepth.FORM
     interpretations = analyses.interpretations(entry)
     if any(fact.degree is Degree.UNKNOWN for item in interpretations for fact in item.facts.values()):
-        return Reading.TYPES
+        return AnalysisDepth.TYPES
     assert entry.function is not None
     if reference_of(entry.function.canonical) is None:
-        return Reading.SEMANTICS
+        return AnalysisDepth.SEMANTICS
     if any(formula.written.auto is None and compile_formula(formula) is None for formula in formulas):
-        return Reading.SEMANTICS
-    return Reading.VALUES
+        return AnalysisDepth.SEMANTICS
+    return AnalysisDepth.VALUES
 
 
 def _is_typed(formula: TypedFormula) -> bool:
