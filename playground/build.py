@@ -53,7 +53,12 @@ def build(site: Path) -> None:
     shutil.copy(HERE.parent / "examples" / "derivatives.yaml", folder / "example.yaml")
     wheels = folder / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
-    subprocess.run([sys.executable, str(HERE.parent / ".ci" / "wheel.py"), str(wheels)], check=True)
+    # from a source distribution, so that nothing is left in the checkout
+    subprocess.run(
+        [sys.executable, "-m", "build", "--outdir", str(wheels), str(HERE.parent)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     pip("download", *PURE, "--only-binary=:all:", "--platform", "any", "--dest", str(wheels))
     pip("download", *COMPILED, "--only-binary=:all:", *platform(), "--dest", str(wheels))
     (wheels / "wheels.json").write_text(

@@ -19,6 +19,7 @@ from derivlint.cli.documentation.doc_blocks import BEGIN, END, TABLES, pages
 from derivlint.cli.documentation.doc_tables import commands, findings_keys, settings
 from derivlint.cli.documentation.docs import COMMAND, FINDINGS_SCHEMA, PICTURE
 from derivlint.cli.main import COMMANDS, cli
+from derivlint.formats.links import HOME
 from derivlint.formats.machine.json_schema import findings_schema, schema_text
 from derivlint.project.settings import OWN_FILE, find_settings
 from derivlint.project.settings.keys import KEYS
@@ -32,7 +33,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*pages(ROOT), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "ARCHITECTURE.md"]
+PAGES = [*pages(ROOT), *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "ARCHITECTURE"))]
 EXAMPLE = ROOT / "examples" / "derivatives.yaml"
 #: Top-level keys of configurations of other tools: lintrunner, Helix.
 OF_OTHERS = {"linter", "language-server"}
@@ -57,7 +58,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", [*pages(ROOT), *sorted(ROOT.glob("*.md"))], ids=name)
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     broken = []
@@ -239,21 +240,17 @@ def test_the_picture_in_the_readme_shows_what_is_printed(run: Run, monkeypatch: 
     printed = run(*shlex.split(command), "--no-cache").out
     assert printed.count("\n") > 15
     assert [line for line in printed.splitlines() if "".join(line.split()) not in letters] == []
-    assert f"/{PICTURE.as_posix()}?raw=true" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"]({PICTURE.as_posix()})" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_links_of_the_readme_work_on_the_package_index_and_lead_to_files() -> None:
-    text = re.sub(r"^```.*?^```$", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    links = re.findall(r"\]\(([^)\s]+)\)", text)
-    kinds = {
-        True: "https://github.com/derivlint/derivlint/tree/main/",
-        False: "https://github.com/derivlint/derivlint/blob/main/",
-    }
-    assert len(links) > 20
-    for link in links:
-        path = ROOT / link.split("/main/", 1)[-1].removesuffix("?raw=true")
-        assert path.exists(), link
-        assert link.startswith(kinds[path.is_dir()]), link
+def test_the_address_of_the_project_is_the_same_everywhere() -> None:
+    address = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Homepage"]
+    assert address == HOME
+    extension = json.loads((ROOT / "editors/vscode/package.json").read_text())
+    assert extension["repository"]["url"] == f"{address}.git"
+    for name in ("mkdocs.yml", "CITATION.cff", "examples/ci/pre-commit.yaml", "docs/guides/ci.md"):
+        text = (ROOT / name).read_text()
+        assert set(re.findall(r"https://github\.com/derivlint/\w+", text)) == {address}, name
 
 
 def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:
