@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,12 +16,6 @@ import pytest
 import yaml
 
 from tests.cli.conftest import SIN
-from tests.formats.test_consumers import lintrunner
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "ci"
@@ -56,8 +50,6 @@ def shell(project: Path, line: str, **environment: str) -> subprocess.CompletedP
 
 def test_github_gets_annotations_and_a_report_to_upload(project: Path) -> None:
     document = yaml.safe_load((FOLDER / "github.yml").read_text())
-    # YAML 1.1 reads the key "on" as true
-    assert set(document) == {"name", True, "permissions", "jobs"}
     (job,) = document["jobs"].values()
     steps: list[dict[str, Any]] = job["steps"]
     commands = {step["name"]: step for step in steps if "derivlint check" in step.get("run", "")}
@@ -76,7 +68,7 @@ def test_github_gets_annotations_and_a_report_to_upload(project: Path) -> None:
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "derivatives.yaml"
     (project / "derivlint.toml").write_text("nonsense = 1\n")
     assert shell(project, report["run"]).returncode == 2
-    assert document["permissions"]["security-events"] == "write"
+    assert job["permissions"]["security-events"] == "write"
 
 
 def test_gitlab_gets_its_report_also_when_the_job_fails(project: Path) -> None:
@@ -112,93 +104,106 @@ def test_pre_commit_takes_the_configuration_whose_hooks_there_are() -> None:
     assert {hook["id"] for hook in repository["hooks"]} == hooks
 
 
-# lintrunner, from its configuration to what it makes of the messages
-
-
-class Lintrunner:
-    """A model of lintrunner: it passes changed files in a list, and refuses whatever is not a list of messages."""
-
-    def __init__(self, root: Path) -> None:
-        (self.linter,) = tomllib.loads((FOLDER / "lintrunner.toml").read_text())["linter"]
-        assert self.linter.keys() == {"code", "include_patterns", "command", "init_command"}
-        assert any("{{DRYRUN}}" in word for word in self.linter["init_command"])
-        self.root = root
-
-    def run(self, *changed: str) -> list[dict[str, Any]]:
-        patterns = self.linter["include_patterns"]
-        # "*" crosses no folder, and there is none in the patterns
-        files = [path for path in changed if any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)]
-        if not files:
-            return []
-        listed = self.root / "list of paths"
-        # one canonical path a line
-        listed.write_text("".join(f"{self.root / path}\n" for path in files))
-        command = [word.replace("{{PATHSFILE}}", str(listed)) for word in self.linter["command"]]
-        assert command[0] == "python3"
-        process = subprocess.run(
-            [sys.executable, *command[1:]], cwd=self.root, capture_output=True, timeout=600, check=False
-        )
-        assert process.returncode == 0, process.stderr.decode()
-        messages = lintrunner(process.stdout.decode())
-        replaced = [message["path"] for message in messages if message["replacement"] is not None]
-        assert len(replaced) == len(set(replaced)), "two linters proposed changes"
-        assert {message["code"] for message in messages} <= {self.linter["code"]}
-        return messages
-
-    def apply(self, messages: list[dict[str, Any]]) -> None:
-        for message in messages:
-            if message["replacement"] is not None:
-                Path(message["path"]).write_text(message["replacement"])
-
-
-@pytest.fixture
-def checkout(here: Path) -> Path:
-    """A PyTorch checkout whose path has spaces."""
-    root = here / "my py torch"
-    native = root / "aten/src/ATen/native/native_functions.yaml"
-    native.parent.mkdir(parents=True)
-    native.write_text(
-        "".join(
-            f"- func: {name}(Tensor self) -> Tensor\n  variants: function, method\n  dispatch:\n    CPU: {name}\n"
-            for name in ("sin", "cos")
-        )
-    )
-    derivatives = root / "tools/autograd/derivatives.yaml"
-    derivatives.parent.mkdir(parents=True)
-    derivatives.write_text(MISTAKE.replace("conj()\n", "conj();\n"))
-    return root
+# lintrunner, the program itself, with PyTorch's own files
 
 
 DERIVATIVES = "tools/autograd/derivatives.yaml"
 NATIVE = "aten/src/ATen/native/native_functions.yaml"
 
 
-@pytest.mark.parametrize("changed", [(DERIVATIVES,), (NATIVE,), (DERIVATIVES, NATIVE)])
-def test_lintrunner_gets_the_findings_of_the_derivatives_file(checkout: Path, changed: tuple[str, ...]) -> None:
-    messages = Lintrunner(checkout).run(*changed, "README.md")
-    assert [(message["name"], message["line"]) for message in messages] == [
-        ("undefined-name", 2),
-        ("trailing-semicolon", 2),
-        ("fix", 2),
+def git(root: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *identity, *arguments], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def checkout(here: Path, packaged: Path) -> Path:
+    """A repository with PyTorch's own files, the recipe, and the baseline that the recipe says how to make."""
+    root = here / "my py torch"
+    for source, path in (("autograd/derivatives.yaml", DERIVATIVES), ("ATen/native/native_functions.yaml", NATIVE)):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(packaged / source, root / path)
+    shutil.copy(packaged / "ATen/native/tags.yaml", (root / NATIVE).with_name("tags.yaml"))
+    recipe = (FOLDER / "lintrunner.toml").read_text()
+    (root / ".lintrunner.toml").write_text(recipe)
+    (command,) = re.findall(r"^# +(derivlint check .*)$", recipe, re.MULTILINE)
+    made = shell(root, f'"{sys.executable}" -m {command}')
+    assert made.returncode == 0, made.stderr
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "as released")
+    return root
+
+
+def lintrunner_shows(root: Path, *options: str) -> list[tuple[str | None, str, int | None]]:
+    """Run lintrunner on all files; returns path, name and line of each message."""
+    command = [str(Path(sys.executable).with_name("lintrunner")), "--all-files", "--output", "json", *options]
+    process = subprocess.run(
+        [*command, "--data-path", str(root.parent / "data")],
+        cwd=root,
+        # "python3" of the recipe is the Python that has derivlint
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    messages = [json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")]
+    assert process.returncode == (1 if messages else 0), process.stderr
+    assert {message["code"] for message in messages} <= {"DERIVATIVES"}
+    paths = [message["path"] and Path(message["path"]).relative_to(root).as_posix() for message in messages]
+    return [(path, message["name"], message["line"]) for path, message in zip(paths, messages, strict=True)]
+
+
+@pytest.mark.tools
+def test_lintrunner_is_silent_on_pytorch_as_released_and_shows_exactly_a_slip(checkout: Path) -> None:
+    assert lintrunner_shows(checkout) == []
+    path = checkout / DERIVATIVES
+    released = path.read_text(encoding="utf-8")
+    path.write_text(released.replace("self: grad * self.cos().conj()\n", "self: grad * slef.cos().conj();\n", 1))
+    line = released[: released.index("self: grad * self.cos().conj()\n")].count("\n") + 1
+    # -a applies the fix, which is a message of its own, instead of showing it
+    assert sorted(lintrunner_shows(checkout, "--apply-patches")) == [
+        (DERIVATIVES, "trailing-semicolon", line),
+        (DERIVATIVES, "undefined-name", line),
     ]
-    assert {message["path"] for message in messages} == {str(checkout / DERIVATIVES)}
-
-
-def test_lintrunner_applies_fixes_and_is_content(checkout: Path) -> None:
-    runner = Lintrunner(checkout)
-    runner.apply(runner.run(DERIVATIVES))
-    left = [message["name"] for message in runner.run(DERIVATIVES)]
-    assert "trailing-semicolon" not in left
-    (checkout / DERIVATIVES).write_text(SIN)
-    assert runner.run(DERIVATIVES) == []
-    assert runner.run("README.md") == []
-
-
-def test_lintrunner_gets_a_wrong_configuration(checkout: Path) -> None:
+    assert "self: grad * slef.cos().conj()\n" in path.read_text(encoding="utf-8")
+    # a wrong configuration is a message
     (checkout / "derivlint.toml").write_text("nonsense = 1\n")
-    (message,) = Lintrunner(checkout).run(DERIVATIVES)
-    assert (message["path"], message["name"]) == (None, "command-failed")
-    assert 'unknown key "nonsense"' in message["description"]
+    ((shown, name, _),) = lintrunner_shows(checkout)
+    assert (shown, name) == (None, "command-failed")
+
+
+@pytest.mark.tools
+def test_zizmor_finds_nothing_in_workflows_action_and_recipe() -> None:
+    audited = [ROOT / ".github", ROOT / "action.yml", FOLDER / "github.yml"]
+    command = [str(Path(sys.executable).with_name("zizmor")), "--offline", "--format", "plain", *map(str, audited)]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert process.returncode == 0, process.stdout
+
+
+def test_the_action_checks_and_reports_with_its_inputs(project: Path) -> None:
+    """Its script, with the inputs that a workflow gives it."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    (step,) = (step for step in action["runs"]["steps"] if step.get("id") == "check")
+    assert {"paths", "baseline", "diff-base", "untrusted", "sarif"} == set(action["inputs"])
+    (project / "a b").mkdir()
+    (project / "a b" / "derivatives.yaml").write_text(SIN)
+    report = project / "derivlint.sarif"
+    for paths, status, findings in (("derivatives.yaml\n", 1, 1), ("a b/derivatives.yaml\n\n", 0, 0)):
+        inputs = {"PATHS": paths, "BASELINE": "", "DIFF_BASE": "", "DERIVLINT_UNTRUSTED": "1", "REPORT": str(report)}
+        process = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=project,
+            env={**os.environ, "PATH": f"{project / 'bin'}{os.pathsep}{os.environ['PATH']}", **inputs},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert process.returncode == status, process.stderr
+        assert process.stdout.count("::error file=derivatives.yaml,line=2,") == findings
+        assert len(json.loads(report.read_text())["runs"][0]["results"]) == findings
 
 
 # the guides
@@ -206,8 +211,10 @@ def test_lintrunner_gets_a_wrong_configuration(checkout: Path) -> None:
 
 def test_guides_show_what_the_files_say() -> None:
     core = (ROOT / "docs/guides/pytorch-core.md").read_text()
-    adapter = (FOLDER / "lintrunner.toml").read_text().partition("\n")[2]
-    assert f"```toml\n{adapter}```\n" in core
+    recipe = (FOLDER / "lintrunner.toml").read_text()
+    assert f"```toml\n{recipe[recipe.index('[[linter]]') :]}```\n" in core
+    (command,) = re.findall(r"^# +(derivlint check .*)$", recipe, re.MULTILINE)
+    assert f"```sh\n{command}\n```\n" in core
     ci = (ROOT / "docs/guides/ci.md").read_text()
     gitlab = (FOLDER / "gitlab.yml").read_text().partition("\n")[2]
     assert f"```yaml\n{gitlab}```\n" in ci
