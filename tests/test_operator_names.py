@@ -61,7 +61,7 @@ EXCEPTIONS = {
     "src/derivlint/authoring/shapes.py": ("expand", "the operator whose result has the sizes that it is given"),
     "src/derivlint/review/page.py": ("diff values", "words of formats: keys of JSON, a language of Markdown"),
     "src/derivlint/graph/differentiation/refusal.py": ("sort", "a method of TorchScript's lists"),
-    "src/derivlint/emit/python/vocabulary.py": (
+    "src/derivlint/emit/python/spelling.py": (
         ALL,
         "what functions, methods and operators of C++ are called in Python",
     ),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from derivlint.compiler.gxx import find_compiler
 from derivlint.emit.helpers import ElfError, ElfFile, machine_of, stubs_source, unresolved
 from derivlint.emit.helpers.elf import EM_AARCH64, EM_X86_64, LibrarySymbol
-from derivlint.emit.helpers.needed import MANGLED, base_name, declared_helpers, helpers_of, hidden_helpers
+from derivlint.emit.helpers.stubs import MANGLED, base_name, declared_helpers, helpers_of, hidden_helpers
 from derivlint.model import build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile

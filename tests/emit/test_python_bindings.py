@@ -16,13 +16,13 @@ from derivlint.emit.manifest import MANIFEST
 from derivlint.emit.nodes import MemberKind, NodeClass, NodeMember, node_classes, nodes_header
 from derivlint.emit.python_bindings import (
     IN_TREE_SHARDS,
+    SHOWN,
     functions_header,
     functions_source,
     getters,
     is_binding,
     nodes_source,
 )
-from derivlint.emit.python_bindings.files import SHOWN
 from derivlint.model import Model, build_model
 from derivlint.runtime import python
 from derivlint.schema import NativeFunctions

@@ -14,11 +14,11 @@ from derivlint.emit.view_funcs import (
     SHIPPED_NAMESPACE,
     ViewFunc,
     ViewFuncMember,
+    view_func,
     view_funcs,
     view_funcs_header,
     view_funcs_source,
 )
-from derivlint.emit.view_funcs.view_func import view_func
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile

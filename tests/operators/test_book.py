@@ -11,7 +11,7 @@ from torchgen.packaged.autograd import gen_inplace_or_view_type, gen_variable_ty
 from derivlint import operators
 from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
 from derivlint.analysis.differentiability.operators import Answer, decomposes
-from derivlint.emit.inplace_or_view.kernel import inplace_or_view_kernels
+from derivlint.emit.inplace_or_view import inplace_or_view_kernels
 from derivlint.emit.kernels import kernels
 from derivlint.emit.nodes import node_classes
 from derivlint.lint import run_rules

@@ -6,7 +6,7 @@ for (``release``), the template that is filled (``template``), and the manifest 
 
     extension        a library that overrides kernels of an installed PyTorch, with CMakeLists.txt
     in_tree          the files in torch/csrc/autograd/generated of a PyTorch build
-    nodes            a node class for each DifferentiabilityInfo: members, apply, release
+    nodes            a node class for each DifferentiabilityInfo: members, apply, release; PyTorch's Functions.h/.cpp
     kernels          an autograd kernel for each function and dispatch key
     inplace_or_view  the kernels under ADInplaceOrView
     own_operators    functions that call operators of other namespaces than PyTorch's

@@ -13,8 +13,7 @@ from derivlint.emit.own_operators import HEADER as OPERATORS
 from derivlint.emit.own_operators import operators_header
 from derivlint.emit.release import Release, known_number, release_of
 from derivlint.emit.template import fill, load, quoted, split_at_most
-from derivlint.emit.view_funcs import view_funcs_header, view_funcs_source
-from derivlint.emit.view_funcs.view_func import view_func
+from derivlint.emit.view_funcs import view_func, view_funcs_header, view_funcs_source
 from derivlint.schema import NativeFunction
 
 #: The kernels and nodes of one file by default: they take the compiler about as long as PyTorch's headers.

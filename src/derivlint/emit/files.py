@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -188,13 +188,14 @@ class _Folder:
     def write(self, planned: FileChanges) -> None:
         """Write what differs, the manifest before all others and again after them."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        for folder in self._folders():
-            remove_leftovers(folder)
+        names = {*self._files, *self._before.digests}
+        for parent in sorted({PurePosixPath(name).parent for name in names}):
+            remove_leftovers(self._folder / parent)
         emitted = [name for name in planned.written if name != MANIFEST]
         if emitted or planned.removed:
-            ours = {name: digest_of(data) for name, data in self._present.items() if name in self._before.digests}
-            pending = pending_text(self._manifest, {name: ours[name] for name in sorted(ours) if self._is_ours(name)})
-            self._replace(MANIFEST, pending.encode())
+            digests = {name: digest_of(data) for name, data in self._present.items()}
+            ours = {name: digests[name] for name in digests if digests[name] in self._before.digests.get(name, ())}
+            self._replace(MANIFEST, pending_text(self._manifest, ours).encode())
         for name in emitted:
             (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
             self._replace(name, self._files[name])
@@ -206,19 +207,10 @@ class _Folder:
         if emitted or planned.removed or planned.written:
             self._replace(MANIFEST, self._files[MANIFEST])
 
-    def _is_ours(self, name: str) -> bool:
-        return digest_of(self._present[name]) in self._before.digests[name]
-
     def _replace(self, name: str, data: bytes) -> None:
         """Write a file, unless it has changed since it was read."""
         replace_file(self._folder / name, data, expected=self._present.get(name))
         self._present[name] = data
-
-    def _folders(self) -> Iterator[Path]:
-        """The folders of all files."""
-        names = {*self._files, *self._before.digests}
-        for parent in sorted({PurePosixPath(name).parent for name in names}):
-            yield self._folder / parent
 
 
 def _kind(mode: int) -> str:

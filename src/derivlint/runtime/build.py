@@ -29,7 +29,7 @@ from derivlint.compiler.gxx import (
     run,
 )
 from derivlint.emit.helpers import ElfError, machine_of, stubs_source, unresolved
-from derivlint.emit.helpers.needed import base_name
+from derivlint.emit.helpers.stubs import base_name
 from derivlint.emit.in_tree import GENERATED, NODES
 from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of

@@ -297,7 +297,7 @@ def _left_out(model: Model) -> dict[str, str]:
     Without an installed PyTorch that is unknown; then the build reports missing functions.
     """
     from derivlint.compiler.gxx import torch_includes
-    from derivlint.emit.helpers.needed import declared_helpers, helpers_of, hidden_helpers
+    from derivlint.emit.helpers.stubs import declared_helpers, helpers_of, hidden_helpers
 
     includes = torch_includes()
     if not includes:

@@ -1,4 +1,4 @@
-"""The kernels that PyTorch's generator writes, one for each function and dispatch key."""
+"""The kernels that PyTorch's generator writes, one for each function and dispatch key, and their source files."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec import Struct
 
 from derivlint.emit.kernels.body import body
-from derivlint.emit.kernels.subject import AUTOGRAD, Subject, without_entry
+from derivlint.emit.kernels.subject import AUTOGRAD, NODES, Subject, without_entry
+from derivlint.emit.own_operators import kernel_namespaces
+from derivlint.emit.release import DEFAULT as DEFAULT_RELEASE
 from derivlint.emit.release import Release, filled, release_of
 from derivlint.emit.selection import is_selected
-from derivlint.emit.template import listing, yaml_name
+from derivlint.emit.template import listing, number_lines, yaml_name
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
 from derivlint.model.keys import DEFAULT
 from derivlint.model.match import FunctionMatch
@@ -18,6 +20,19 @@ from derivlint.model.model import Model
 from derivlint.schema import NativeFunction, OperatorName
 
 GENERIC_KERNEL = "torch::autograd::autogradNotImplementedFallback()"
+#: The headers of PyTorch that kernels need.
+HEADERS = (
+    "torch/csrc/autograd/FunctionsManual.h",
+    "torch/csrc/autograd/VariableTypeUtils.h",
+    "torch/csrc/autograd/autograd_not_implemented_fallback.h",
+    "ATen/Functions.h",
+    "ATen/Operators.h",
+    "ATen/SparseCsrTensorUtils.h",
+    "torch/library.h",
+)
+#: The header of the node classes that PyTorch itself ships, and their namespace.
+SHIPPED_NODES = "torch/csrc/autograd/generated/Functions.h"
+SHIPPED_NAMESPACE = "torch::autograd::generated"
 
 
 class Kernel(Struct, frozen=True):
@@ -189,3 +204,57 @@ def _kernel(subject: Subject) -> Kernel:
         subject.path,
         subject.release,
     )
+
+
+def kernels_source(
+    kernels: Iterable[Kernel],
+    namespace: str,
+    *,
+    nodes_header: str = "nodes.h",
+    nodes_namespace: str | None = None,
+    shipped: Collection[str] = (),
+    file_name: str = "kernels.cpp",
+) -> str:
+    """The text of one file.
+
+    Args:
+        kernels: the kernels that it holds.
+        namespace: the namespace of the extension.
+        nodes_header: the header that declares the node classes.
+        nodes_namespace: the namespace of the node classes; that of the extension by default.
+        shipped: the node classes of PyTorch's own library that take the place of those of that namespace.
+        file_name: the name of the file, for messages of the compiler.
+    """
+    chosen = tuple(kernels)
+    by_key: dict[tuple[str, str], list[str]] = {}
+    for kernel in chosen:
+        by_key.setdefault((kernel.function.namespace, kernel.dispatch_key), []).append(kernel.registration)
+    headers = (*HEADERS, SHIPPED_NODES) if shipped else HEADERS
+    text = filled(
+        chosen[0].release if chosen else DEFAULT_RELEASE,
+        "kernel_shard",
+        source=chosen[0].path if chosen else "no entry",
+        includes="\n".join([f'#include "{nodes_header}"', *(f"#include <{header}>" for header in headers)]),
+        kernels_namespace=kernel_namespaces(namespace)[0],
+        nodes=_node_declarations(chosen, (nodes_namespace or namespace).removeprefix("::"), shipped),
+        kernels="\n\n".join(kernel.text for kernel in chosen if kernel.text),
+        registrations="\n\n".join(
+            registrations(library, key, lines) for (library, key), lines in sorted(by_key.items())
+        ),
+    )
+    return number_lines(text, file_name) + "\n"
+
+
+def registrations(library: str, key: str, statements: Iterable[str]) -> str:
+    """The registration of kernels under a dispatch key, for the operators of a namespace."""
+    lines = "".join(f"  {statement}\n" for statement in statements)
+    return f"TORCH_LIBRARY_IMPL({library}, {key}, m) {{\n{lines}}}"
+
+
+def _node_declarations(kernels: Iterable[Kernel], namespace: str, shipped: Collection[str]) -> str:
+    """Return declarations that make the node classes visible in one namespace."""
+    if not shipped:
+        return f"namespace {NODES} = ::{namespace};"
+    names = sorted({kernel.node for kernel in kernels if kernel.node is not None})
+    lines = (f"using ::{SHIPPED_NAMESPACE if name in shipped else namespace}::{name};" for name in names)
+    return "\n".join([f"namespace {NODES} {{", *lines, "}"])

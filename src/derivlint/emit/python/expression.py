@@ -36,30 +36,28 @@ from derivlint.cpp.expressions.value import INT, INT64, SCALAR, SIZE, SYM_INT, T
 from derivlint.cpp.operator_names import without_symint
 from derivlint.emit.python.calls import called_operator
 from derivlint.emit.python.spelling import (
+    BINARY,
+    CASTS,
+    EMPTY_OF,
     LIBRARY,
+    LIST_PROPERTIES,
+    MATH,
+    METHODS,
+    NAMES,
+    NO_METHOD,
     OPTIONS,
+    PREDICATES,
+    PROPERTIES,
     RECORDED,
+    SAVED_BY,
+    WRAPPERS,
+    Precedence,
     literal,
     number,
     operator_parameters,
     packet,
     python_name,
     recorded,
-)
-from derivlint.emit.python.vocabulary import (
-    BINARY,
-    CASTS,
-    EMPTY_OF,
-    LIST_PROPERTIES,
-    MATH,
-    METHODS,
-    NAMES,
-    NO_METHOD,
-    PREDICATES,
-    PROPERTIES,
-    SAVED_BY,
-    WRAPPERS,
-    Precedence,
 )
 from derivlint.formula import (
     Binary,

@@ -8,8 +8,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from derivlint.cpp.cpp_type import types
-from derivlint.emit.nodes import NodeClass
-from derivlint.emit.nodes.members import OWNING, MemberKind, NodeMember
+from derivlint.emit.nodes import OWNING, MemberKind, NodeClass, NodeMember
 from derivlint.emit.template import fill, load, quoted
 
 #: What the sources are called: in PyTorch's build, and in an extension.

@@ -15,7 +15,7 @@ from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of
 from derivlint.cpp.types import INT64, SYM_INT, TENSOR
 from derivlint.emit.own_operators import HEADER as OPERATORS
 from derivlint.emit.own_operators import calling
-from derivlint.emit.selection import ATEN
+from derivlint.emit.selection import ATEN, is_selected
 from derivlint.emit.template import fill, load
 from derivlint.model.differentiable import has_generated_kernel, is_tensor_list
 from derivlint.model.generated.evaluation import formals
@@ -24,12 +24,13 @@ from derivlint.operators import Book
 from derivlint.schema import Argument, ListType, NativeFunction, OptionalType, Type
 
 _STRING = declared_type("::std::string")
-
-
 #: The tensor that views are made of.
 SELF = "self"
 #: Which of several outputs a view function recreates.
 VIEW_INDEX = "view_idx"
+#: The header that PyTorch itself ships, and its namespace.
+HEADER = "torch/csrc/autograd/generated/ViewFuncs.h"
+SHIPPED_NAMESPACE = "torch::autograd::generated"
 
 
 def generated_functions(
@@ -39,27 +40,14 @@ def generated_functions(
 
     Args:
         model: a model without errors.
-        operators: base names (``mul``: all overloads, in-place and out functions), names without overload (``mul_``)
-            or full names (``mul.Tensor``); None for all.
+        operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
         has_code: which functions are meant.
     """
-    names = None if operators is None else frozenset(operators)
     return [
         function
         for function in model.natives.functions
-        if (names is None or not names.isdisjoint(_names(function)))
-        and has_code(function)
-        and has_generated_kernel(model.match(function))
+        if is_selected(function, operators) and has_code(function) and has_generated_kernel(model.match(function))
     ]
-
-
-def _names(function: NativeFunction) -> tuple[str, str, str]:
-    return str(function.name), function.name.name_without_overload, function.name.base
-
-
-def by_name(function: NativeFunction) -> str:
-    """The key that sorts functions by full name."""
-    return str(function.name)
 
 
 def class_name(function: NativeFunction) -> str:
@@ -211,11 +199,6 @@ def _source(name: str, members: Sequence[ViewFuncMember], result: str) -> str:
         result=result,
         members=", ".join(member.argument for member in members),
     )
-
-
-#: The header that PyTorch itself ships, and its namespace.
-HEADER = "torch/csrc/autograd/generated/ViewFuncs.h"
-SHIPPED_NAMESPACE = "torch::autograd::generated"
 
 
 def operator_headers(functions: Sequence[NativeFunction]) -> str:

@@ -1,0 +1,279 @@
+"""The kernels under ``ADInplaceOrView``, which track views and count what is written in place, and their files.
+
+Follows torchgen/packaged/autograd/gen_inplace_or_view_type.py in what a kernel does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec import Struct
+
+from derivlint.cpp.cpp_type import cpp_type, types
+from derivlint.cpp.expressions.value import INT64
+from derivlint.emit.kernels.kernel import registrations
+from derivlint.emit.kernels.subject import Subject, modifies_arguments, without_entry
+from derivlint.emit.own_operators import kernel_namespaces, redispatching
+from derivlint.emit.selection import ATEN
+from derivlint.emit.template import fill, load
+from derivlint.emit.view_funcs import (
+    HEADER,
+    SELF,
+    SHIPPED_NAMESPACE,
+    VIEW_INDEX,
+    class_name,
+    generated_functions,
+    has_view_func,
+    makes_several_views,
+    operator_headers,
+)
+from derivlint.model.differentiable import Differentiability, fits_view_function
+from derivlint.model.model import Model
+from derivlint.model.keys import DEFAULT
+from derivlint.operators import Book
+from derivlint.schema import NativeFunction
+
+#: The dispatch key.
+KEY = "ADInplaceOrView"
+#: The view that is given back to the function that goes from a view to its base.
+_WRITTEN = "_written"
+_REFERENCES = types("ArrayRef<int64_t> ArrayRef<SymInt>")
+_OPTIONAL_INT64 = cpp_type("optional<int64_t>")
+
+
+class InplaceOrViewKernel(Struct, frozen=True):
+    """The kernel of one function.
+
+    Attributes:
+        function: the function.
+        name: the name of the C++ function.
+        text: its definition.
+        registration: the statement that registers it, in a ``TORCH_LIBRARY_IMPL`` with ``m``.
+        view_func: the class that recreates its views; None where it makes none, or none that can be differentiated.
+        inverse: the declaration of the function that goes back from a view to its base; empty without view function,
+            and for operators that are not PyTorch's.
+        line: the line of the entry that applies, None without one.
+        file: the name of the YAML file.
+    """
+
+    function: NativeFunction
+    name: str
+    text: str
+    registration: str
+    view_func: str | None
+    inverse: str
+    line: int | None
+    file: str
+
+
+def inplace_or_view_kernels(model: Model, operators: Collection[str] | None = None) -> tuple[InplaceOrViewKernel, ...]:
+    """The kernels of a model, by the names of their functions.
+
+    Args:
+        model: a model without errors; a function that PyTorch's generator would refuse has no kernel.
+        operators: the names of operators, as :func:`derivlint.emit.kernels.kernels` takes them; None for all.
+    """
+    functions = generated_functions(model, operators, lambda function: _has_kernel(function, model.book))
+    made = (_kernel(model, function) for function in sorted(functions, key=lambda function: str(function.name)))
+    return tuple(kernel for kernel in made if kernel is not None)
+
+
+def _has_kernel(function: NativeFunction, book: Book) -> bool:
+    if modifies_arguments(function):
+        # what is not returned cannot be given a history, so that nothing is tracked
+        return bool(function.schema.returns)
+    return has_view_func(function, book)
+
+
+def _kernel(model: Model, function: NativeFunction) -> InplaceOrViewKernel | None:
+    subject = _subject(model, function)
+    view_func = None
+    inverse = ""
+    if modifies_arguments(function):
+        body = _inplace_body(subject)
+    else:
+        if is_refused(subject):
+            return None
+        if is_replayed(subject):
+            view_func = class_name(function)
+            inverse = inverse_declaration(subject) if has_inverse(subject) else ""
+        body = view_body(subject, redispatch(subject))
+    place = "no entry" if subject.line is None else f"{subject.path}:{subject.line}"
+    name = subject.name
+    text = fill(
+        load("inplace_or_view_kernel.cpp"),
+        origin=f"{place}: {function.name}",
+        return_type=subject.return_type,
+        name=name,
+        formals=subject.parameters,
+        body=body,
+    )
+    registration = f'm.impl("{function.name}", TORCH_FN({name}));'
+    return InplaceOrViewKernel(function, name, text, registration, view_func, inverse, subject.line, subject.path)
+
+
+def _subject(model: Model, function: NativeFunction) -> Subject:
+    match = model.match(function)
+    # a kernel is for all dispatch keys, and what it does follows from the formulas for none of them
+    if DEFAULT in match.infos:
+        return Subject(model, Differentiability(match, DEFAULT), has_entry=True)
+    return Subject(model, without_entry(function, model.book), has_entry=False)
+
+
+def redispatch(subject: Subject) -> str:
+    """The call of the function's kernel below."""
+    arguments = ", ".join(["ks & c10::after_ADInplaceOrView_keyset", *subject.formals])
+    return f"{redispatching(subject.function)}({arguments})"
+
+
+def _inplace_body(subject: Subject) -> str:
+    names = subject.return_names
+    result = names[0] if len(names) == 1 else f"std::forward_as_tuple({', '.join(names)})"
+    return fill(
+        load("inplace_or_view_inplace.cpp"),
+        call=redispatch(subject),
+        versions="\n".join(f"increment_version({name});" for name in names),
+        result=f"return {result};",
+    )
+
+
+def is_replayed(subject: Subject) -> bool:
+    """Whether the output is differentiable, so that autograd may have to make the view again."""
+    return bool(subject.differentiability.outputs)
+
+
+def is_refused(subject: Subject) -> bool:
+    """Whether PyTorch's generator refuses the view: it has several returns, or arguments that cannot be kept."""
+    outputs = subject.differentiability.outputs
+    if outputs is None or len(outputs) > 1:
+        return True
+    return bool(outputs) and not all(
+        fits_view_function(argument.type) for argument in subject.function.schema.arguments.flat_all
+    )
+
+
+def has_inverse(subject: Subject) -> bool:
+    """Whether PyTorch has a function that goes from a view to its base; it does for its own operators."""
+    return subject.function.namespace == ATEN
+
+
+def view_body(subject: Subject, call: str) -> str:
+    """All statements of a view's kernel.
+
+    Args:
+        subject: the function.
+        call: the call of the kernel below.
+    """
+    if not is_replayed(subject):
+        # neither gradients nor tangents flow through it
+        return fill(load("inplace_or_view_view.cpp"), call=call, replay="", arguments="self, _view, false, false")
+    several = makes_several_views(subject.function)
+    # the history of one view among several cannot be rebased
+    meta = "MULTI_OUTPUT_NODE" if several else "DEFAULT"
+    arguments = ",\n    ".join(
+        [
+            f"\n    {SELF}",
+            "_views[view_idx]" if several else "_view",
+            "true",
+            "true",
+            "std::move(_view_func)",
+            "std::move(_reverse_view_func)",
+            f"creation_meta(CreationMeta::{meta})",
+        ]
+    )
+    template = load("inplace_or_view_views.cpp" if several else "inplace_or_view_view.cpp")
+    return fill(template, call=call, replay=_replay(subject, several), arguments=arguments)
+
+
+def _replay(subject: Subject, several: bool) -> str:
+    index = [VIEW_INDEX] if several else []
+    names = [name for name in subject.formals if name != SELF]
+    functions = fill(
+        load("inplace_or_view_functions.cpp"),
+        view_func=class_name(subject.function),
+        arguments=", ".join(names + index),
+    )
+    if has_inverse(subject):
+        functions += "\n" + fill(
+            load("inplace_or_view_inverse.cpp"),
+            captures=", ".join([SELF, *index, *_captures(subject)]),
+            inverse=_inverse_name(subject),
+            inverse_arguments=", ".join([SELF, _WRITTEN, "InverseReturnMode::AlwaysView", *index, *names]),
+        )
+    is_always = subject.api_name in subject.model.book.names("view-of-other-metadata")
+    template = "inplace_or_view_replay_always.cpp" if is_always else "inplace_or_view_replay.cpp"
+    return fill(load(template), functions=functions)
+
+
+def _captures(subject: Subject) -> Iterator[str]:
+    """Arguments as they can be kept: lists by value, an absent number as 0, which is all that inverses take."""
+    for name, type in subject.formals.items():
+        if name == SELF:
+            continue
+        if type.canonical in _REFERENCES:
+            yield f"{name} = {name}.vec()"
+        elif type.canonical is _OPTIONAL_INT64:
+            yield f"{name} = {name}.value_or(0)"
+        else:
+            yield name
+
+
+def _inverse_name(subject: Subject) -> str:
+    return f"{subject.function.name.unambiguous_name}_inverse"
+
+
+def inverse_declaration(subject: Subject) -> str:
+    """The declaration of the function that goes from a view to its base, as PyTorch has it.
+
+    Follows torchgen/api/types/signatures.py, ``ViewInverseSignature``.
+    """
+    parameters = [
+        "const at::Tensor & base",
+        "const at::Tensor & mutated_view",
+        "InverseReturnMode inverse_return_mode",
+    ]
+    if makes_several_views(subject.function):
+        parameters.append("int64_t mutated_view_idx")
+    # the inverses of views that decompose into others are declared by hand, with another type of integers
+    by_hand = subject.function.has_composite_implicit_autograd_kernel
+    for name, type in subject.formals.items():
+        if name != SELF:
+            parameters.append(f"{'int' if by_hand and type.canonical is INT64 else type} {name}")
+    return f"static at::Tensor {_inverse_name(subject)}({', '.join(parameters)});"
+
+
+def inplace_or_view_source(
+    kernels: Sequence[InplaceOrViewKernel],
+    namespace: str = SHIPPED_NAMESPACE,
+    *,
+    view_funcs_header: str = HEADER,
+) -> str:
+    """The text of one file.
+
+    Args:
+        kernels: the kernels that it holds.
+        namespace: the namespace of the extension.
+        view_funcs_header: the header that declares the view functions.
+    """
+    by_library: dict[str, list[str]] = {} if kernels else {ATEN: []}
+    for kernel in kernels:
+        by_library.setdefault(kernel.function.namespace, []).append(kernel.registration)
+    return fill(
+        load("inplace_or_view_shard.cpp") + "\n",
+        source=kernels[0].file if kernels else "derivatives.yaml",
+        view_funcs_header=view_funcs_header,
+        operators=operator_headers([kernel.function for kernel in kernels]),
+        inverses=fill(
+            load("inplace_or_view_inverses.h"),
+            declarations="\n".join(kernel.inverse for kernel in kernels if kernel.inverse),
+        ),
+        kernels_namespace=kernel_namespaces(namespace)[1],
+        view_funcs_namespace=namespace.removeprefix("::"),
+        kernels="\n\n".join(kernel.text for kernel in kernels),
+        registrations="\n\n".join(registrations(library, KEY, lines) for library, lines in by_library.items()),
+    )
+
+
+def variable_type_header() -> str:
+    """PyTorch's ``VariableType.h``, which depends on no model: what files written by hand define and others use."""
+    return load("variable_type.h") + "\n"
