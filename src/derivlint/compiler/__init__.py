@@ -3,5 +3,6 @@
 The terms are the toolchain (``gxx``), a compiler with PyTorch's headers; the translation unit (``unit``); and the
 refusal of an expression (``judge``). Begin with :mod:`derivlint.compiler.diagnostics`, which is ``derivlint check
 --compiler``: ``unit`` writes the C++ file, ``gxx`` runs the compiler, ``judge`` maps its messages back to formulas.
-``relations`` and ``names`` make the tables that :mod:`derivlint.cpp` ships; ``children`` and ``guard`` start processes.
+``relations`` and ``names`` make the tables that :mod:`derivlint.cpp` ships; ``children`` starts processes, which begin
+in ``child``.
 """

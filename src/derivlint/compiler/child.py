@@ -1,24 +1,40 @@
-"""Where a Python process of ours begins: run by path with ``-I``, before anything else of derivlint is imported.
+"""Where a process of ours begins: run by path with ``-I``, before anything else of derivlint is imported.
 
-It ends with the process that started it, gives itself the import path of that process without the folder that it was
-started in, imports the very same derivlint, and calls ``main`` of one of its modules with the number of the pipe that
-ends with the parent, for processes that it starts itself.
+``child.py TASK ARGUMENT...`` is a Python process. It ends with the process that started it, gives itself the import
+path of that process without the folder that it was started in, imports the very same derivlint, and calls ``main`` of
+one of its modules with the number of the pipe that ends with the parent, for processes that it starts itself.
 
-Nothing of derivlint can be imported here at the top: whose derivlint that would be is what this file decides.
+``child.py PIPE COMMAND...`` runs a command and ends as it ends, or with the process that started it: a compiler is a
+driver that starts the program that works, and neither notices when the parent has gone.
+
+Nothing of derivlint can be imported here at the top: whose derivlint that would be is what this file decides. Little
+else is, since this starts with every run of the compiler.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import signal
 import sys
 import threading
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
+from collections.abc import Callable
 
-#: The signal that ends a process at once, and the option of ``prctl`` that has it sent when the parent ends.
-_SIGKILL = 9
+#: The status of a command that cannot be run, as shells have it.
+CANNOT_RUN = 127
+#: The option of ``prctl`` that has a signal sent when the parent ends.
 _PR_SET_PDEATHSIG = 1
+
+
+def _watch(lifeline: int, end: Callable[[], None]) -> None:
+    """Call ``end`` when nobody holds the other end of a pipe any more."""
+
+    def wait() -> None:
+        try:
+            os.read(lifeline, 1)
+        finally:
+            end()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def end_with_parent(lifeline: int, parent: int) -> None:
@@ -28,58 +44,64 @@ def end_with_parent(lifeline: int, parent: int) -> None:
         lifeline: the reading end of a pipe whose other end the parent holds and no one writes to.
         parent: the process that started this one.
     """
-    threading.Thread(target=_wait_for_the_end, args=(lifeline,), daemon=True).start()
+    _watch(lifeline, lambda: os._exit(1))
     if sys.platform == "linux":
         # at once, also while a library holds the interpreter
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:
         os._exit(1)
 
 
-def _wait_for_the_end(lifeline: int) -> None:
-    try:
-        os.read(lifeline, 1)
-    finally:
-        os._exit(1)
+def _run_module(text: str) -> None:
+    """Set up the process and call ``main`` of the module that the task names."""
+    import json
+    from importlib import import_module
+    from importlib.util import module_from_spec, spec_from_file_location
 
-
-def _set_import_path(paths: list[str], start_folder: str, user_site: str) -> None:
-    """Take over the parent's import path.
-
-    Args:
-        paths: that path, made absolute.
-        start_folder: the folder that the parent was started in; it counts only if an installation put it on the path.
-        user_site: the user's own packages, empty where the parent does not see them.
-    """
-    if user_site:
+    task = json.loads(text)
+    end_with_parent(task["lifeline"], task["parent"])
+    if task["user_site"]:
         import site
 
-        site.addsitedir(user_site)
+        site.addsitedir(task["user_site"])
     own = list(sys.path)
-    inherited = [path for path in paths if path in own or os.path.realpath(path) != start_folder]
+    # the folder that the parent was started in counts only if an installation put it on the path
+    inherited = [path for path in task["path"] if path in own or os.path.realpath(path) != task["start_folder"]]
     sys.path[:] = dict.fromkeys(inherited + own)
-
-
-def _import_derivlint(file: str, folders: list[str]) -> None:
-    """Import the package of the parent, wherever that found it."""
-    spec = spec_from_file_location("derivlint", file, submodule_search_locations=folders)
+    spec = spec_from_file_location("derivlint", task["file"], submodule_search_locations=task["folders"])
     if spec is None or spec.loader is None:
-        sys.exit(f'cannot import "{file}"')
+        sys.exit(f'cannot import "{task["file"]}"')
     package = module_from_spec(spec)
     sys.modules["derivlint"] = package
     spec.loader.exec_module(package)
-
-
-def main() -> None:
-    """Set up the process and call ``main`` of the module that the first argument names."""
-    task = json.loads(sys.argv.pop(1))
-    end_with_parent(task["lifeline"], task["parent"])
-    _set_import_path(task["path"], task["start_folder"], task["user_site"])
-    _import_derivlint(task["file"], task["folders"])
     import_module(task["module"]).main(task["lifeline"])
 
 
+def _run_command(lifeline: int, command: list[str]) -> None:
+    pid = os.fork()
+    if not pid:
+        try:
+            os.close(lifeline)
+            os.execv(command[0], command)
+        except OSError as error:
+            os.write(2, f"cannot run {command[0]}: {error.strerror}\n".encode())
+        finally:
+            os._exit(CANNOT_RUN)
+    _watch(lifeline, lambda: os.killpg(0, signal.SIGKILL))
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
+
+
 if __name__ == "__main__":
-    main()
+    first = sys.argv.pop(1)
+    if first.isdecimal():
+        _run_command(int(first), sys.argv[1:])
+    else:
+        _run_module(first)

@@ -25,12 +25,10 @@ KEPT = 8192
 QUOTED = 400
 #: So many lines of it are quoted.
 LINES = 3
+_BEGINNING = Path(__file__).with_name("child.py")
 _lock = threading.Lock()
 _ends: list[Callable[[], None]] = []
 _interrupted = False
-
-_BEGINNING = Path(__file__).with_name("child.py")
-_GUARD = Path(__file__).with_name("guard.py")
 
 
 class PythonChild:
@@ -65,7 +63,7 @@ class PythonChild:
                 # Ctrl-C is for us alone; we end the whole group
                 start_new_session=True,
             )
-            self._end.enter_context(_running(self._kill))
+            self._end.enter_context(_running(partial(_kill, self.process)))
         except BaseException:
             self._end.close()
             raise
@@ -100,20 +98,20 @@ class PythonChild:
                     pipe.close()
         return status
 
-    def _kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            # the group may live on when its leader is gone
-            os.killpg(self.process.pid, signal.SIGKILL)
-
 
 def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
+    start_folder = ""
+    # it may be deleted
+    with contextlib.suppress(OSError):
+        start_folder = os.path.realpath(os.getcwd())
     task = {
         "module": module,
         "lifeline": lifeline,
         "parent": os.getpid(),
         # an empty entry, and one that is not absolute, depend on the current folder
         "path": [path for path in sys.path if os.path.isabs(path)],
-        "start_folder": _current_folder(),
+        "start_folder": start_folder,
+        # empty where the user's own packages are not seen
         "user_site": site.getusersitepackages() if site.ENABLE_USER_SITE else "",
         "file": os.path.abspath(derivlint.__file__),
         "folders": [os.path.abspath(path) for path in derivlint.__path__],
@@ -124,32 +122,50 @@ def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
     return [sys.executable, *options, str(_BEGINNING.absolute()), json.dumps(task), *arguments]
 
 
-def _current_folder() -> str:
-    try:
-        return os.path.realpath(os.getcwd())
-    except OSError:
-        # it was deleted
-        return ""
-
-
 @contextmanager
-def guarded_command(command: Sequence[str]) -> Iterator[tuple[list[str], tuple[int, ...]]]:
-    """A command that ends with this process, and the descriptors that it has to inherit.
-
-    It has to be started as the leader of a process group. Where there are no process groups it is the command itself.
+def running_command(command: Sequence[str], folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command without input and with messages in English; it ends with the block at the latest, or with us.
 
     Args:
         command: the command, with an absolute path.
+        folder: where it runs; by default not in the current folder.
+
+    Raises:
+        OSError: it cannot be started.
     """
-    if not hasattr(os, "fork"):
-        yield list(command), ()
+    with ExitStack() as stack:
+        line, inherited = list(command), tuple[int, ...]()
+        if hasattr(os, "fork"):
+            reading, lifeline = os.pipe()
+            stack.callback(os.close, reading)
+            stack.enter_context(_running(partial(os.close, lifeline)))
+            line = [sys.executable, "-I", "-S", "-B", str(_BEGINNING.absolute()), str(reading), *line]
+            inherited = (reading,)
+        process = subprocess.Popen(
+            line,
+            cwd=folder or NEUTRAL,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=inherited,
+            start_new_session=True,
+        )
+        stack.enter_context(process)
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process with its group, which may live on when its leader is gone."""
+    if not hasattr(os, "killpg"):
+        process.kill()
         return
-    reading, lifeline = os.pipe()
-    try:
-        with _running(partial(os.close, lifeline)):
-            yield [sys.executable, "-I", "-S", "-B", str(_GUARD.absolute()), str(reading), *command], (reading,)
-    finally:
-        os.close(reading)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import errno
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint.compiler.children import NEUTRAL, guarded_command
+from derivlint.compiler.children import running_command
 from derivlint.source import read_input
 
 DEFAULT_COMPILER = "g++"
@@ -204,40 +203,11 @@ def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = 
     except OSError as error:
         # the process that guards the command could not say so
         raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
-    with guarded_command(command) as (line, inherited):
-        return _run(line, command[0], folder, inherited, timeout)
-
-
-def _run(
-    command: Sequence[str], name: str, folder: Path | None, inherited: tuple[int, ...], timeout: float
-) -> ProcessResult:
     try:
-        process = subprocess.Popen(
-            command,
-            cwd=folder or NEUTRAL,
-            env={**os.environ, "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=inherited,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CompilerError(f'cannot run "{name}": {error.strerror}') from error
-    with process:
-        try:
+        with running_command(command, folder) as process:
             stdout, stderr = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired as error:
-            raise CompilerError(f'"{name}" did not end within {timeout:g} seconds') from error
-        finally:
-            if process.poll() is None:
-                _end(process)
+    except OSError as error:
+        raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
+    except subprocess.TimeoutExpired as error:
+        raise CompilerError(f'"{command[0]}" did not end within {timeout:g} seconds') from error
     return ProcessResult(process.returncode, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process with its children: a compiler is a driver that waits for the one that works."""
-    if hasattr(os, "killpg"):
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()

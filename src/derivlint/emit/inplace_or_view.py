@@ -28,8 +28,8 @@ from derivlint.emit.view_funcs import (
     operator_headers,
 )
 from derivlint.model.differentiable import Differentiability, fits_view_function
-from derivlint.model.model import Model
 from derivlint.model.keys import DEFAULT
+from derivlint.model.model import Model
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction
 
