@@ -16,7 +16,7 @@ from derivlint.bodies.reading import Helper, read_helpers
 from derivlint.formula.nodes import UnknownStatement, walk
 from derivlint.operators.reference.derived import Derived, derived, read_derived, write_derived
 from derivlint.operators.reference.terms import polynomials
-from derivlint.operators.roles import role_of_name
+from derivlint.operators.special import role_of_name
 
 CHECKOUT = os.environ.get("DERIVLINT_TEST_CHECKOUT", "")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from derivlint.cpp import argument_type, return_type, value_type
-from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.declared_type import declared_type, optional_of, vector_of
-from derivlint.cpp.expressions.value import CONST_LVALUE, LVALUE, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
+from derivlint.cpp.cpp_type import CONST_LVALUE, LVALUE, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value, cpp_type
+from derivlint.cpp.types import declared_type, optional_of, vector_of
 from derivlint.schema import parse_type
 
 

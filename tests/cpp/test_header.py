@@ -18,10 +18,9 @@ from torchgen.gen import parse_native_yaml
 from torchgen.model import NativeFunction, Variant
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.cpp_type import cpp_type
+from derivlint.cpp.cpp_type import CHAR_POINTER, UNKNOWN, cpp_type
 from derivlint.cpp.declarations.declaration import AUTO, Declarations, Function, declarations_from_json
 from derivlint.cpp.declarations.header import HeaderReading, read_declarations
-from derivlint.cpp.expressions.value import CHAR_POINTER, UNKNOWN
 from derivlint.source import Span
 from tests.counting import calls_of
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.declared_type import declared_type
 from derivlint.cpp.expressions.consumer import Consumer, Use, check_result
 from derivlint.cpp.expressions.inference import Inference, number_value
-from derivlint.cpp.library import Library
-from derivlint.cpp.load import library_of
+from derivlint.cpp.library import Library, library_of
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
+from derivlint.cpp.types import declared_type
 from derivlint.formula import parse_formula
 from derivlint.schema import load_index
 

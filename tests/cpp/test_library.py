@@ -6,9 +6,8 @@ import pytest
 
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.declarations.header import read_declarations
-from derivlint.cpp.library import Library
+from derivlint.cpp.library import Library, library_of, load_stubs, render_library
 from derivlint.cpp.library_sources import STUBS, read_library
-from derivlint.cpp.load import library_of, load_stubs, render_library
 from derivlint.cpp.lookup import EntityKind, look_up
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.schema import NativeFunctions, installed_torch, load_index

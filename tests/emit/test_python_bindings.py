@@ -10,7 +10,7 @@ import pytest
 from torchgen.packaged.autograd import gen_autograd_functions
 
 from derivlint.compiler.gxx import compile_command, find_toolchain, run
-from derivlint.cpp.declared_type import declared_type
+from derivlint.cpp.types import declared_type
 from derivlint.emit.emission import EmissionMode, emission
 from derivlint.emit.manifest import MANIFEST
 from derivlint.emit.nodes import MemberKind, NodeClass, NodeMember, node_classes, nodes_header

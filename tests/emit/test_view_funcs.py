@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.compiler.gxx import torch_includes
-from derivlint.cpp.declared_type import declared_type, optional_of, vector_of
+from derivlint.cpp.types import declared_type, optional_of, vector_of
 from derivlint.emit.view_funcs import (
     HEADER,
     SHIPPED_NAMESPACE,

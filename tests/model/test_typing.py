@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.cpp.declarations.header import read_declarations
-from derivlint.cpp.load import library_of
+from derivlint.cpp.library import library_of
 from derivlint.model import Model, build_model
 from derivlint.model.generated.evaluation import Mode, Origin
 from derivlint.model.generated.typing import FormulaProblem

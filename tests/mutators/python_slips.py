@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from derivlint.cpp.load import library_of
+from derivlint.cpp.library import library_of
 from derivlint.formula import Binary, BraceList, Call, Conditional, Member, Name, Node, Number, String, Unary
 from derivlint.model import DerivativeFormula, Model
 from derivlint.schema import NativeFunctions

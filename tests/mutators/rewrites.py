@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.expressions.value import TENSOR
+from derivlint.cpp.cpp_type import TENSOR
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Number, Parenthesized, Unary, walk
 from derivlint.model import Model
 from derivlint.schema import NativeFunction

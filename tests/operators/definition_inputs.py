@@ -11,8 +11,7 @@ from typing import Any
 import torch
 
 from derivlint.cpp.declarations.declaration import Function, Parameter
-from derivlint.cpp.library import HELPERS
-from derivlint.cpp.load import library_of
+from derivlint.cpp.library import HELPERS, library_of
 from derivlint.operators.history import bundled_versions, load_release
 
 #: The texts that an argument may be.

@@ -24,7 +24,7 @@ from derivlint.analysis.scalar_evaluation.reference import reference_of
 from derivlint.analysis.shapes.judgement import why_unsized
 from derivlint.analysis.small_tensors.compare import compared_formulas
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.operator_names import without_symint
+from derivlint.cpp.operator_signatures import without_symint
 from derivlint.formula import Call
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model
 from derivlint.operators.reference.definitions import reasons

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from derivlint.analysis.interpretation.callee import CallFacts, call_facts
-from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.cpp_type import UNKNOWN_VALUE, CppType, Value
 from derivlint.cpp.declarations.declaration import Function
-from derivlint.cpp.expressions.value import UNKNOWN_VALUE, Value
 from derivlint.formula import Call, Expr, Formula, Name, Node
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.entry import InFormula

@@ -18,7 +18,7 @@ from derivlint.bodies.values import (
     Values,
 )
 from derivlint.cpp.declarations.definitions import FunctionDefinition
-from derivlint.cpp.operator_names import base_name
+from derivlint.cpp.operator_signatures import base_name
 from derivlint.formula import (
     Binary,
     BraceList,

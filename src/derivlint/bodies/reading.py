@@ -17,7 +17,7 @@ from derivlint.formula.budget import BudgetError
 from derivlint.formula.nodes import LambdaParam
 from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.sums import Sum, Value, applied, flat, is_several, polynomial_of, variable
-from derivlint.operators.roles import ParameterRole, role_of_name
+from derivlint.operators.special import ParameterRole, role_of_name
 
 #: The kind of what is derived of a body: arguments are bound by position.
 _HELPER = "helper"

@@ -13,7 +13,7 @@ from typing import Any
 
 from derivlint.bodies.values import ASSIGNS, callee_of
 from derivlint.cpp.declarations.definitions import FunctionDefinition
-from derivlint.cpp.operator_names import base_name, without_symint
+from derivlint.cpp.operator_signatures import base_name, without_symint
 from derivlint.formula import (
     Binary,
     Call,

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 
 from derivlint.cpp.declarations.definitions import FunctionDefinition
-from derivlint.cpp.operator_names import base_name
+from derivlint.cpp.operator_signatures import base_name
 from derivlint.formula import (
     Binary,
     BraceList,

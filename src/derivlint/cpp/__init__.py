@@ -2,7 +2,7 @@
 
 Begin with :mod:`derivlint.cpp.expressions.inference`, which types every node of an expression.
 
-    cpp_type      canonical types, one object per type, compared by identity; ``declared_type``: as they are written
+    cpp_type      canonical types, one object per type, compared by identity; ``types``: as they are written
     declarations  what a header declares; ``stubs/*.h`` are written by hand
     library       everything that can be named: operators, helpers, stubs, names known to the compiler
     lookup        unqualified and qualified names, as the using-directives of the generated files make them visible

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.cpp.declared_type import DeclaredType, declared_type
-from derivlint.cpp.types import argument_type, value_type
+from derivlint.cpp.types import DeclaredType, argument_type, declared_type, value_type
 from derivlint.schema import Argument, BaseType, ListType, NativeFunction, TensorOptionsArguments
 from derivlint.source.lazy import memoized
 

@@ -6,25 +6,36 @@ exist without a declaration that can be read is unknown: it may be called with a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.cpp_type import CppType, substitute
-from derivlint.cpp.declarations.declaration import AUTO, ClassDeclaration, Declarations, Function, Parameter
+from derivlint.cpp.cpp_type import TENSOR, CppType, substitute
+from derivlint.cpp.declarations.declaration import (
+    AUTO,
+    ClassDeclaration,
+    Declarations,
+    Function,
+    Parameter,
+    declarations_from_json,
+)
 from derivlint.cpp.expressions.conversion import ARITHMETIC, TEMPLATES, Conversions
-from derivlint.cpp.expressions.value import TENSOR
-from derivlint.cpp.known_names import KnownNames
+from derivlint.cpp.known_names import KnownNames, load_names
 from derivlint.cpp.operator_signatures import OperatorSignatures
-from derivlint.cpp.relations import Relations
+from derivlint.cpp.relations import Relations, load_relations
+from derivlint.schema import NativeFunctions
 from derivlint.source.lazy import Bounded, cached_property
 
 #: Shorter names have too many neighbours.
 SHORTEST = 4
 #: Longer names have too many shortened forms; PyTorch's longest have some 60 letters.
 LONGEST = 200
+_DATA = Path(__file__).parent / "data"
 
 
 class Neighbours:
@@ -428,3 +439,36 @@ BUILT_IN = frozenset(
         "uint64_t",
     ]
 )
+
+
+@lru_cache(maxsize=8)
+def library_of(natives: NativeFunctions, has_headers: bool = True) -> Library:
+    """Load the library for these operators: the stubs, and the headers that come with the operators.
+
+    Args:
+        natives: the operators.
+        has_headers: whether those headers count; helpers change from release to release.
+    """
+    written = natives.declarations if has_headers else None
+    headers = declarations_from_json(written) if written is not None else None
+    names = load_names()
+    if headers is not None and natives.has_manual:
+        # the bundled list has the helpers of one release, and those at hand may be others
+        declared = (headers.functions, headers.variables, headers.opaque, headers.aliases)
+        own = {name for parts in declared for name in parts.get(HELPERS, ())}
+        names = names.with_names(HELPERS, {*own, *headers.classes})
+    return Library(OperatorSignatures(natives), load_stubs(), headers, names, load_relations())
+
+
+def render_library(declarations: Declarations) -> bytes:
+    """The declarations as they are shipped, one kind a line."""
+    content: dict[str, Any] = declarations.to_json()
+    lines = [f"{json.dumps(kind)}:{json.dumps(value, separators=(',', ':'))}" for kind, value in content.items()]
+    return ("{" + ",\n".join(lines) + "}\n").encode("ascii")
+
+
+@cache
+def load_stubs() -> Declarations:
+    """The declarations of the newest release."""
+    path = max(_DATA.glob("library-*.json"), key=lambda path: tuple(map(int, path.stem.partition("-")[2].split("."))))
+    return declarations_from_json(json.loads(path.read_bytes()))

@@ -1,7 +1,7 @@
 """The sources of the declarations of PyTorch's C++ classes and of the standard library.
 
 ``derivlint index library`` reads our stub files (``cpp/stubs``) and the headers named here, and writes what
-:mod:`derivlint.cpp.load` loads.
+:mod:`derivlint.cpp.library` loads.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.cpp_type import TENSOR, CppType
 from derivlint.cpp.declarations.declaration import ClassDeclaration, Declarations, Function
 from derivlint.cpp.declarations.header import read_declarations
-from derivlint.cpp.expressions.value import TENSOR
 from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.schema import NativeFunctions
 

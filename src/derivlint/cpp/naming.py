@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from derivlint.cpp.expressions.value import FUNCTION, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
+from derivlint.cpp.cpp_type import FUNCTION, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.cpp.library import BUILT_IN
 from derivlint.cpp.lookup import Entity, EntityKind, look_up, qualified_entity, resolve_namespace
 from derivlint.cpp.problem import TypeProblemKind

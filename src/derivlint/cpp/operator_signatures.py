@@ -1,4 +1,4 @@
-"""The C++ functions and methods that PyTorch generates of an operator's schema.
+"""The C++ functions and methods that PyTorch generates of an operator's schema, and their names.
 
 Follows torchgen/api/cpp.py and torchgen/api/types/signatures.py, ``CppSignatureGroup``: a plain form, one with the
 tensor options unpacked and the out arguments last, and each of them once more for symbolic sizes.
@@ -9,14 +9,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from derivlint.cpp.bindings import parameter_type
-from derivlint.cpp.cpp_type import CppType, cpp_type, reference_to, template_type
+from derivlint.cpp.cpp_type import TENSOR, VOID, CppType, cpp_type, reference_to, template_type
 from derivlint.cpp.declarations.declaration import Function, Parameter, unknown_function
-from derivlint.cpp.expressions.value import TENSOR, VOID
-from derivlint.cpp.operator_names import is_symint, with_symint, without_symint
 from derivlint.cpp.types import return_type
 from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments, Type
 from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source.lazy import cached_property
+
+SYMINT = "_symint"
+
+
+def is_symint(name: str) -> bool:
+    """Whether a function takes symbolic sizes, by its name."""
+    return name.endswith(SYMINT)
+
+
+def without_symint(name: str) -> str:
+    """The name of the form without symbolic sizes: ``sum`` of ``sum_symint``."""
+    return name.removesuffix(SYMINT)
+
+
+def with_symint(name: str) -> str:
+    """The name of the form with symbolic sizes."""
+    return name + SYMINT
+
+
+def other_form(name: str) -> str:
+    """The name of the form with symbolic sizes, or of the one without."""
+    return without_symint(name) if is_symint(name) else with_symint(name)
+
+
+def functional(name: str) -> str:
+    """A name without the underscore of in-place functions, ``__and__`` as it is."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def base_name(name: str) -> str:
+    """The name of an operator without ``_symint`` and without the underscore of in-place functions."""
+    return functional(without_symint(name))
+
 
 OUT = "_out"
 FAITHFUL_OUT = "_outf"

@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from derivlint.cpp.cpp_type import CppType, cpp_type
-from derivlint.cpp.expressions.value import UNKNOWN
+from derivlint.cpp.cpp_type import UNKNOWN, CppType, cpp_type
 
 FORMAT = 1
 _DATA = Path(__file__).parent / "data"

@@ -7,8 +7,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from derivlint.cpp.cpp_type import CppType
-from derivlint.cpp.expressions.value import UNKNOWN, Value
+from derivlint.cpp.cpp_type import UNKNOWN, CppType, Value
 from derivlint.cpp.library import HELPERS
 
 #: The namespaces in which a bare name is sought, innermost first; the search ends at the first level that has it.

@@ -1,15 +1,57 @@
-"""The C++ types that the generated code gives to arguments and returns.
+"""C++ types as generated code writes them, one object for each spelling, and those of arguments and returns.
 
-Follows torchgen/api/cpp.py (``argumenttype_type``, ``returntype_type``) and torchgen/api/types.
+PyTorch has several names for one type: ``at::TensorList`` in a kernel, ``std::vector<Tensor>`` in a node. Types are
+compared by their canonical type; the spelling, which ``str`` gives, is for emitted C++. The types of arguments and
+returns follow torchgen/api/cpp.py (``argumenttype_type``, ``returntype_type``) and torchgen/api/types.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from derivlint.cpp.cpp_type import types
-from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of, vector_of
+from msgspec import Struct
+
+from derivlint.cpp.canonical import canonical_type, is_constant
+from derivlint.cpp.cpp_type import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, CppType, Value, types
 from derivlint.schema import ListType, OptionalType, Type
+
+
+class DeclaredType(Struct, frozen=True, eq=False):
+    """The type with which generated code declares something; made by the functions below only.
+
+    Attributes:
+        text: how it is written, ``const at::Tensor &``.
+        canonical: the type that this is, ``UNKNOWN`` where it cannot be read.
+        value: what a variable declared with it is: ``const at::Tensor &`` is a tensor that cannot be changed.
+    """
+
+    text: str
+    canonical: CppType
+    value: Value
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@lru_cache(maxsize=4096)
+def declared_type(text: str) -> DeclaredType:
+    """The type that generated code writes like that."""
+    canonical = canonical_type(text)
+    if canonical is None:
+        return DeclaredType(text, UNKNOWN, UNKNOWN_VALUE)
+    constant = is_constant(text) and canonical.pointee is None
+    return DeclaredType(text, canonical, Value(canonical.unreferenced, CONST_LVALUE if constant else LVALUE))
+
+
+def optional_of(element: DeclaredType) -> DeclaredType:
+    """The optional of a type."""
+    return declared_type(f"::std::optional<{element}>")
+
+
+def vector_of(element: DeclaredType) -> DeclaredType:
+    """The vector of a type."""
+    return declared_type(f"::std::vector<{element}>")
+
 
 #: C++ names of the base types that are passed by value or by reference as they are.
 BASE_TYPES = {

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from derivlint.cpp.cpp_type import cpp_type, types
-from derivlint.cpp.expressions.value import INT64
+from derivlint.cpp.cpp_type import INT64, cpp_type, types
 from derivlint.emit.kernels.kernel import registrations
 from derivlint.emit.kernels.subject import Subject, modifies_arguments, without_entry
 from derivlint.emit.own_operators import kernel_namespaces, redispatching

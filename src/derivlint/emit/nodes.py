@@ -13,10 +13,8 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.declared_type import DeclaredType, declared_type
-from derivlint.cpp.expressions.value import INT64, TENSOR
-from derivlint.cpp.types import BOOL
+from derivlint.cpp.cpp_type import INT64, TENSOR, cpp_type
+from derivlint.cpp.types import BOOL, DeclaredType, declared_type
 from derivlint.emit.release import DEFAULT, Release, release_of
 from derivlint.emit.template import fill, in_yaml, load, number_lines, yaml_name
 from derivlint.formula import apply_edits

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from derivlint.cpp import return_type
-from derivlint.cpp.expressions.value import TENSOR
+from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.operator_signatures import has_defaults
 from derivlint.emit.release import Release
 from derivlint.emit.selection import ATEN, entries_of, is_selected

@@ -13,7 +13,7 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cpp.declared_type import DeclaredType, declared_type
+from derivlint.cpp.types import DeclaredType, declared_type
 from derivlint.emit.template import fill, load
 
 INTRUSIVE = "c10::intrusive_ptr"

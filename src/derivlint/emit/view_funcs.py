@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from msgspec import Struct
 
 from derivlint.cpp import value_type
-from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of, vector_of
-from derivlint.cpp.types import INT64, SYM_INT, TENSOR
+from derivlint.cpp.types import INT64, SYM_INT, TENSOR, DeclaredType, declared_type, optional_of, vector_of
 from derivlint.emit.own_operators import HEADER as OPERATORS
 from derivlint.emit.own_operators import calling
 from derivlint.emit.selection import ATEN, is_selected

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import signature
 
-from derivlint.cpp.operator_names import functional, without_symint
+from derivlint.cpp.operator_signatures import functional, without_symint
 from derivlint.formula import (
     Binary,
     BraceList,

@@ -8,7 +8,7 @@ from collections.abc import Sequence as Seq
 from functools import partial
 from itertools import count, islice
 
-from derivlint.cpp.load import library_of
+from derivlint.cpp.library import library_of
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
 from derivlint.model.entry import DifferentiabilityInfo, DispatchBody, Entry
 from derivlint.model.generated.evaluation import Evaluation, evaluations

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.declared_type import DeclaredType
-from derivlint.cpp.types import TENSORS
+from derivlint.cpp.types import TENSORS, DeclaredType
 from derivlint.source.comparison import KeyedEquality
 
 if TYPE_CHECKING:

@@ -1,6 +1,8 @@
-"""Helpers that formulas use like keywords, and methods that have the same meaning wherever they are called."""
+"""Names with one meaning everywhere: helpers like keywords, methods, and the roles of helpers' parameters."""
 
 from __future__ import annotations
+
+from enum import Enum
 
 from derivlint.formula.vocabulary import words
 
@@ -25,3 +27,36 @@ METADATA_MEMBERS = words("""
     requires_grad is_cuda is_sparse is_mkldnn is_quantized is_nested get_device is_conj is_neg sparse_dim dense_dim
     _nnz _nested_tensor_size _nested_tensor_strides is_same_size storage_offset sym_storage_offset names key_set
 """)
+
+
+#: How the names of primals and of tangents end.
+PRIMAL = "_p"
+TANGENT = "_t"
+_FLAGS = ("grad_input_mask", "grad_mode", "grad_scale")
+
+
+class ParameterRole(Enum):
+    """The role of a parameter."""
+
+    GRADIENT = "gradient"
+    TANGENT = "tangent"
+    PRIMAL = "primal"
+    OTHER = "other"
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether it takes what the function is linear in."""
+        return self in (ParameterRole.GRADIENT, ParameterRole.TANGENT)
+
+
+def role_of_name(name: str) -> ParameterRole:
+    """The role of a tensor parameter, by its name."""
+    if not name or name in _FLAGS:
+        return ParameterRole.OTHER
+    if name.endswith(TANGENT) or name == "fw_grad" or (name[0] == "d" and name[1:2].isupper()):
+        return ParameterRole.TANGENT
+    if name.endswith(PRIMAL):
+        return ParameterRole.PRIMAL
+    if name.startswith(("grad", "gg")) or (name[0] == "g" and (name[1:2].isupper() or name in ("gy", "gx", "gw"))):
+        return ParameterRole.GRADIENT
+    return ParameterRole.OTHER

@@ -15,11 +15,10 @@ from derivlint.source.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from derivlint.schema.describe import FunctionFacts, OperatorFacts, describe_operator
-    from derivlint.schema.dispatch import AUTOGRAD_KEYS
     from derivlint.schema.families import ViewGroup
     from derivlint.schema.index import IndexFormatError, available_versions, build_index, load_index, read_index
     from derivlint.schema.installed import InstalledTorch, installed_torch
-    from derivlint.schema.native_function import NativeFunction, ViewSchemaKind
+    from derivlint.schema.native_function import AUTOGRAD_KEYS, NativeFunction, ViewSchemaKind
     from derivlint.schema.natives import NativeFunctions, NativeProblem
     from derivlint.schema.reader import read_native_functions
     from derivlint.schema.syntax.arguments import Annotation, Argument, Arguments, Return, TensorOptionsArguments

@@ -14,8 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from derivlint.schema.dispatch import AUTOGRAD_KEYS
-from derivlint.schema.native_function import DEFAULT_NAMESPACE, FUNCTION, NO_TAGS, NativeFunction
+from derivlint.schema.native_function import AUTOGRAD_KEYS, DEFAULT_NAMESPACE, FUNCTION, NO_TAGS, NativeFunction
 from derivlint.schema.natives import NativeFunctions
 
 FORMAT = 4

@@ -7,17 +7,25 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.schema.dispatch import (
-    AUTOGRAD_KEYS,
-    COMPOSITE_EXPLICIT,
-    COMPOSITE_IMPLICIT,
-    COMPOSITE_IMPLICIT_NESTED,
-)
 from derivlint.schema.syntax.function_schema import FunctionSchema
 from derivlint.schema.syntax.names import OperatorName
 from derivlint.schema.syntax.parser import is_canonical, parse_schema
 from derivlint.source import Span
 from derivlint.source.lazy import cached_property
+
+COMPOSITE_IMPLICIT = "CompositeImplicitAutograd"
+COMPOSITE_IMPLICIT_NESTED = "CompositeImplicitAutogradNestedTensor"
+COMPOSITE_EXPLICIT = "CompositeExplicitAutograd"
+
+#: The backends that have an autograd key of their own.
+BACKENDS = (
+    *("CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta"),
+    *("PrivateUse1", "PrivateUse2", "PrivateUse3"),
+)
+
+#: The keys that ``dispatch:`` in derivatives.yaml may name beside ``Default``; torchgen/model.py, ``AUTOGRAD_KEYS``.
+AUTOGRAD_KEYS = ("AutogradNestedTensor", *(f"Autograd{backend}" for backend in BACKENDS))
+
 
 DEFAULT_NAMESPACE = "aten"
 _AUTOGRAD_KEYS = frozenset({"Autograd", *AUTOGRAD_KEYS})

@@ -14,8 +14,7 @@ from collections.abc import Sequence as Seq
 from functools import lru_cache
 from typing import Any
 
-from derivlint.schema.dispatch import AUTOGRAD_KEYS
-from derivlint.schema.native_function import DEFAULT_NAMESPACE, NativeFunction
+from derivlint.schema.native_function import AUTOGRAD_KEYS, DEFAULT_NAMESPACE, NativeFunction
 from derivlint.schema.natives import NativeFunctions, NativeProblem
 from derivlint.schema.syntax.errors import SchemaError
 from derivlint.schema.versions import ALL_VERSIONS, FileVersions, entry_versions, file_versions

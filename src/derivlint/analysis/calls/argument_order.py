@@ -18,13 +18,13 @@ from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.interpretation.roles import role_of
 from derivlint.analysis.interpretation.seeds import seed_names, seed_of
 from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.declarations.declaration import Parameter
-from derivlint.cpp.expressions.value import TENSOR
 from derivlint.formula import Call, Expr, Member, Name, unparenthesized
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
 from derivlint.operators import Book
-from derivlint.operators.roles import ParameterRole
+from derivlint.operators.special import ParameterRole
 from derivlint.schema import OptionalType, SchemaKind
 
 #: Methods that return the same value in another form.

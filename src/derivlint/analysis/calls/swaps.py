@@ -20,8 +20,8 @@ from derivlint.analysis.scalar_evaluation.reference import reference_of
 from derivlint.analysis.small_tensors.compare import is_confirmed, wrong_values
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.cpp_type import BOOL, DOUBLE
 from derivlint.cpp.expressions.operators import WHOLE_NUMBERS
-from derivlint.cpp.expressions.value import BOOL, DOUBLE
 from derivlint.formula import Binary, Call, Name, Number, String, walk
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.generated.forward import PRIMAL, TANGENT

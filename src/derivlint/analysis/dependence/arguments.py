@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.cpp_type import CppType, template_type
-from derivlint.cpp.expressions.value import BOOL, TENSOR
+from derivlint.cpp.cpp_type import BOOL, TENSOR, CppType, template_type
 from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
 from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role

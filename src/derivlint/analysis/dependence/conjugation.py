@@ -40,7 +40,7 @@ from derivlint.model.generated.forward import PRIMAL
 from derivlint.operators import Book
 from derivlint.operators.reference.derived import Derived, derived
 from derivlint.operators.reference.terms import Parity, Polynomial, joint, not_holomorphic, polynomials
-from derivlint.operators.roles import ParameterRole
+from derivlint.operators.special import ParameterRole
 
 #: Holomorphic functions beside the polynomials of the table.
 HOLOMORPHIC = Book.by_hand("holomorphic")

@@ -12,14 +12,13 @@ from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.interpretation.roles import role_of
+from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.declarations.declaration import Parameter
-from derivlint.cpp.expressions.value import TENSOR
 from derivlint.model import DerivativeFormula, DispatchBody
 from derivlint.model.generated.forward import TANGENT
 from derivlint.model.generated.gradients import NAMED_PREFIX, gradients_of
 from derivlint.model.scope import ORIGINAL_SELF
-from derivlint.operators.roles import ParameterRole
-from derivlint.operators.special import REAL_FROM_COMPLEX
+from derivlint.operators.special import REAL_FROM_COMPLEX, ParameterRole
 
 
 class UnusedOutputGradient(Struct, frozen=True):

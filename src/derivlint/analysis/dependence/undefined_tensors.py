@@ -18,8 +18,8 @@ from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.interpret import Interpretation, asks_metadata
 from derivlint.analysis.interpretation.seeds import seed_names, seed_of
 from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.expressions.consumer import Use
-from derivlint.cpp.expressions.value import TENSOR
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
 from derivlint.model import Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT

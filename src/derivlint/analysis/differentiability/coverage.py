@@ -20,8 +20,7 @@ from derivlint.analysis.differentiability.operators import (
 )
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.library import HELPERS
-from derivlint.cpp.load import library_of
+from derivlint.cpp.library import HELPERS, library_of
 from derivlint.formula.vocabulary import words
 from derivlint.model import DispatchBody, Model
 from derivlint.operators import Book

@@ -28,7 +28,7 @@ from derivlint.analysis.interpretation.seeds import seed_names
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp import cpp_arguments
 from derivlint.cpp.cpp_type import types
-from derivlint.cpp.operator_names import is_symint, without_symint
+from derivlint.cpp.operator_signatures import is_symint, without_symint
 from derivlint.formula import (
     Binary,
     BraceList,

@@ -7,10 +7,9 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from derivlint.cpp.cpp_type import reference_to
+from derivlint.cpp.cpp_type import TENSOR, reference_to
 from derivlint.cpp.declarations.declaration import Function, Parameter
-from derivlint.cpp.expressions.value import TENSOR
-from derivlint.cpp.operator_names import base_name, functional, without_symint
+from derivlint.cpp.operator_signatures import base_name, functional, without_symint
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.operators.book import assumed_parameters
 

@@ -44,8 +44,7 @@ from derivlint.formula.analysis import Analysis
 from derivlint.formula.vocabulary import words
 from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.terms import Polynomial
-from derivlint.operators.roles import ParameterRole
-from derivlint.operators.special import METADATA_MEMBERS, RAISING, REAL_FROM_COMPLEX
+from derivlint.operators.special import METADATA_MEMBERS, RAISING, REAL_FROM_COMPLEX, ParameterRole
 
 #: Types that hold no value of a tensor, only facts about it.
 METADATA_TYPES = types("""

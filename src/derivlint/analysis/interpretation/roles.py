@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from derivlint.cpp.declarations.declaration import Parameter
-from derivlint.operators.roles import ParameterRole, role_of_name
+from derivlint.operators.special import ParameterRole, role_of_name
 
 
 def role_of(parameter: Parameter) -> ParameterRole:

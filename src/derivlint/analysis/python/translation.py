@@ -12,8 +12,8 @@ from derivlint.analysis.python.calls import positional
 from derivlint.analysis.python.notations import Context, Notation, notation_of
 from derivlint.analysis.python.typing import FormulaTyping, typing_of
 from derivlint.analysis.soundness import is_accepted
+from derivlint.cpp.cpp_type import SCALAR, TENSOR, UNKNOWN
 from derivlint.cpp.declarations.declaration import Function
-from derivlint.cpp.expressions.value import SCALAR, TENSOR, UNKNOWN
 from derivlint.formula import (
     Binary,
     Cast,

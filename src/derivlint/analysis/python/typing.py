@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from derivlint.analysis.soundness import with_formula
-from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.cpp_type import TENSOR, UNKNOWN, CppType
 from derivlint.cpp.expressions.consumer import check_result
-from derivlint.cpp.expressions.value import TENSOR, UNKNOWN
 from derivlint.cpp.library import FoundCallee
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.formula import Call, Name, parse_formula

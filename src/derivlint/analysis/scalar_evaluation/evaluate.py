@@ -36,7 +36,7 @@ from derivlint.analysis.scalar_evaluation.vocabulary import (
     saved_property,
 )
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.operator_names import without_symint
+from derivlint.cpp.operator_signatures import without_symint
 from derivlint.formula import Expr, Name
 from derivlint.formula.analysis import FAILURES
 from derivlint.operators.constants import constant_named, plain_spelling

@@ -12,7 +12,7 @@ from derivlint.analysis.formula_compiler import FormulaCompiler
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
 from derivlint.analysis.interpretation.operators import VIEWS, OperatorDegrees
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.operator_names import without_symint
+from derivlint.cpp.operator_signatures import without_symint
 from derivlint.formula import Binary as BinaryExpr
 from derivlint.formula import BraceList, Call, Conditional, Expr, Index, Name
 from derivlint.formula.tuples import tuple_access

@@ -269,8 +269,8 @@ def names(compiler: str, out: Path) -> None:
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def library(out: Path) -> None:
     """Extract declarations from the installed torch's headers and the stub files."""
+    from derivlint.cpp.library import render_library
     from derivlint.cpp.library_sources import read_library
-    from derivlint.cpp.load import render_library
     from derivlint.schema import installed_torch
 
     torch = installed_torch()

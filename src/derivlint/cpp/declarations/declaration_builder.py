@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.cpp_type import VOID
 from derivlint.cpp.declarations.declaration import UNREADABLE, Parameter
 from derivlint.cpp.declarations.declaration_syntax import (
     MACRO_LIKE,
@@ -27,7 +28,6 @@ from derivlint.cpp.declarations.declaration_syntax import (
     Using,
     Variables,
 )
-from derivlint.cpp.expressions.value import VOID
 from derivlint.formula.vocabulary import Token
 
 _NAMES = frozenset({"IDENT", QUALIFIED, TEMPLATE_ID, SPECIAL})

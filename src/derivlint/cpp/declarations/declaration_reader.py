@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.cpp_type import INT
 from derivlint.cpp.declarations.declaration import AUTO, UNREADABLE, Function, unknown_function
 from derivlint.cpp.declarations.declaration_marks import Marked
 from derivlint.cpp.declarations.declaration_scopes import ClassScope, Collector, DeclaredOverload, joined
@@ -23,7 +24,6 @@ from derivlint.cpp.declarations.declaration_syntax import (
     Using,
     Variables,
 )
-from derivlint.cpp.expressions.value import INT
 from derivlint.formula.vocabulary import Token
 
 

@@ -7,16 +7,27 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
+from derivlint.cpp.cpp_type import (
+    BRACES,
+    DOUBLE,
+    FUNCTION,
+    LVALUE,
+    TENSOR,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    CppType,
+    Value,
+    cpp_type,
+    template_type,
+)
 from derivlint.cpp.declarations.declaration import AUTO, Function
 from derivlint.cpp.expressions.construction import construct
 from derivlint.cpp.expressions.conversion import INTEGERS
 from derivlint.cpp.expressions.overloads import Resolution, ResolutionOutcome, resolve
-from derivlint.cpp.expressions.value import BRACES, DOUBLE, FUNCTION, LVALUE, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.cpp.library import NOTHING, FoundCallee, opaque
 from derivlint.cpp.lookup import Entity, EntityKind, look_up
 from derivlint.cpp.naming import check_template_arguments, entity_of, undeclared
-from derivlint.cpp.operator_names import is_symint, other_form, without_symint
+from derivlint.cpp.operator_signatures import is_symint, other_form, without_symint
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.scope import associated_namespaces
 from derivlint.formula import Call, Member, Name, Number, TypeName

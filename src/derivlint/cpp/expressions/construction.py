@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.cpp_type import BRACES, LVALUE, TEMPORARY, UNKNOWN_VALUE, CppType, Value
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.conversion import ARITHMETIC, IMPOSSIBLE, element_of
 from derivlint.cpp.expressions.overloads import ResolutionOutcome, resolve
-from derivlint.cpp.expressions.value import BRACES, LVALUE, TEMPORARY, UNKNOWN_VALUE, Value
 from derivlint.cpp.library import opaque
 from derivlint.cpp.lookup import EntityKind
 from derivlint.cpp.naming import check_template_arguments, entity_of, undeclared

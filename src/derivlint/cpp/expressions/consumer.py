@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.cpp.cpp_type import CppType, template_type
+from derivlint.cpp.cpp_type import BRACES, TEMPORARY, TENSOR, UNKNOWN, VOID, CppType, Value, template_type
 from derivlint.cpp.expressions.conversion import IMPOSSIBLE
 from derivlint.cpp.expressions.operators import common_type
-from derivlint.cpp.expressions.value import BRACES, TEMPORARY, TENSOR, UNKNOWN, VOID, Value
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.source.choices import Choice
 

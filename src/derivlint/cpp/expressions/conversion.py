@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
-from derivlint.cpp.expressions.value import (
+from derivlint.cpp.cpp_type import (
     BOOL,
     BRACES,
     CHAR,
@@ -27,7 +26,10 @@ from derivlint.cpp.expressions.value import (
     SYM_INT,
     UNKNOWN,
     VOID,
+    CppType,
     Value,
+    cpp_type,
+    template_type,
 )
 from derivlint.cpp.relations import Relations
 

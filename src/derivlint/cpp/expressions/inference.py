@@ -9,10 +9,7 @@ import re
 from functools import lru_cache
 
 from derivlint.cpp import naming
-from derivlint.cpp.expressions import calls, construction, operators
-from derivlint.cpp.expressions.conversion import LONG_LONG, UNSIGNED_INT
-from derivlint.cpp.expressions.typer import Typer
-from derivlint.cpp.expressions.value import (
+from derivlint.cpp.cpp_type import (
     BOOL,
     BRACES,
     CHAR,
@@ -28,6 +25,9 @@ from derivlint.cpp.expressions.value import (
     UNKNOWN_VALUE,
     Value,
 )
+from derivlint.cpp.expressions import calls, construction, operators
+from derivlint.cpp.expressions.conversion import LONG_LONG, UNSIGNED_INT
+from derivlint.cpp.expressions.typer import Typer
 from derivlint.formula import BraceList, Char, Conditional, Expr, Index, Name, Number, Parenthesized, String
 
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from derivlint.cpp.cpp_type import CppType, pointer_to
-from derivlint.cpp.expressions.conversion import ARITHMETIC, IMPOSSIBLE, INTEGERS
-from derivlint.cpp.expressions.value import (
+from derivlint.cpp.cpp_type import (
     BOOL,
     CHAR_POINTER,
     CONST_LVALUE,
@@ -23,8 +21,11 @@ from derivlint.cpp.expressions.value import (
     TENSOR,
     UNKNOWN,
     UNKNOWN_VALUE,
+    CppType,
     Value,
+    pointer_to,
 )
+from derivlint.cpp.expressions.conversion import ARITHMETIC, IMPOSSIBLE, INTEGERS
 from derivlint.cpp.problem import TypeProblemKind
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.cpp.cpp_type import CppType, cpp_type
+from derivlint.cpp.cpp_type import BRACES, NULL_OPTION, TENSOR, UNKNOWN, CppType, Value, cpp_type
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.conversion import IMPOSSIBLE, UNSURE, Conversions
-from derivlint.cpp.expressions.value import BRACES, NULL_OPTION, TENSOR, UNKNOWN, Value
 from derivlint.cpp.library import instantiated
 
 

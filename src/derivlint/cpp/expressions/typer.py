@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from derivlint.cpp.cpp_type import BRACES, UNKNOWN_VALUE, Value
 from derivlint.cpp.declarations.declaration import Function
-from derivlint.cpp.expressions.value import BRACES, UNKNOWN_VALUE, Value
 from derivlint.cpp.library import Library
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import Scope

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from derivlint.cpp.cpp_type import cpp_type, types
-from derivlint.cpp.expressions.value import SCALAR, TENSOR
+from derivlint.cpp.cpp_type import SCALAR, TENSOR, cpp_type, types
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.template import from_yaml, indented
 from derivlint.formula import Call, Name, parse_formula

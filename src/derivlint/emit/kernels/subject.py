@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from derivlint.cpp import return_names, return_type
-from derivlint.cpp.declared_type import DeclaredType
-from derivlint.cpp.expressions.value import TENSOR
+from derivlint.cpp.cpp_type import TENSOR
+from derivlint.cpp.types import DeclaredType
 from derivlint.emit.release import release_of
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import yaml_name

@@ -29,11 +29,22 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from derivlint.cpp.cpp_type import CppType, cpp_type
+from derivlint.cpp.cpp_type import (
+    INT,
+    INT64,
+    SCALAR,
+    SIZE,
+    SYM_INT,
+    TENSOR,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    CppType,
+    Value,
+    cpp_type,
+)
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.conversion import FLOATS
-from derivlint.cpp.expressions.value import INT, INT64, SCALAR, SIZE, SYM_INT, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
-from derivlint.cpp.operator_names import without_symint
+from derivlint.cpp.operator_signatures import without_symint
 from derivlint.emit.python.calls import called_operator
 from derivlint.emit.python.spelling import (
     BINARY,

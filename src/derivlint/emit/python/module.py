@@ -19,7 +19,7 @@ from derivlint.emit.selection import ATEN, is_selected
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import Model
 from derivlint.schema import NativeFunction, NativeFunctions
-from derivlint.schema.dispatch import COMPOSITE_EXPLICIT
+from derivlint.schema.native_function import COMPOSITE_EXPLICIT
 
 #: Lines that only some modules need, by what asks for them.
 UNUSED = {

@@ -80,6 +80,6 @@ def _read(model: Model, entry: Entry) -> AnalysisDepth:
 
 def _is_typed(formula: TypedFormula) -> bool:
     """Whether the type of every expression in a formula is known."""
-    from derivlint.cpp.expressions.value import UNKNOWN_VALUE
+    from derivlint.cpp.cpp_type import UNKNOWN_VALUE
 
     return all(value.type != UNKNOWN_VALUE.type for value in formula.values.values())

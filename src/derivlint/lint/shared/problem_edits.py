@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from derivlint.cpp.expressions.value import SCALAR
+from derivlint.cpp.cpp_type import SCALAR
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.formula import Binary, Edit, Expr, Node, apply_edits
 from derivlint.lint.diagnostic import Fix

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.cpp_type import BRACES, CHAR_POINTER, FUNCTION, TENSOR, UNKNOWN, VOID, CppType
 from derivlint.cpp.declarations.declaration import Function
-from derivlint.cpp.expressions.value import BRACES, CHAR_POINTER, FUNCTION, TENSOR, UNKNOWN, VOID
 from derivlint.cpp.problem import TypeProblem, TypeProblemKind
 from derivlint.lint.diagnostic import Finding, Fix
 from derivlint.lint.severity import Confidence

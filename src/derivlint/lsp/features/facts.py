@@ -12,16 +12,14 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.cpp import return_names, return_type
-from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.cpp_type import UNKNOWN, CppType
 from derivlint.cpp.declarations.declaration import Function
-from derivlint.cpp.declared_type import DeclaredType
 from derivlint.cpp.expressions.calls import held_by
-from derivlint.cpp.expressions.value import UNKNOWN
-from derivlint.cpp.library import ATEN, FoundCallee, Library
-from derivlint.cpp.load import library_of
+from derivlint.cpp.library import ATEN, FoundCallee, Library, library_of
 from derivlint.cpp.lookup import Entity, look_up, qualified_entity
-from derivlint.cpp.operator_names import without_symint
+from derivlint.cpp.operator_signatures import without_symint
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
+from derivlint.cpp.types import DeclaredType
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.model import DerivativeFormula, Model, Role
 from derivlint.model.generated.evaluation import formals

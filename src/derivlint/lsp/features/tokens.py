@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from derivlint.cpp.load import library_of
+from derivlint.cpp.library import library_of
 from derivlint.cpp.lookup import EntityKind, qualified_entity
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.formula import Name, tokens, walk

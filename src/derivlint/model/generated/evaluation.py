@@ -15,11 +15,9 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from derivlint.cpp import parameter_type, return_names, return_type
-from derivlint.cpp.cpp_type import template_type, types
-from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of
+from derivlint.cpp.cpp_type import SCALAR, template_type, types
 from derivlint.cpp.expressions.consumer import Consumer, Use
-from derivlint.cpp.expressions.value import SCALAR
-from derivlint.cpp.types import BOOL, TENSOR
+from derivlint.cpp.types import BOOL, TENSOR, DeclaredType, declared_type, optional_of
 from derivlint.formula import Edit, parse_formula
 from derivlint.model.differentiable import Differentiability, is_tensor_list
 from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, Entry, ForwardDerivative

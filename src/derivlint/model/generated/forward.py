@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from derivlint.cpp import Binding
-from derivlint.cpp.operator_names import with_symint
+from derivlint.cpp.operator_signatures import with_symint
 from derivlint.formula import Word, parse_formula
 from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, ForwardDerivative
 from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.cpp.expressions.value import TENSOR
+from derivlint.cpp.cpp_type import TENSOR
 from derivlint.formula import Call, Name
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.words import mentions

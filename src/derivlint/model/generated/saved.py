@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from derivlint.cpp.bindings import OPTIONS
 from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.declared_type import DeclaredType, declared_type, optional_of, vector_of
-from derivlint.cpp.types import BOOL, INT64, SYM_INT, SYM_INT_LIST
+from derivlint.cpp.types import BOOL, INT64, SYM_INT, SYM_INT_LIST, DeclaredType, declared_type, optional_of, vector_of
 from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits
 from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.model.words import NOT_A_VARIABLE

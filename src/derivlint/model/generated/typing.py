@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cpp.declared_type import DeclaredType
+from derivlint.cpp.cpp_type import TENSOR, Value
 from derivlint.cpp.expressions.consumer import Consumer, Use, check_result
 from derivlint.cpp.expressions.inference import Inference
-from derivlint.cpp.expressions.value import TENSOR, Value
 from derivlint.cpp.library import Library
 from derivlint.cpp.lookup import EntityKind, look_up
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
+from derivlint.cpp.types import DeclaredType
 from derivlint.formula import Call, Expr, Formula, Name, parse_formula, walk
 from derivlint.model.entry import DerivativeFormula, Entry, Role
 from derivlint.model.generated.consequences import is_checkable, is_known_wrong

@@ -63,8 +63,8 @@ def _table_of(natives: NativeFunctions) -> dict[str, Any] | None:
 def _from_table(table: Mapping[str, Any], source: SourceFile) -> NativeFunctions | None:
     """Decode the functions of a file, or return None if the table is not one of it."""
     from derivlint.schema import IndexFormatError, NativeFunctions
-    from derivlint.schema.dispatch import AUTOGRAD_KEYS
     from derivlint.schema.index import functions_of
+    from derivlint.schema.native_function import AUTOGRAD_KEYS
 
     text = source.text
     try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from derivlint.cpp.operator_names import SYMINT
+from derivlint.cpp.operator_signatures import SYMINT
 from derivlint.formula import tokens
 
 #: The macro that makes PyTorch's headers include single operators.

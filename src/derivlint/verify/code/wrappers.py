@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from derivlint.compiler.relation_types import spelled
-from derivlint.cpp.declared_type import DeclaredType
+from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.expressions.consumer import Use
-from derivlint.cpp.expressions.value import TENSOR
+from derivlint.cpp.types import DeclaredType
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model

@@ -1,20 +1,64 @@
 """Inputs for operators that none of PyTorch's samples reaches, or only with inputs that are too large or too plain.
 
-A recipe (:mod:`derivlint.operators.inputs`) gives the arguments that have no default, as expressions of reference
+A recipe (``operators/data/inputs.txt``) gives the arguments that have no default, as expressions of reference
 definitions; the functions that make tensors in them are here.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from derivlint import operators
 from derivlint.operators import Book
-from derivlint.operators.inputs import input_expressions
 from derivlint.operators.reference.interpretation import Interpreter, Primitive
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.points import SamplePoint, overload_of
+
+#: Recipes, and operators with the inputs of another one.
+_FILE = Path(operators.__file__).parent / "data" / "inputs.txt"
+_LIKE = " like "
+
+
+def _blocks() -> Iterator[tuple[str, list[str]]]:
+    """The lines without indentation, each with those below it."""
+    lines: list[str] = []
+    head = ""
+    for line in _FILE.read_text(encoding="ascii").splitlines():
+        if line.startswith(" "):
+            lines.append(line.strip())
+        elif line and not line.startswith("#"):
+            if head:
+                yield head, lines
+            head, lines = line, []
+    yield head, lines
+
+
+@cache
+def input_expressions() -> Mapping[str, Mapping[str, str]]:
+    """For each operator with a recipe, by full name, the expression of each argument.
+
+    Raises:
+        ValueError: an operator has two recipes.
+    """
+    expressions: dict[str, dict[str, str]] = {}
+    for head, lines in _blocks():
+        arguments = dict(part.split(" = ", 1) for line in lines for part in line.split("; "))
+        for name in head.split(", ") if arguments else ():
+            if name in expressions:
+                raise ValueError(f'"{name}" has two recipes')
+            expressions[name] = arguments
+    return expressions
+
+
+@cache
+def operators_with_like_inputs() -> Mapping[str, str]:
+    """The operators that take the inputs of another one, by full names."""
+    pairs = (head.split(_LIKE) for head, _ in _blocks() if _LIKE in head)
+    return {name: equal_operator for names, equal_operator in pairs for name in names.split(", ")}
 
 
 def is_single(operator: str) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from derivlint.operators.inputs import operators_with_like_inputs
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.points import SamplePoint, overload_of
+from derivlint.verify.inputs.recipes import operators_with_like_inputs
 from derivlint.verify.inputs.samples import stem
 from derivlint.verify.inputs.stored import Inputs
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
-from derivlint.cpp.cpp_type import cpp_type
+from derivlint.cpp.cpp_type import TENSOR, cpp_type
 from derivlint.cpp.declarations.declaration import Function
-from derivlint.cpp.expressions.value import TENSOR
-from derivlint.cpp.library import ATEN, HELPERS, Library
-from derivlint.cpp.load import library_of
+from derivlint.cpp.library import ATEN, HELPERS, Library, library_of
 from derivlint.cpp.lookup import resolve_namespace
 from derivlint.cpp.naming import NAMESPACES
 from derivlint.lsp.analysis import DocumentAnalysis
