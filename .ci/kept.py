@@ -142,3 +142,4 @@ _.device_guard
 
 # torch.func asks a Function whether its rule for vmap is generated
 _.generate_vmap_rule
+__dir__

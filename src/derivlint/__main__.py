@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NoReturn
 
-from derivlint import version_text
+from derivlint.version import version_text
 
 #: The status of a run that was interrupted.
 INTERRUPTED = 130

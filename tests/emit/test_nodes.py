@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.compiler.gxx import torch_includes
+from derivlint.emit import nodes as node_module
 from derivlint.emit.nodes import MemberKind, NodeClass, NodeMember, node_class, node_classes, nodes_header, nodes_source
 from derivlint.emit.template import yaml_name
 from derivlint.model import DifferentiabilityInfo, Model, build_model
@@ -135,7 +136,7 @@ def test_only_the_classes_that_are_asked_for_are_made(
         made.append(model.node_name(info))
         return node_class(model, info)
 
-    monkeypatch.setattr("derivlint.emit.nodes.node_class", counted)
+    monkeypatch.setattr(node_module, "node_class", counted)
     for names in ({"MulBackward0", "SinBackward0"}, {"ForeachSinBackward0", "SelectBackward0_copy"}, {"Nothing"}):
         made.clear()
         assert node_classes(model, names) == tuple(each for each in classes if each.name in names)

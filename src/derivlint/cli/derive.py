@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,13 +10,7 @@ from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import rule_names, source_options
 from derivlint.cli.shared.terminal import write
-from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.project.errors import InputError
-
-if TYPE_CHECKING:
-    from derivlint.graph.differentiation.entries import Entries
-    from derivlint.graph.ir import Graph
-    from derivlint.model import Model
 
 #: Higher derivatives grow without bounds.
 MAX_ORDER = 6
@@ -72,89 +66,14 @@ def derive(
 
     Each line of the result names its entries and their lines.
     """
-    from derivlint.graph.differentiation.entries import Entries
-    from derivlint.graph.types import GraphError
+    from derivlint.api.derivation import Differentiator
 
     if check and mode != "reverse":
         raise InputError("--check compares gradients, so that it is for --mode reverse")
-    model = load_model(paths, stdin_filename, no_config, **setting_options).model
-    entries = Entries(model)
-    try:
-        graph = _read(expression, entries)
-        if not graph.outputs:
-            raise InputError("the graph returns nothing that could be differentiated")
-        inputs = [value.name for value in graph.inputs]
-        for name in wrt:
-            if name not in inputs:
-                raise InputError(f'the expression has no variable "{name}"; it has {", ".join(inputs) or "none"}')
-        derived = _derived(graph, entries, wrt, order, mode, same_shape)
-        write(_text(derived, output_format), utf8=True)
-        if check:
-            from derivlint.graph.checking import compare
-
-            write(compare(graph, entries, wrt, order) + "\n")
-    except GraphError as error:
-        raise InputError(*_messages(error, model)) from error
-
-
-def _messages(error: Exception, model: Model) -> tuple[str, ...]:
-    from derivlint.graph.types import UndifferentiableError, UnknownOperatorError
-
-    if isinstance(error, UndifferentiableError):
-        return error.reasons
-    if isinstance(error, UnknownOperatorError):
-        question = did_you_mean(error.name, model.natives.operator_names())
-        return (f'no operator "{error.name}"' + (f"; {question}" if question else ""),)
-    return (str(error),)
-
-
-def _read(text: str, entries: Entries) -> Graph:
-    from derivlint.formula import parse_formula
-    from derivlint.graph.lowering import formula_graph, variables_of
-    from derivlint.graph.syntax.expression import read_expression
-    from derivlint.graph.syntax.reader import read_graph
-    from derivlint.graph.types import TENSOR, GraphSyntaxError, UnknownOperatorError
-
-    if text.lstrip().startswith("graph("):
-        return read_graph(text)
-    try:
-        return read_expression(text, entries.operators)
-    except (GraphSyntaxError, UnknownOperatorError) as error:
-        formula = parse_formula(text)
-        # "a.mul(b)" and "at::mul(a, b)" read like calls of operators of those names
-        is_name = isinstance(error, UnknownOperatorError) and error.name.isidentifier()
-        if formula.problems or is_name:
-            raise
-        return formula_graph(formula, entries.operators, dict.fromkeys(variables_of(formula), TENSOR))
-
-
-def _derived(graph: Graph, entries: Entries, wrt: tuple[str, ...], order: int, mode: str, same_shape: bool) -> Graph:
-    from derivlint.graph.differentiation.forward import jvp
-    from derivlint.graph.differentiation.reverse import differentiate
-    from derivlint.graph.passes import drop_sum_to_size, optimize
-
-    for number in range(order):
-        if mode == "forward":
-            graph = jvp(graph, entries, wrt, suffix="t" * (number + 1))
-        else:
-            graph = differentiate(graph, entries, wrt).joined()
-        if not graph.outputs:
-            raise InputError(f"the result does not depend on {quoted_list(wrt)} in a way that has a derivative")
-        if same_shape:
-            drop_sum_to_size(graph)
-            optimize(graph)
-    return graph
-
-
-def _text(graph: Graph, output_format: str) -> str:
-    from derivlint.graph.syntax.drawing import dot, svg
-    from derivlint.graph.syntax.expression import print_expression
-    from derivlint.graph.syntax.printer import print_graph
-
-    if output_format == "graph":
-        return print_graph(graph, origins=True)
-    if output_format == "dot":
-        return dot(graph)
-    if output_format == "svg":
-        return svg(graph)
-    return print_expression(graph, origins=True)
+    differentiator = Differentiator(load_model(paths, stdin_filename, no_config, **setting_options).model)
+    graph = differentiator.read(expression)
+    derived = differentiator.derivative(graph, wrt, order, mode, same_shape=same_shape)
+    printers = {"graph": derived.torchscript, "dot": derived.dot, "svg": derived.svg, "text": derived.expression}
+    write(printers[output_format](), utf8=True)
+    if check:
+        write(differentiator.compared(graph, wrt, order) + "\n")

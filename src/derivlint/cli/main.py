@@ -8,12 +8,12 @@ from importlib import import_module
 
 import click
 
-from derivlint import __version__, version_text
 from derivlint.cli.shared.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, warn
 from derivlint.cli.shared.terminal import failed_stream, print_traceback, report_usage_error
 from derivlint.project.errors import InputError
 from derivlint.project.untrusted import VARIABLE, is_requested
 from derivlint.source.reading import forget_accepted
+from derivlint.version import __version__, version_text
 
 #: Each command and the module that holds it.
 COMMANDS = {

@@ -15,8 +15,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-import derivlint
-
 #: The folder that processes run in: it is there, and nothing of the user's is in it.
 NEUTRAL = os.path.abspath(os.sep)
 #: The last bytes of a process's standard error that are kept.
@@ -100,6 +98,7 @@ class PythonChild:
 
 
 def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
+    package = sys.modules[__name__.partition(".")[0]]
     start_folder = ""
     # it may be deleted
     with contextlib.suppress(OSError):
@@ -113,8 +112,8 @@ def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
         "start_folder": start_folder,
         # empty where the user's own packages are not seen
         "user_site": site.getusersitepackages() if site.ENABLE_USER_SITE else "",
-        "file": os.path.abspath(derivlint.__file__),
-        "folders": [os.path.abspath(path) for path in derivlint.__path__],
+        "file": os.path.abspath(str(package.__file__)),
+        "folders": [os.path.abspath(path) for path in package.__path__],
     }
     options = ["-I", *(["-B"] if sys.dont_write_bytecode else [])]
     if sys.pycache_prefix is not None:

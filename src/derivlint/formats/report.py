@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
 from derivlint.lint import Diagnostic, Severity
-from derivlint.source import SourceFile
+from derivlint.source import Position, SourceFile
 
 
 class NotChecked(Struct, frozen=True):
@@ -67,6 +69,7 @@ class Report(Struct, frozen=True):
         as_before: findings that the version that is compared with has as well; None where nothing is compared.
         gone: findings that only that version has.
         coverage: what inputs reached of formulas; None where that was not asked for.
+        exit_status: the status with which ``derivlint check`` exits.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -88,6 +91,32 @@ class Report(Struct, frozen=True):
     as_before: tuple[Diagnostic, ...] | None = None
     gone: tuple[Diagnostic, ...] = ()
     coverage: tuple[NotReached, ...] | None = None
+    exit_status: int = 0
+
+    @property
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """The findings that the settings show, sorted by path, place and rule."""
+        return self.diagnostics
+
+    def position(self, finding: Diagnostic) -> Position:
+        """Line and column at which a finding begins, counted from 1."""
+        return self.file_of(finding).position(finding.span.start)
+
+    def render(self, output_format: str = "json") -> str:
+        """The report in one of the formats of ``derivlint check``.
+
+        Raises:
+            ValueError: there is no such format.
+        """
+        # the formats are functions of reports
+        formats: Mapping[str, Any] = import_module("derivlint.formats.registry").FORMATS
+        if output_format not in formats:
+            raise ValueError(f"no format {output_format!r}; there is {', '.join(formats)}")
+        return str(formats[output_format].render(self))
+
+    def to_json(self) -> str:
+        """The report as ``derivlint check --output-format json`` prints it."""
+        return self.render("json")
 
     @property
     def files(self) -> dict[str, SourceFile]:

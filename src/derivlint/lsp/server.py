@@ -13,7 +13,6 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
-from derivlint import __version__
 from derivlint.lsp.checker import CheckedDocument
 from derivlint.lsp.code_actions import FIX_ALL, KINDS, Action, actions, fixed
 from derivlint.lsp.diagnostics import (
@@ -41,6 +40,7 @@ from derivlint.lsp.transport.protocol import Protocol
 from derivlint.lsp.transport.wire import wait_for_exit
 from derivlint.lsp.workspace import WATCHED, Project, Projects
 from derivlint.source import Span
+from derivlint.version import __version__
 
 logger = logging.getLogger("derivlint.lsp")
 

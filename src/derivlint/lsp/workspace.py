@@ -10,7 +10,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint import __version__
 from derivlint.lint import Diagnostic, Rule
 from derivlint.project.arguments import FILE_PATTERN
 from derivlint.project.errors import InputError
@@ -26,6 +25,7 @@ from derivlint.project.operators import (
 )
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOfFiles
 from derivlint.source import SourceFile, read_input
+from derivlint.version import __version__
 
 #: The files whose changes are watched, wherever they are; those that a project names are watched as well.
 WATCHED = ("**/native_functions.yaml", "**/tags.yaml", f"**/{OWN_FILE}", f"**/{PYPROJECT}", "**/FunctionsManual.h")

@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from derivlint.lint import Diagnostic, Severity
+from derivlint.lint import Diagnostic, Rule, Severity
 from derivlint.lint.engine.ownership import EntryFinder
 from derivlint.lint.fixing import FixOutcome, OffsetMap, apply_fixes, fixable
 from derivlint.model import Entry
-from derivlint.project.check import CheckedFile
-from derivlint.rules import NAMES, load_rule
+from derivlint.model.memos import Memos
+from derivlint.project.check import CheckedFile, check_source
+from derivlint.project.filtering.findings import FindingFilter
+from derivlint.project.settings import Settings
+from derivlint.rules import NAMES, load_rule, load_rules
+from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
 
 #: A fix may make room for another; rules whose fixes undo each other must not go round for ever.
@@ -82,6 +87,33 @@ def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False) -> F
         unsafe: whether to apply fixes that may change what is meant.
     """
     return _Fixer(source, check, unsafe).run()
+
+
+def checker_of(
+    natives: NativeFunctions, settings: Settings, rules: tuple[Rule, ...], finding_filter: FindingFilter | None = None
+) -> Checker:
+    """Return the check of a text that is fixed: fixes of some rules may make an error of none.
+
+    Args:
+        natives: the operators.
+        settings: the settings.
+        rules: the rules whose fixes are applied.
+        finding_filter: selects the findings to fix.
+    """
+    selected = {rule.name for rule in rules}
+    unselected = tuple(rule for rule in load_rules() if rule.meta.status == "stable" and rule.name not in selected)
+    unselected_names = {rule.name for rule in unselected}
+    if finding_filter is not None:
+        finding_filter = replace(finding_filter, updates_baseline=False)
+    memos = Memos()
+
+    def check(text: SourceFile) -> CheckedFile:
+        checked = check_source(
+            text, natives, settings, rules, extra_rules=unselected, finding_filter=finding_filter, memos=memos
+        )
+        return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unselected_names))
+
+    return check
 
 
 class _Fixer:

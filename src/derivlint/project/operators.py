@@ -37,6 +37,8 @@ NATIVE_FUNCTIONS = Path("aten/src/ATen/native/native_functions.yaml")
 FUNCTIONS_MANUAL = Path("torch/csrc/autograd", MANUAL)
 HELPER_BODIES = FUNCTIONS_MANUAL.with_suffix(".cpp")
 VERSION_FILE = "version.txt"
+#: A folder that cannot be: nothing lies in it or around it.
+NOWHERE = Path(os.devnull, "nowhere")
 #: What is longer is not a version.
 MAX_VERSION_BYTES = 4096
 #: So many native functions are all of PyTorch's: it had more than 1,300 in 2020.
@@ -147,20 +149,22 @@ def installed() -> InstalledTorch:
     return torch
 
 
-def operators_for(folder: Path, settings: Settings) -> Operators:
+def operators_for(folder: Path | None, settings: Settings) -> Operators:
     """Determine the sources of operators and C++ declarations for a derivatives file.
 
     Args:
-        folder: where the derivatives file stands.
+        folder: where the derivatives file stands; None for a text, around which no files are looked for.
         settings: the settings for that file.
 
     Raises:
         InputError: the installed torch is requested and there is none, or the repository is not trusted and a file
             leads out of it.
     """
-    operators = _operators_for(folder, settings)
+    operators = _operators_for(folder or NOWHERE, settings)
     bodies = settings.helper_bodies or operators.bodies
-    operators = replace(operators, headers=settings.headers, bodies=bodies, foreign=_foreign(folder, settings))
+    operators = replace(
+        operators, headers=settings.headers, bodies=bodies, foreign=_foreign(folder or Path.cwd(), settings)
+    )
     if settings.untrusted:
         require_inside(operators.files)
     return operators
@@ -229,8 +233,9 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
             return Operators(reason, files, settings.tags, bundled=True, standalone=True)
     beside = folder / NATIVE_FUNCTIONS.name
     own = _declaring(folder)
+    reason = "a text in no folder" if folder is NOWHERE else "no PyTorch checkout around the file"
     return Operators(
-        "no PyTorch checkout around the file" + (", operators are declared beside it" if own else ""),
+        reason + (", operators are declared beside it" if own else ""),
         own,
         settings.tags,
         bundled=True,

@@ -13,7 +13,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from derivlint import __version__
 from derivlint.compiler.children import ended_by_interrupt
 from derivlint.emit.emission import Helpers
 from derivlint.lint.wording import counted
@@ -30,6 +29,7 @@ from derivlint.verify.processes.process import IDLE, Server
 from derivlint.verify.processes.recordings import recorded
 from derivlint.verify.processes.workdir import work_folder
 from derivlint.verify.unchecked import SkipReason, StoppedError, VerifyError
+from derivlint.version import __version__
 
 #: The checks of an operator may use so many seconds of processor time.
 PROCESSOR = 90.0

@@ -17,14 +17,11 @@ from derivlint.formats import Report
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.fixing import fixable
 from derivlint.lint.wording import counted
-from derivlint.model.memos import Memos
-from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
 from derivlint.project.filtering.findings import FindingFilter
-from derivlint.project.fixing import FixedFile, fix_source
+from derivlint.project.fixing import FixedFile, checker_of, fix_source
 from derivlint.project.settings import Settings
-from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, remove_leftovers, visible, write_file
 
@@ -76,20 +73,7 @@ class FixRunner:
         Raises:
             InputError: it cannot be written.
         """
-        selected = {rule.name for rule in rules}
-        unselected = tuple(rule for rule in load_rules() if rule.meta.status == "stable" and rule.name not in selected)
-        unselected_names = {rule.name for rule in unselected}
-        if finding_filter is not None:
-            finding_filter = replace(finding_filter, updates_baseline=False)
-
-        memos = Memos()
-
-        def check(text: SourceFile) -> CheckedFile:
-            checked = check_source(
-                text, natives, settings, rules, extra_rules=unselected, finding_filter=finding_filter, memos=memos
-            )
-            return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unselected_names))
-
+        check = checker_of(natives, settings, rules, finding_filter)
         fixed = fix_source(source, check, unsafe=self._options.unsafe)
         if not self._options.diff and path != STDIN:
             # also where nothing is to be written any more, what a run left that was killed goes

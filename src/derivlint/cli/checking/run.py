@@ -309,7 +309,7 @@ class Run:
             warn(message)
 
     def report(self) -> Report:
-        """The report on all files."""
+        """The report on all files, with the exit status that findings give."""
         return Report(
             # a header may belong to several files
             diagnostics=tuple(sorted(set(self._shown))),
@@ -324,6 +324,7 @@ class Run:
             related_sources=self._related_sources,
             problems=tuple(self._reported),
             fail_levels=self._fail_levels,
+            exit_status=self.status(False),
         )
 
     def status(self, exit_zero: bool) -> int:

@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.emission.beside import modules_beside, own_release
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import EmitCommand
 from derivlint.cli.shared.loading import (
-    known_operators,
     load_model,
     refuse_errors,
-    require_all,
     require_destination,
+    warn_of_files,
     warn_of_once_differentiable,
 )
 from derivlint.cli.shared.options import EXISTING, emission_options, source_options
 from derivlint.cli.shared.terminal import write
 from derivlint.lint.wording import counted
-from derivlint.project.errors import InputError
-from derivlint.project.untrusted import is_requested
+from derivlint.project.loading import require_names
 from derivlint.source import visible
 
 if TYPE_CHECKING:
@@ -73,34 +70,27 @@ def python(
 
     Exit status: 1 errors, or an operator of --ops is omitted; 2 a file is in the way.
     """
-    from derivlint.emit.files import FilesError
-    from derivlint.emit.python.calls import helper_modules
-    from derivlint.emit.python.module import python_module
+    from derivlint.api.emission import emission_errors, python_code, python_surroundings
     from derivlint.emit.single import is_stale, refusal, stamped, write_single
 
     exit_with = click.get_current_context().exit
     require_destination(out, ops, {"--check": check})
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **setting_options)
-    if register and (release := own_release(loaded)):
-        # with "installed", PyTorch's own file would be meant where none is named
-        named = paths or (loaded.source.path,)
-        loaded = load_model(named, stdin_filename, no_config, ignore=ignore, **{**setting_options, **release})
-    operators = known_operators(loaded.model, ops)
+    loaded, modules = python_surroundings(loaded) if register else (loaded, ())
+    operators = require_names(loaded.model, ops)
     refused = {} if allow_errors else refuse_errors(loaded, operators, color, whole=False)
-    if register and not helpers and not is_requested():
-        helpers = modules_beside(loaded, helper_modules())
-    module = python_module(
-        loaded.model, operators, register=register, own_helpers=_own_helpers(helpers), refused=refused
-    )
+    if modules and not helpers:
+        warn_of_files(modules)
+        helpers = modules
+    module = python_code(loaded, operators, refused, register=register, helpers=helpers)
     emitted = [item.operator for item in module.functions]
-    require_all(loaded.model, operators, emitted, module.left_out)
     if out is None:
         write(module.text + "\n", utf8=True)
         _warn_of_missing(module)
         exit_with(FINDINGS if module.left_out else CLEAN)
         return
     data = stamped(module.text)
-    try:
+    with emission_errors():
         if check:
             stale = is_stale(out, data)
             if stale:
@@ -109,36 +99,11 @@ def python(
                 warn(f"it would not be written over: {reason}")
             exit_with(FINDINGS if stale else CLEAN)
         write_single(out, data)
-    except FilesError as error:
-        raise InputError(*error.messages) from error
     _warn_of_missing(module)
     left_out = f", {len(module.left_out):,} left out" if module.left_out else ""
     write(f'{counted(len(module.functions), "operator")}{left_out}: written to "{visible(str(out))}"\n')
     warn_of_once_differentiable(loaded, emitted)
     exit_with(FINDINGS if refused or (operators is not None and module.left_out) else CLEAN)
-
-
-def _own_helpers(files: tuple[Path, ...]) -> dict[str, str]:
-    """The functions of the author's modules, with the names of these.
-
-    Raises:
-        InputError: a file is not a Python module that can be imported.
-    """
-    from derivlint.emit.python.calls import functions_in
-    from derivlint.source import SourceError, SourceFile
-
-    helpers: dict[str, str] = {}
-    for file in files:
-        if file.suffix != ".py" or not file.stem.isidentifier():
-            raise InputError(f'"{file}" cannot be imported: expected a name such as "my_helpers.py"')
-        try:
-            names = functions_in(SourceFile.read(file).text)
-        except SourceError as error:
-            raise InputError(str(error)) from error
-        except (SyntaxError, ValueError, RecursionError) as error:
-            raise InputError(f'"{file}" is not Python: {error}') from error
-        helpers |= dict.fromkeys(names, file.stem)
-    return helpers
 
 
 def _warn_of_missing(module: PythonModule) -> None:

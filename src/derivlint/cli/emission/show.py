@@ -10,10 +10,11 @@ import click
 from derivlint.cli import completing
 from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.help import GroupedCommand
-from derivlint.cli.shared.loading import known_operators, load_model
+from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import source_options
 from derivlint.cli.shared.terminal import write
 from derivlint.project.errors import InputError
+from derivlint.project.loading import require_names
 
 if TYPE_CHECKING:
     from derivlint.model import Model
@@ -54,7 +55,7 @@ def listing(model: Model, operator: str) -> Iterator[str]:
     from derivlint.emit.selection import unreadable_formulas
     from derivlint.emit.template import listing as code
 
-    candidates = kernels(model, known_operators(model, (operator,)), only_with_entry=True)
+    candidates = kernels(model, require_names(model, (operator,)), only_with_entry=True)
     reasons = unreadable_formulas(model)
     chosen = [kernel for kernel in candidates if str(kernel.function.name) not in reasons]
     left_out = dict.fromkeys(str(kernel.function.name) for kernel in candidates if kernel not in chosen)

@@ -10,7 +10,6 @@ from string import Template
 
 import click
 
-from derivlint import __version__
 from derivlint.cli.documentation.docs import docs
 from derivlint.cli.maintenance.index import shipped, write_atomically
 from derivlint.cli.maintenance.release import release
@@ -20,6 +19,7 @@ from derivlint.lint.groups import GROUPS, Group
 from derivlint.lint.wording import quoted
 from derivlint.project.errors import InputError
 from derivlint.rules import EXTRA_FINDINGS, RENAMED
+from derivlint.version import __version__
 
 #: Where rules are registered: the names of all of them, one a line.
 REGISTRY = Path("rules/__init__.py")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from derivlint.cli.shared.loading import Loaded
 from derivlint.emit.emission import Helpers
 from derivlint.emit.files import FilesError
 from derivlint.lint.changes import changed_entries
@@ -13,6 +12,7 @@ from derivlint.project.check import model_of
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN, read_source
 from derivlint.project.git import MERGE_BASE, Revision
+from derivlint.project.loading import Loaded
 from derivlint.schema import installed_torch
 from derivlint.source import SourceError, SourceFile
 from derivlint.verify.base import Base

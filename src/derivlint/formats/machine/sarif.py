@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from derivlint import __version__
 from derivlint.formats.links import HOME
 from derivlint.formats.machine.json_text import Json, json_text
 from derivlint.formats.places import relative_path, shown_range, uri
@@ -11,6 +10,7 @@ from derivlint.formats.rule_metadata import RuleMetadata, rule_metadata
 from derivlint.lint import Confidence, Diagnostic, Fix, Related, Severity
 from derivlint.lint.fingerprint import fingerprints
 from derivlint.source import Position, SourceFile, Span
+from derivlint.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from derivlint import __version__
 from derivlint.source import not_private, read_input, replace_file
+from derivlint.version import __version__
 
 if TYPE_CHECKING:
     from hashlib import _Hash

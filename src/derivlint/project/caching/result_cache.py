@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 import derivlint.rules
-from derivlint import __version__
 from derivlint.project.caching.cache import cache_folder, read_entry, sha256
 from derivlint.project.caching.stored_findings import decoded, encoded
 from derivlint.project.filtering.findings import Findings
@@ -28,6 +27,7 @@ from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile, replace_file
 from derivlint.source.comparison import KeyedEquality
+from derivlint.version import __version__
 
 if TYPE_CHECKING:
     from hashlib import _Hash

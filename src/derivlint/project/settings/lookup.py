@@ -34,7 +34,15 @@ class SettingsOfFiles:
         untrusted: whether the repository is not trusted.
     """
 
-    def __init__(self, no_config: bool, config: Sequence[str] = (), *, untrusted: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        no_config: bool,
+        config: Sequence[str] = (),
+        *,
+        untrusted: bool = False,
+        config_name: str = OPTION,
+        **options: Any,
+    ) -> None:
         """Take the options of the command line.
 
         Args:
@@ -42,6 +50,7 @@ class SettingsOfFiles:
             config: the values of ``--config``: the name of a file, or ``KEY=VALUE``.
             untrusted: whether the repository is not trusted, so that of the configurations that are found in it only
                 stricter settings count; the environment may request that as well.
+            config_name: what messages call ``config``.
             options: the values of options by field; None and empty ones are not set.
 
         Raises:
@@ -56,7 +65,8 @@ class SettingsOfFiles:
         self._no_config = no_config
         self._notes = Notes()
         self._options = {name: self._resolved(name, value) for name, value in options.items()}
-        documents = [pair(item, self._notes) for item in config if item not in files]
+        self._config_name = config_name
+        documents = [pair(item, self._notes, config_name) for item in config if item not in files]
         self._pairs = [read_table(SettingsValue(document, (), document.data)) for document in documents]
         self._named = self._read_named(Path(files[0])) if files else None
         self._by_folder: dict[Path, tuple[Settings, Notes]] = {}
@@ -113,7 +123,7 @@ class SettingsOfFiles:
         if mistakes:
             raise ConfigurationError(mistakes)
         for values, origins in self._pairs:
-            settings = settings.with_layer(values, origins, OPTION)
+            settings = settings.with_layer(values, origins, self._config_name)
         if self.untrusted:
             settings = replace(settings, untrusted=True)
         return settings.overridden(**self._options)

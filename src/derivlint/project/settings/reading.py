@@ -93,16 +93,16 @@ def table_of(document: SettingsDocument) -> SettingsValue | None:
     return None
 
 
-def pair(text: str, notes: Notes) -> SettingsDocument:
-    """The configuration that ``KEY=VALUE`` is."""
+def pair(text: str, notes: Notes, name: str = OPTION) -> SettingsDocument:
+    """The configuration that ``KEY=VALUE`` is; ``name`` is what messages call it."""
     key, _, value = text.partition("=")
     value = value.strip()
     if value and all(char.isalnum() or char in "-_./*" for char in value) and not _is_toml(f"x = {value}"):
         # the slip that everybody makes in a shell
         message = f"{quoted(value)} is not a TOML value; write {OPTION} '{key.strip()}={quoted(value)}'"
-        notes.mistakes.append(SettingsMistake(OPTION, 1, len(text) - len(value) + 1, message))
+        notes.mistakes.append(SettingsMistake(name, 1, len(text) - len(value) + 1, message))
         text = ""
-    return SettingsDocument(OPTION, text, Path.cwd(), notes)
+    return SettingsDocument(name, text, Path.cwd(), notes)
 
 
 def _is_toml(text: str) -> bool:

@@ -13,7 +13,6 @@ from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from derivlint import __version__
 from derivlint.compiler.gxx import CompilerError, Toolchain, find_toolchain, first_error
 from derivlint.emit.emission import MANUAL, EmissionMode, Helpers
 from derivlint.emit.manifest import FORMAT, MANIFEST
@@ -28,6 +27,7 @@ from derivlint.verify.code.functions import FormulaFunction
 from derivlint.verify.code.headers import FEW, OPERATORS, common_headers, has_operator_headers, operator_headers
 from derivlint.verify.code.unit import HEAD, REGISTRATION, source_of, uncallable_reason
 from derivlint.verify.code.wrappers import LIBRARY
+from derivlint.version import __version__
 
 #: The compiler works on as many files at a time.
 FILES = 2

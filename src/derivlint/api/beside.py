@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from derivlint.cli.shared.exits import warn
-from derivlint.cli.shared.loading import Loaded
 from derivlint.emit.selection import ATEN
-from derivlint.lint.wording import quoted_list
-from derivlint.project.files import folder_of
 from derivlint.project.headers import declarations_in
+from derivlint.project.loading import Loaded
 from derivlint.source import SourceError, SourceFile
 
 #: Of more files none is read: such a folder is not that of one small project.
@@ -43,7 +39,9 @@ def headers_beside(loaded: Loaded) -> tuple[Path, ...]:
     def declared(source: SourceFile) -> Iterable[str]:
         return _functions(declarations_in(source))
 
-    folder = folder_of(loaded.source.path)
+    folder = loaded.folder
+    if folder is None:
+        return ()
     declared_names = set(_functions(loaded.operators.natives.declarations))
     return _with_functions((*folder.glob("*.h"), *folder.glob("*/*.h")), declared, _called(loaded, declared_names))
 
@@ -57,7 +55,9 @@ def modules_beside(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]
     """
     from derivlint.emit.python.calls import functions_in
 
-    named = (path for path in folder_of(loaded.source.path).glob("*.py") if path.stem.isidentifier())
+    if loaded.folder is None:
+        return ()
+    named = (path for path in loaded.folder.glob("*.py") if path.stem.isidentifier())
     return _with_functions(named, lambda source: functions_in(source.text), _called(loaded, library))
 
 
@@ -78,7 +78,7 @@ def _functions(declarations: Mapping[str, Any] | None) -> Iterable[str]:
 def _with_functions(
     paths: Iterable[Path], functions: Callable[[SourceFile], Iterable[str]], names: set[str]
 ) -> tuple[Path, ...]:
-    """Select the files that have one of the functions, and report them; links and unreadable files have none."""
+    """Select the files that have one of the functions; links and unreadable files have none."""
     if not names:
         return ()
     files = sorted(path for path in paths if path.is_file() and not path.is_symlink())
@@ -89,6 +89,4 @@ def _with_functions(
                 matching.append(path)
         except (OSError, SourceError, SyntaxError, ValueError, RecursionError):
             continue
-    if matching:
-        warn(f"formulas call functions of {quoted_list([os.path.relpath(path) for path in matching])}")
     return tuple(matching)

@@ -1,0 +1,9 @@
+"""The public Python API, which the commands are built on. ``derivlint`` itself exports its names.
+
+inputs       texts, paths, settings and operators
+checking     check, fix
+code         load_model, emit, derive
+emission     the code of a file, for ``derivlint emit`` as well
+derivation   derivatives of expressions, for ``derivlint derive`` as well
+beside       files next to a derivatives file that its code needs
+"""

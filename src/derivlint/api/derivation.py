@@ -1,0 +1,148 @@
+"""Derivatives of expressions: ``derivlint derive`` and :func:`derivlint.derive`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from derivlint.formula import parse_formula
+from derivlint.graph.differentiation.entries import Entries
+from derivlint.graph.differentiation.forward import jvp
+from derivlint.graph.differentiation.reverse import differentiate
+from derivlint.graph.ir import Graph
+from derivlint.graph.lowering import formula_graph, variables_of
+from derivlint.graph.passes import drop_sum_to_size, optimize
+from derivlint.graph.syntax.drawing import dot, svg
+from derivlint.graph.syntax.expression import print_expression, read_expression
+from derivlint.graph.syntax.printer import print_graph
+from derivlint.graph.syntax.reader import read_graph
+from derivlint.graph.types import TENSOR, GraphError, GraphSyntaxError, UndifferentiableError, UnknownOperatorError
+from derivlint.lint.wording import did_you_mean, quoted_list
+from derivlint.model import Model
+from derivlint.project.errors import InputError
+
+#: Higher derivatives grow without bounds.
+MAX_ORDER = 6
+
+
+class DerivedGraph(Struct, frozen=True):
+    """The derivative of an expression.
+
+    Attributes:
+        graph: its operations; private.
+    """
+
+    graph: Graph
+
+    def __str__(self) -> str:
+        return self.expression()
+
+    def expression(self) -> str:
+        """The derivative as definitions and an expression, each line with the entries that it comes from."""
+        return print_expression(self.graph, origins=True)
+
+    def torchscript(self) -> str:
+        """The graph as TorchScript prints it."""
+        return print_graph(self.graph, origins=True)
+
+    def dot(self) -> str:
+        """The graph for Graphviz."""
+        return dot(self.graph)
+
+    def svg(self) -> str:
+        """The graph as a picture."""
+        return svg(self.graph)
+
+
+class Differentiator:
+    """Derivatives by the entries of a model.
+
+    Attributes:
+        entries: the formulas.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.entries = Entries(model)
+
+    def read(self, text: str) -> Graph:
+        """Read an expression: calls of operators, C++ as in formulas, or a graph as TorchScript prints it.
+
+        Raises:
+            InputError: it is none of these, or returns nothing.
+        """
+        with self._user_errors():
+            graph = self._read(text)
+        if not graph.outputs:
+            raise InputError("the graph returns nothing that could be differentiated")
+        return graph
+
+    def _read(self, text: str) -> Graph:
+        if text.lstrip().startswith("graph("):
+            return read_graph(text)
+        try:
+            return read_expression(text, self.entries.operators)
+        except (GraphSyntaxError, UnknownOperatorError) as error:
+            formula = parse_formula(text)
+            # "a.mul(b)" and "at::mul(a, b)" read like calls of operators of those names
+            is_name = isinstance(error, UnknownOperatorError) and error.name.isidentifier()
+            if formula.problems or is_name:
+                raise
+            return formula_graph(formula, self.entries.operators, dict.fromkeys(variables_of(formula), TENSOR))
+
+    def derivative(
+        self, graph: Graph, wrt: Sequence[str], order: int = 1, mode: str = "reverse", *, same_shape: bool = False
+    ) -> DerivedGraph:
+        """Differentiate a graph.
+
+        Args:
+            graph: what is differentiated.
+            wrt: the variables.
+            order: how often.
+            mode: ``reverse``, from gradients of the result, or ``forward``, from tangents of the variables.
+            same_shape: take all operands to have one shape: gradients are not summed after broadcasts.
+
+        Raises:
+            InputError: there is no such variable, or no such derivative.
+        """
+        names = [value.name for value in graph.inputs]
+        for name in wrt:
+            if name not in names:
+                raise InputError(f'the expression has no variable "{name}"; it has {", ".join(names) or "none"}')
+        with self._user_errors():
+            for number in range(order):
+                if mode == "forward":
+                    graph = jvp(graph, self.entries, wrt, suffix="t" * (number + 1))
+                else:
+                    graph = differentiate(graph, self.entries, wrt).joined()
+                if not graph.outputs:
+                    raise InputError(f"the result does not depend on {quoted_list(wrt)} in a way that has a derivative")
+                if same_shape:
+                    drop_sum_to_size(graph)
+                    optimize(graph)
+        return DerivedGraph(graph)
+
+    def compared(self, graph: Graph, wrt: Sequence[str], order: int) -> str:
+        """Compare gradients with those of the installed PyTorch, which runs both.
+
+        Raises:
+            InputError: they cannot be compared.
+        """
+        from derivlint.graph.checking import compare
+
+        with self._user_errors():
+            return compare(graph, self.entries, tuple(wrt), order)
+
+    @contextmanager
+    def _user_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except UndifferentiableError as error:
+            raise InputError(*error.reasons) from error
+        except UnknownOperatorError as error:
+            question = did_you_mean(error.name, self._model.natives.operator_names())
+            raise InputError(f'no operator "{error.name}"' + (f"; {question}" if question else "")) from error
+        except GraphError as error:
+            raise InputError(str(error)) from error
