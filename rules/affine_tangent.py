@@ -90,15 +90,11 @@ INVALID = (
         help="a forward formula is linear in the tangents of the inputs",
     ),
     Invalid(
-        """\
-- name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
-  condition: non_differentiable
-  self: where(condition, grad, 0)
-  other: where(condition, 0, grad)
-  result: where(condition, self_p, other_t)
-""",
-        at="5:28-34",
-        message='the term "self_p" has no tangent, but the rest of the sum is linear in the tangent "other_t"',
+        at="5:11-39",
+        message=(
+            'the term "maybe_multiply(self_p, beta)" has no tangent, but the rest of the sum is linear in the '
+            'tangent "mat_t"'
+        ),
         help="a forward formula is linear in the tangents of the inputs",
     ),
 )

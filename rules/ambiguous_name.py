@@ -38,12 +38,6 @@ META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), reads=An
 
 VALID = (
     """\
-- name: complex(Tensor real, Tensor imag) -> Tensor
-  real: at::real(grad)
-  imag: at::imag(grad)
-  result: at::complex(real_t, imag_t)
-""",
-    """\
 - name: polar(Tensor abs, Tensor angle) -> Tensor
   abs, angle: polar_backward(grad, result)
 """,
@@ -51,13 +45,7 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: complex(Tensor real, Tensor imag) -> Tensor
-  real: at::real(grad)
-  imag: at::imag(grad)
-  result: complex(real_t, imag_t)
-""",
-        at="4:11-18",
+        at="2:11-18",
         message='"complex" is a function of one namespace and a type of another',
         help='write "at::complex" for the function',
         fixed="  result: at::complex(real_t, imag_t)",

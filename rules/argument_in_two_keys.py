@@ -43,12 +43,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-  result: other_t * self_p + self_t * other_p
-""",
     # one formula under each dispatch key
     """\
 - name: exp2(Tensor self) -> Tensor
@@ -62,11 +56,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-  other: grad * -self / (self * self + other * other)
-""",
         at="3:3-8",
         message='"other" already has a formula under the key "self, other"',
     ),

@@ -38,10 +38,6 @@ from derivlint.model.scope import undeclared_names
 META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("X7",), yields_to=(UNCOMPILED,))
 
 VALID = (
-    """\
-- name: abs(Tensor self) -> Tensor
-  self: abs_backward(grad, self, result)
-""",
     # atan2 has no foreach variant
     """\
 - name: atan2(Tensor self, Tensor other) -> Tensor

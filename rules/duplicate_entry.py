@@ -36,13 +36,6 @@ META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("X1",), compare
 
 VALID = (
     """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-
-- name: sgn(Tensor self) -> Tensor
-  self: sgn_backward(self, grad, result)
-""",
-    """\
 - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
   self: handle_r_to_c(self.scalar_type(), grad)
   other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))

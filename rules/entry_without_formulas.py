@@ -31,10 +31,6 @@ META = RuleMeta(severity=Severity.INFO, group="style", checks=("X1",))
 
 VALID = (
     """\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
-""",
-    """\
 - name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
   output_differentiability: [False]
 """,

@@ -60,14 +60,8 @@ interpolation_mode, padding_mode, align_corners, grad_input_mask)
 
 INVALID = (
     Invalid(
-        """\
-- name: _fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, \
-int quant_max, float grad_factor=1.0) -> Tensor
-  self, zero_point: "grad.defined() ? _fake_quantize_learnable_per_tensor_affine_backward(grad, self, scale, \
-zero_point, quant_min, quant_max, grad_factor) : std::tuple<Tensor, Tensor, Tensor>()"
-""",
-        at="2:3-19",
-        message='the formula returns 3 gradients, but its key names 2: "self" and "zero_point"',
+        at="3:3-15",
+        message='the formula returns 3 gradients, but its key names 2: "self" and "weight"',
         help="name an argument for each value",
     ),
     Invalid(

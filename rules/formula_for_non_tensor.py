@@ -44,12 +44,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
-  result: self_t + maybe_multiply(other_t, alpha)
-""",
-    """\
 - name: cat(Tensor[] tensors, int dim=0) -> Tensor
   tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
 """,
@@ -57,11 +51,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-  alpha: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
-""",
         at="3:3-8",
         message='"alpha" of "add.Tensor" is of type "Scalar", which has no gradient',
         help='a formula can be given for "self" or "other"',

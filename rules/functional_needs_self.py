@@ -33,11 +33,6 @@ from derivlint.model.match_problem import MatchProblemKind
 META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("M4",))
 
 VALID = (
-    """\
-- name: random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-  self: zeros_like(grad)
-  result: self_t.zero_()
-""",
     # mul is written in native_functions.yaml and has its own entry
     """\
 - name: mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)

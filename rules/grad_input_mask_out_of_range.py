@@ -38,19 +38,11 @@ VALID = (
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self, other: f(grad, self, other, grad_input_mask[0], grad_input_mask[1])
 """,
-    """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-""",
 )
 
 INVALID = (
     Invalid(
-        """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: f(grad, wrap_opt_if(self, grad_input_mask[2]), other)
-""",
-        at="2:42-60",
+        at="2:37-55",
         message='"grad_input_mask[2]" does not exist: the key names 2 arguments',
         help="the last element is grad_input_mask[1]",
     ),

@@ -8,14 +8,14 @@ A forward formula runs with the operator, where gradients of outputs do not exis
 PyTorch's generator copies the name, and the C++ compiler reports an undeclared identifier.
 
 ## Example
-    - name: abs(Tensor self) -> Tensor
-      self: grad * self.sgn()
-      result: grad * self_p.sgn()
+    - name: sin(Tensor self) -> Tensor
+      self: grad * self.cos().conj()
+      result: grad * self_p.cos()
 
 ## Instead
-    - name: abs(Tensor self) -> Tensor
-      self: grad * self.sgn()
-      result: self_t * self_p.sgn()
+    - name: sin(Tensor self) -> Tensor
+      self: grad * self.cos().conj()
+      result: self_t * self_p.cos()
 
 ## Fix safety
 Replacing ``grad`` by the tangent is unsafe: the formula may be a copy of the backward formula, which renaming does not
@@ -77,11 +77,6 @@ INVALID = (
         message='"grad_input_mask" does not exist in a forward formula',
     ),
     Invalid(
-        """\
-- name: sin(Tensor self) -> Tensor
-  self: grad * self.cos().conj()
-  result: grad * self_p.cos()
-""",
         at="3:11-15",
         message='"grad" does not exist in a forward formula',
         help='a forward formula has tangents: "self_t"',

@@ -63,15 +63,8 @@ INVALID = (
         message='both sides of "-" are "self"',
     ),
     Invalid(
-        """\
-- name: native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor \
-rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
-  input, weight, grad_out: "grads[0].defined() || grads[0].defined() ? layer_norm_double_backward(input, weight, \
-grads[0], grads[1], grads[2], grad_out, mean, rstd, normalized_shape, grad_input_mask) : std::tuple<Tensor, Tensor, \
-Tensor>()"
-""",
-        at="2:29-69",
-        message='both sides of "||" are "grads[0].defined()"',
+        at="4:12-48",
+        message='both sides of "||" are "self_t.defined()"',
     ),
     Invalid(
         """\

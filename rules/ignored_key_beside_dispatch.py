@@ -45,12 +45,6 @@ META = RuleMeta(severity=Severity.ERROR, group="dispatch", checks=("X1",))
 
 VALID = (
     """\
-- name: abs(Tensor self) -> Tensor
-  dispatch:
-    Default:
-      self: grad * self.sgn()
-""",
-    """\
 - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
   output_differentiability: [True, False]
   dispatch:
@@ -61,15 +55,8 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
-  dispatch:
-    Default:
-      self: mul_tensor_backward(grad, other, self.scalar_type())
-  other: mul_tensor_backward(grad, self, other.scalar_type())
-""",
-        at="5:3-8",
-        message='"other" next to "dispatch" is ignored',
+        at="2:3-7",
+        message='"self" next to "dispatch" is ignored',
         help='move it below a dispatch key such as "Default"',
     ),
     Invalid(

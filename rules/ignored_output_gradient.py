@@ -55,12 +55,7 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-  output_differentiability: [True, True]
-  A: linalg_qr_backward(grad, {}, Q, R, mode)
-""",
-        at="3:25-29",
+        at="3:18-22",
         message='"grad" is the gradient of "Q" only; the gradient of "R" is ignored',
         help='use "grad_Q" and "grad_R", or switch "R" off',
     ),

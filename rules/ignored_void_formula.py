@@ -31,11 +31,6 @@ META = RuleMeta(severity=Severity.WARNING, group="registration", checks=("X11",)
 
 VALID = (
     """\
-- name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
-  self: cummaxmin_backward(grad, self, indices, dim)
-  values: self_t.gather(dim, indices)
-""",
-    """\
 - name: _cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()
   self: non_differentiable
 """,
@@ -43,10 +38,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: _cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()
-  self: cummaxmin_backward(values, self, indices, dim)
-""",
         at="2:3-7",
         message='"_cummax_helper" returns nothing, so its formulas have no effect',
     ),

@@ -33,11 +33,6 @@ from derivlint.schema import NativeFunction
 META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("G15",))
 
 VALID = (
-    """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-  result: auto_element_wise
-""",
     # out of place, a foreach operator may have an entry
     """\
 - name: _foreach_minimum.List(Tensor[] self, Tensor[] other) -> Tensor[]
@@ -48,9 +43,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: _foreach_abs_(Tensor(a!)[] self) -> ()
-""",
         at="1:9-22",
         message='"_foreach_abs_" cannot have an entry, as in-place foreach operators borrow their formulas',
         help='write its formulas in the entry of "abs"',

@@ -71,13 +71,6 @@ INVALID = (
         help='write "dispatch:", below it the dispatch keys, and below each of them its formulas',
     ),
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  dispatch:
-    Default:
-    self: grad * self.sgn()
-    result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
-""",
         at="3:5-12",
         message='the dispatch key "Default" has no formulas below it',
         help='indent them further than "Default"',

@@ -41,11 +41,6 @@ SHAPE = "write a list with True or False for each output"
 
 VALID = (
     """\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-""",
-    """\
 - name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
   output_differentiability:
     - True
@@ -87,11 +82,6 @@ INVALID = (
         fixed="  output_differentiability: [True, False]",
     ),
     Invalid(
-        """\
-- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
-  output_differentiability: ['True', 'False']
-  self: _fused_dropout_backward(grad, result1, p)
-""",
         at="2:29-46",
         message="output_differentiability has 2 strings, which are not booleans",
         help="write True and False without quotes",

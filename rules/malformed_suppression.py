@@ -59,11 +59,7 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: neg(Tensor self) -> Tensor
-  self: grad.neg() # derivlint: ignore
-""",
-        at="2:33-39",
+        at="2:59-65",
         message='"ignore" names no rule',
         help='write "ignore[rule, rule] reason"',
     ),

@@ -34,11 +34,6 @@ META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("L16",))
 VALID = (
     """\
 - name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
-  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
-""",
-    """\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
   self: f(grad.sym_strides(), mat2)
 """,
 )

@@ -38,14 +38,6 @@ from derivlint.yaml_reader import Mapping
 META = RuleMeta(severity=Severity.ERROR, group="dispatch", checks=("M7", "V3"))
 
 VALID = (
-    """\
-- name: log10(Tensor self) -> Tensor
-  dispatch:
-    Default:
-      self: grad / (self.conj() * 2.3025850929940456)
-    AutogradNestedTensor:
-      self: grad / (self.conj() * 2.3025850929940456)
-""",
     # no foreach function and no view needs the formulas
     """\
 - name: bmm(Tensor self, Tensor mat2) -> Tensor

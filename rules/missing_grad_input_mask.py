@@ -63,15 +63,10 @@ stride, dilation, false, groups, {grad_input_mask[0], grad_input_mask[1]})"
 
 INVALID = (
     Invalid(
-        """\
-- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
-  input, weight, bias: "grad.defined() ? linear_backward(input, grad, weight, {true, true, true}) :
-    std::tuple<Tensor, Tensor, Tensor>()"
-""",
-        at="2:79-97",
+        at="2:61-79",
         message='"output_mask" of "linear_backward" is "{true, true, true}" whatever gradients are needed',
         help='pass "grad_input_mask"',
-        fixed='  input, weight, bias: "grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :',
+        fixed="  input, weight, bias: linear_backward(input, grad, weight, grad_input_mask)",
     ),
     Invalid(
         """\

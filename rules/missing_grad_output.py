@@ -65,13 +65,8 @@ ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor
 
 INVALID = (
     Invalid(
-        """\
-- name: softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor
-  grad_output: softplus_backward(grad, self, beta, threshold)
-  self: softplus_double_backward(grad, self, beta, threshold)
-""",
-        at="3:9-62",
-        message='the formula does not use "grad_output", in which "softplus_backward" is linear',
+        at="3:9-56",
+        message='the formula does not use "grad_output", in which "mse_loss_backward" is linear',
         help='multiply by "grad_output"',
     ),
     Invalid(

@@ -56,12 +56,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: neg(Tensor self) -> Tensor
-  result: auto_linear
-""",
         at="2:11-22",
-        message='"auto_linear" needs to know the differentiable arguments, but "neg" has no backward formula',
+        message=(
+            '"auto_linear" needs to know the differentiable arguments, but "split_with_sizes" has no backward formula'
+        ),
         help="give the arguments in which the operator is linear their backward formulas",
     ),
     Invalid(

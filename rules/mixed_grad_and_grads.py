@@ -53,16 +53,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-  self: maybe_multiply(grad, beta.conj())
-  mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
-  vec: maybe_multiply(mat.t().conj().mv(grads[0]), alpha.conj())
-""",
-        at="4:41-46",
+        at="3:30-35",
         message='"grads" is used beside "grad"',
         help='use "grad" for the only differentiable output, or "grads" for all of them',
-        fixed="  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())",
+        fixed="  other: mul_tensor_backward(grad, self, other.scalar_type())",
     ),
     Invalid(
         """\

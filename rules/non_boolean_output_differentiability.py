@@ -40,11 +40,6 @@ META = RuleMeta(severity=Severity.WARNING, group="differentiability", checks=("X
 
 VALID = (
     """\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-""",
-    """\
 - name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
   output_differentiability: [no]
 """,

@@ -41,12 +41,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-  values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
-""",
-    """\
 - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
   self: grad.masked_fill(mask, 0)
   mask: Non_Differentiable
@@ -55,12 +49,7 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-  indices: non_differentiable
-""",
-        at="3:12-30",
+        at="2:12-30",
         message='"non_differentiable" is for arguments, but "indices" is an output',
         help='write "output_differentiability: [True, False]" instead',
         fixed="  output_differentiability: [True, False]",

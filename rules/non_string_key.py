@@ -75,14 +75,10 @@ INVALID = (
         help="a key names the arguments or outputs that its formula is for",
     ),
     Invalid(
-        """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  [self, other]: atan2_backward(grad, self, other, grad_input_mask)
-""",
         at="2:3-16",
         message="the key is a list, not a string",
         help="write the names without brackets",
-        fixed="  self, other: atan2_backward(grad, self, other, grad_input_mask)",
+        fixed="  self, other: mul_backward(grad, self, other)",
     ),
     Invalid(
         """\

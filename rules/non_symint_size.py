@@ -37,11 +37,6 @@ from derivlint.model.sizes import SYMBOLIC, PlainSize, plain_sizes
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("L13", "L14", "L15"), yields_to=(UNREAD,))
 
 VALID = (
-    """\
-- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-  self: at::sum_to(grad, self.sym_sizes())
-  result: auto_linear
-""",
     # the size of a dimension that an argument gives is let pass, and so are forward formulas
     """\
 - name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
@@ -52,11 +47,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-  self: at::sum_to(grad, self.sizes())
-  result: auto_linear
-""",
         at="2:31-36",
         message='"sizes()" gives plain integers; a backward formula needs symbolic ones',
         help='use "sym_sizes()"',

@@ -82,12 +82,8 @@ Tensor>()"
 
 INVALID = (
     Invalid(
-        """\
-- name: hardsigmoid(Tensor self) -> Tensor
-  self: hardsigmoid_backward(grad, self)
-""",
-        at="2:9-41",
-        message='the gradient cannot be differentiated again: "hardsigmoid_backward" has no derivative',
+        at="2:9-40",
+        message='the gradient cannot be differentiated again: "logit_backward" has no derivative',
     ),
     Invalid(
         """\

@@ -51,14 +51,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self_p.sgn() + 0 * self_p
-""",
         at="2:16-22",
         message='"self_p" is a primal, which only forward formulas have',
         help='use "self"',
-        fixed="  self: grad * self.sgn() + 0 * self",
+        fixed="  self: grad * self.sgn()",
     ),
     Invalid(
         """\

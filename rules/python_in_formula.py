@@ -53,14 +53,10 @@ dim, index, true)"
 
 INVALID = (
     Invalid(
-        """\
-- name: tanh(Tensor self) -> Tensor
-  self: grad * (1 - result**2).conj()
-""",
         at="2:27-29",
         message='C++ has no "**"',
         help='write "result.pow(2)"',
-        fixed="  self: grad * (1 - result.pow(2)).conj()",
+        fixed="  self: grad * (1 - result.pow(2))",
     ),
     Invalid(
         """\

@@ -51,13 +51,8 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
-(Tensor, Tensor)
-  self: var_mean_backward(grads[1], grads[1], self, dim, correction, keepdim)
-""",
         at="2:37-45",
-        message='"var_mean_backward" is passed "grads[1]" for both "gvar" and "gmean"',
+        message='"var_mean_backward" is passed "grads[0]" for both "gvar" and "gmean"',
         help="pass the gradient of each output once",
     ),
     Invalid(

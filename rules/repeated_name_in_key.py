@@ -47,13 +47,9 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self, self: grad * self.sgn()
-""",
         at="2:9-13",
         message='"self" occurs twice in the key "self, self"',
-        fixed="  self: grad * self.sgn()",
+        fixed="  self: mul_tensor_backward(grad, other, self.scalar_type())",
     ),
     Invalid(
         """\

@@ -41,11 +41,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-  result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
-""",
     # a semicolon inside a string is text
     """\
 - name: mm(Tensor self, Tensor mat2) -> Tensor

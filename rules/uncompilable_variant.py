@@ -47,12 +47,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
-  result: self_t + maybe_multiply(other_t, alpha)
-""",
-    """\
 - name: sin(Tensor self) -> Tensor
   self: grad * self.cos().conj()
   result: auto_element_wise

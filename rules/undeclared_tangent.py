@@ -82,16 +82,10 @@ INVALID = (
         help='give "mat2" a backward formula',
     ),
     Invalid(
-        """\
-- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-  self: grad.masked_fill(mask, 0)
-  mask: non_differentiable
-  result: self_t.masked_fill(mask_p, 0) + 0 * mask_p
-""",
         at="4:30-36",
         message='"mask_p" is not declared: "mask" is non_differentiable',
         help='use "mask" itself',
-        fixed="  result: self_t.masked_fill(mask, 0) + 0 * mask",
+        fixed="  result: self_t.masked_fill(mask, 0)",
     ),
     Invalid(
         """\

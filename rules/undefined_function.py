@@ -69,11 +69,6 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_bakward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
-  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
-""",
         at="2:9-24",
         message='no function "mm_mat1_bakward" is declared',
         help='did you mean "mm_mat1_backward"?',

@@ -46,11 +46,6 @@ META = RuleMeta(
 VALID = (
     """\
 - name: exp(Tensor self) -> Tensor
-  self: grad * result.conj()
-  result: auto_element_wise
-""",
-    """\
-- name: exp(Tensor self) -> Tensor
   self: my_function(grad).my_method()
 """,
 )

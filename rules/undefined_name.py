@@ -59,11 +59,6 @@ META = RuleMeta(
 )
 
 VALID = (
-    """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-  result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
-""",
     # constants and functions are declared in headers, parameters of a lambda in the formula
     """\
 - name: erf(Tensor self) -> Tensor

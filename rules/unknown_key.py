@@ -45,11 +45,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: atan2(Tensor self, Tensor other) -> Tensor
-  self, other: atan2_backward(grad, self, other, grad_input_mask)
-  result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
-""",
-    """\
 - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
   output_differentiability: [True, False]
   self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
@@ -64,14 +59,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  slef: grad * self.sgn()
-""",
-        at="2:3-7",
-        message='"slef" is not an argument or output of "abs"',
-        help='did you mean "self"?',
-        fixed="  self: grad * self.sgn()",
+        at="2:9-13",
+        message='"othr" is not an argument or output of "atan2"',
+        help='did you mean "other"?',
+        fixed="  self, other: atan2_backward(grad, self, other, grad_input_mask)",
     ),
     Invalid(
         """\

@@ -46,10 +46,6 @@ RENAMING = (DifferenceKind.ARGUMENT_NAME, DifferenceKind.RETURN_NAME)
 
 VALID = (
     """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
-    """\
 - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
   self: handle_r_to_c(self.scalar_type(), grad)
   other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
@@ -124,14 +120,12 @@ INVALID = (
         fixed="- name: mm(Tensor self, Tensor mat2) -> Tensor",
     ),
     Invalid(
-        """\
-- name: addbmm(Tensor self, Tensor batch1, Tensor batch2, *, float beta=1, Scalar alpha=1) -> Tensor
-  self: maybe_multiply(grad, beta.conj())
-""",
-        at="1:62-67",
-        message='argument "beta" of "addbmm" is declared as "Scalar", not "float"',
-        help='write "Scalar beta=1"',
-        fixed="- name: addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        at="1:38-43",
+        message='argument "dim" of "sum.dim_IntList" is declared as "int[1]?", not "int[]"',
+        help='write "int[1]? dim"',
+        fixed=(
+            "- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
+        ),
     ),
     Invalid(
         """\

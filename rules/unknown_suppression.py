@@ -49,14 +49,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: neg(Tensor self) -> Tensor
-  self: grad * negative_one # derivlint: ignore[undefined-function, undefind-name] the helper is ours
-""",
-        at="2:69-82",
+        at="2:49-62",
         message='no rule is called "undefind-name"',
         help='did you mean "undefined-name"?',
-        fixed="  self: grad * negative_one # derivlint: ignore[undefined-function, undefined-name] the helper is ours",
+        fixed="  self: grad * negative_one # derivlint: ignore[undefined-name] the helper is ours",
         also=("undefined-name",),
     ),
     Invalid(

@@ -47,10 +47,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
-""",
-    """\
 - name: exp(Tensor self) -> Tensor
   self: grad * result.conj()
 """,

@@ -78,12 +78,8 @@ INVALID = (
         help='multiply by the gradient of the output, "grad", or pass it to the helper',
     ),
     Invalid(
-        """\
-- name: abs(Tensor self) -> Tensor
-  self: self.sgn()
-""",
-        at="2:9-19",
-        message='the gradient of "self" does not depend on the gradient of an output',
+        at="2:14-21",
+        message='the gradient of "log_probs" does not depend on the gradient of an output',
         help='multiply by the gradient of the output, "grad", or pass it to the helper',
     ),
     Invalid(

@@ -36,12 +36,6 @@ META = RuleMeta(severity=Severity.WARNING, group="differentiability", checks=("X
 
 VALID = (
     """\
-- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-  self: grad.index_fill(dim, index, 0)
-  index: non_differentiable
-  result: self_t.index_fill(dim, index, 0)
-""",
-    """\
 - name: index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
   self: index_backward(grad.new_zeros_symint(self.sym_sizes(), self.options()), indices, grad)
   indices: non_differentiable
@@ -50,18 +44,10 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-  self: grad.index_fill(dim, index, 0)
-  dim: non_differentiable
-  index: non_differentiable
-""",
-        at="3:3-6",
+        at="2:3-6",
         message='"dim" is of type "int" and never differentiable',
         fixed="""\
 - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
-  self: grad.index_fill(dim, index, 0)
-  index: non_differentiable
 """,
     ),
     Invalid(

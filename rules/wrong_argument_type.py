@@ -51,11 +51,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  self: handle_r_to_c(self.scalar_type(), grad)
-  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
-""",
-    """\
 - name: exp(Tensor self) -> Tensor
   self: grad.masked_fill(self > 0, 0)
 """,

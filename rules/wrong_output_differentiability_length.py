@@ -43,12 +43,8 @@ VALID = (
 
 INVALID = (
     Invalid(
-        """\
-- name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-  output_differentiability: [False, False]
-""",
-        at="2:29-43",
-        message='output_differentiability has 2 values, but "bincount" has 1 output',
+        at="2:29-42",
+        message='output_differentiability has 2 values, but "mm" has 1 output',
     ),
     Invalid(
         """\

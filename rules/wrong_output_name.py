@@ -43,12 +43,6 @@ META = RuleMeta(
 
 VALID = (
     """\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-  values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
-""",
-    """\
 - name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
 -> (Tensor, Tensor)
   self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
@@ -75,13 +69,7 @@ INVALID = (
         help='the outputs are "values" and "indices"',
     ),
     Invalid(
-        """\
-- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-  output_differentiability: [True, False]
-  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
-  result0: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
-""",
-        at="4:3-10",
+        at="2:3-10",
         message='output 0 of "max.dim" is called "values", not "result0"',
         fixed="  values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)",
     ),

@@ -38,10 +38,6 @@ VALID = (
     Default:
       self: grad * self.sgn()
 """,
-    """\
-- name: mm(Tensor self, Tensor mat2) -> Tensor
-  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
-""",
 )
 
 INVALID = (
