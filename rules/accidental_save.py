@@ -93,14 +93,14 @@ PLACES = {
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Judge what the formulas of one dispatch key save."""
-    for found in accidental_saves(body):
-        place = PLACES.get(found.word.role)
+    for save in accidental_saves(body):
+        place = PLACES.get(save.word.role)
         # of a value that is small it is of no interest; a word that merely ends in a name is undeclared anyway
-        if place is None or not found.saved.is_tensor or found.written.parsed.tree is None:
+        if place is None or not save.saved.is_tensor or save.written.parsed.tree is None:
             continue
         yield Finding(
-            found.written.span_of(found.word),
-            f"the tensor {quoted(found.saved.name)} is saved but unused: the formula mentions it only {place}",
+            save.written.span_of(save.word),
+            f"the tensor {quoted(save.saved.name)} is saved but unused: the formula mentions it only {place}",
             help="torchgen saves every argument and output whose name it finds in the text",
-            at=found.written,
+            at=save.written,
         )

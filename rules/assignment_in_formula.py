@@ -73,10 +73,10 @@ def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
     """Find the assignments in a formula."""
     if node.op in ASSIGNMENTS:
         end = node.op_start + len(node.op)
-        other = "==" if node.op == "=" else node.op.removesuffix("=")
+        operator = "==" if node.op == "=" else node.op.removesuffix("=")
         yield Finding(
             formula.range(node.op_start, end),
             f"a formula cannot assign with {quoted(node.op)}",
             help='to compare, write "=="' if node.op == "=" else f'use "{node.op[0]}", which makes a new value',
-            fix=formula_fix(formula, f"write {quoted(other)}", [(node.op_start, end, other)]),
+            fix=formula_fix(formula, f"write {quoted(operator)}", [(node.op_start, end, operator)]),
         )

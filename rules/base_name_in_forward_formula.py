@@ -118,7 +118,9 @@ def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
     uses_of_names = tuple(base_name_uses(formula))
     if not uses_of_names:
         return
-    misspelt = {name.text for each in formula.body.formulas if near_keyword(each) is not None for name in each.names}
+    misspelt = {
+        name.text for sibling in formula.body.formulas if near_keyword(sibling) is not None for name in sibling.names
+    }
     for binding, uses in uses_of_names:
         name = binding.name
         if name in misspelt or name in info.non_differentiable_arg_names:
@@ -145,7 +147,7 @@ def _fix(formula: DerivativeFormula, model: Model, uses: tuple[Word, ...], name:
     tangent = name + TANGENT
     # each tangent has its term
     candidates = (primal, tangent) if variable_uses(formula.parsed, tangent) else (tangent, primal)
-    is_only_one = all(other.name == name for other, _ in base_name_uses(formula))
+    is_only_one = all(binding.name == name for binding, _ in base_name_uses(formula))
     text = accepted_name(model, formula, uses, candidates) if is_only_one else candidates[0]
     if text is None:
         return None

@@ -98,15 +98,15 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that contradict backward formulas."""
     for item in judgement_of(model, entry).contradictions:
-        formula, other = item.formula, item.contradicted
-        if other is None:
+        formula, backward = item.formula, item.contradicted
+        if backward is None:
             continue
         yield Finding(
             formula.span_of(formula.tree),
             f"the derivative with respect to {quoted(item.name)} is {number(item.actual)} at {values(item.at)}; "
             f"the backward formula gives {number(item.expected)}",
             help="one of the two formulas is wrong; computed with one-element tensors",
-            related=(Related("the backward formula", other.span_of(other.tree)),),
+            related=(Related("the backward formula", backward.span_of(backward.tree)),),
             at=formula.written,
             rests_on=(formula.written.entry.operator or "",),
         )

@@ -135,15 +135,15 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
     if function is None:
         return None
     for body in entry.bodies:
-        found = list(differentiable_discrete_outputs(model, body))
-        if not found:
+        discrete = list(differentiable_discrete_outputs(model, body))
+        if not discrete:
             continue
-        first = found[0]
+        first = discrete[0]
         only_first = declared is not None and len(function.outputs) > 1 and takes_first_gradient_only(body)
         if only_first and not first.is_first:
             # that the gradients of the other outputs are ignored is said already
             continue
-        off = {each.output.index for each in found}
+        off = {item.output.index for item in discrete}
         before = declared.values if declared is not None and not only_first else None
         flags = [
             str(output.index not in off and (before is None or before[output.index]) and output.type.is_tensor_like)
@@ -159,7 +159,7 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
                 if flag != str(was)
             )
             # outputs of in-place operators cannot be switched off
-            if not any(each.is_inplace and each.is_generated for each in model.differentiabilities(entry)):
+            if not any(item.is_inplace and item.is_generated for item in model.differentiabilities(entry)):
                 fix = Fix("switch it off", edits, safe=False)
         which = f"the output {quoted(first.output.name)} of {quoted(entry.operator or '')}"
         return Finding(

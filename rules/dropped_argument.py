@@ -92,21 +92,21 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the arguments that backward functions do not get."""
     analyses = analyses_of(model)
     # a dtype that is left out explains neither sizes nor values
-    wrong = {each.formula for each in shape_judgement_of(model, entry)}
-    wrong |= {each.formula for each in small_tensors_of(model, entry)}
+    wrong = {problem.formula for problem in shape_judgement_of(model, entry)}
+    wrong |= {problem.formula for problem in small_tensors_of(model, entry)}
     for interpretation in analyses.interpretations(entry):
         for dropped in dropped_arguments(interpretation):
             formula, name = dropped.formula, dropped.name
             if formula in wrong and not formula.is_backward:
                 continue
             callee = quoted(dropped.call.spelling)
-            what = f"{quoted(name)}, an argument of {quoted(formula.written.entry.operator or '')}"
+            argument = f"{quoted(name)}, an argument of {quoted(formula.written.entry.operator or '')}"
             if dropped.literal is None:
                 where = formula.span_of(dropped.call.node)
-                message = f"{callee} is called without {what}: the default is used"
+                message = f"{callee} is called without {argument}: the default is used"
             else:
                 where = formula.span_of(dropped.literal)
                 literal = formula.source_of(dropped.literal)
-                message = f"{callee} is passed {quoted(literal)} for {what}"
+                message = f"{callee} is passed {quoted(literal)} for {argument}"
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
             yield Finding(where, message, help=f"pass {quoted(name)}", at=formula.written, confidence=confidence)

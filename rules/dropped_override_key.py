@@ -84,8 +84,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         return
     if entry.function is None or entry.operator is None:
         return
-    there = {name.text for body in entry.bodies for formula in body.formulas for name in formula.names}
-    missing = [name for name in upstream.get(entry.operator, ()) if name not in there]
+    covered = {name.text for body in entry.bodies for formula in body.formulas for name in formula.names}
+    missing = [name for name in upstream.get(entry.operator, ()) if name not in covered]
     if missing:
         formulas = "formula" if len(missing) == 1 else "formulas"
         yield Finding(

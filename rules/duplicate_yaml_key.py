@@ -136,7 +136,7 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
     of = f' in "{entry.operator}"' if entry.operator is not None else ""
     begins_another = _where_another_begins(mapping) if mapping is entry.node else None
     for index, (key, value) in enumerate(mapping.scalars()):
-        earlier, other = first.setdefault((key.kind, key.value), (key, value))
+        earlier, earlier_value = first.setdefault((key.kind, key.value), (key, value))
         if earlier is key:
             continue
         related = (Related("the first one", entry.place(earlier)),)
@@ -157,7 +157,7 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
             f"the key {quoted(key.value)} occurs twice{of}",
             help=help_text,
             related=related,
-            fix=_fix(entry, mapping, key, value) if _same(value, other) else None,
+            fix=_fix(entry, mapping, key, value) if _same(value, earlier_value) else None,
         )
         if is_another:
             return
@@ -184,9 +184,13 @@ def _where_another_begins(mapping: Mapping) -> int | None:
     return None
 
 
-def _same(one: YamlNode, other: YamlNode) -> bool:
+def _same(first: YamlNode, second: YamlNode) -> bool:
     """Whether two values are the same text, however it is written."""
-    return isinstance(one, Scalar) and isinstance(other, Scalar) and (one.kind, one.value) == (other.kind, other.value)
+    return (
+        isinstance(first, Scalar)
+        and isinstance(second, Scalar)
+        and (first.kind, first.value) == (second.kind, second.value)
+    )
 
 
 def _fix(entry: Entry, mapping: Mapping, key: Scalar, value: YamlNode) -> Fix | None:

@@ -89,10 +89,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         count = dropped_values(model, formula)
         if count is not None:
             names = [name.text for name in formula.written.names]
-            what = "gradients" if formula.is_backward else "tangents"
+            values = "gradients" if formula.is_backward else "tangents"
             yield Finding(
                 formula.written.key_span,
-                f"the formula returns {count} {what}, but its key names {len(names)}: {quoted_list(names)}",
+                f"the formula returns {count} {values}, but its key names {len(names)}: {quoted_list(names)}",
                 help="name an argument for each value" if formula.is_backward else "name an output for each value",
                 at=formula.written,
             )

@@ -110,14 +110,16 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that read saved statistics."""
     analyses = analyses_of(model)
     for body in entry.bodies:
-        for found in statistics_in_tangents(analyses, body):
-            formula = found.interpretation.formula.written
-            verb, it, constant = ("is", "it", "a constant") if len(found.names) == 1 else ("are", "them", "constants")
+        for statistics in statistics_in_tangents(analyses, body):
+            formula = statistics.interpretation.formula.written
+            verb, it, constant = (
+                ("is", "it", "a constant") if len(statistics.names) == 1 else ("are", "them", "constants")
+            )
             yield Finding(
                 formula.value_span,
-                f"the forward formula reads {quoted_list(found.names)}, which {verb} not differentiable: its "
+                f"the forward formula reads {quoted_list(statistics.names)}, which {verb} not differentiable: its "
                 f"derivative treats {it} as {constant}",
                 help="let the output be differentiable, or compute it again from the input",
                 at=formula,
-                confidence=Confidence.HIGH if found.is_certain else None,
+                confidence=Confidence.HIGH if statistics.is_certain else None,
             )

@@ -92,7 +92,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     analyses = analyses_of(model)
     for interpretation in analyses.interpretations(entry):
         formula = interpretation.formula
-        what, tensor = ("gradient", "input") if formula.is_backward else ("tangent", "output")
+        kind, tensor = ("gradient", "input") if formula.is_backward else ("tangent", "output")
         names = quoted_list([name.text for name in formula.written.names])
         for cast in fixed_types(interpretation):
             node = cast.call.node
@@ -100,7 +100,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             first = formula.written.names[0].text
             yield Finding(
                 formula.span_of(node),
-                f"the {what} of {names} is cast to {quoted(formula.source_of(cast.type))}, whatever its type is",
+                f"the {kind} of {names} is cast to {quoted(formula.source_of(cast.type))}, whatever its type is",
                 help=f"use the type of the {tensor}, such as {first}.scalar_type()",
                 fix=formula_fix(formula.written, "take the cast away", [(end, node.end, "")]),
                 at=formula.written,

@@ -96,10 +96,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _judge(model: Model, entry: Entry) -> Finding | None:
-    for each in model.differentiabilities(entry):
-        if each.match.how is not How.FOREACH_GENERATED or not (each.is_generated and each.requires_derivative):
+    for kernel in model.differentiabilities(entry):
+        if kernel.match.how is not How.FOREACH_GENERATED or not (kernel.is_generated and kernel.requires_derivative):
             continue
-        for forward in each.forwards:
+        for forward in kernel.forwards:
             formula = forward.written
             if formula is None or not formula.resolved_names or forward.var_names[0] == RESULT:
                 continue
@@ -107,7 +107,7 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
             # an output under a wrong name has a rule of its own
             if resolved.kind is not NameKind.OUTPUT:
                 continue
-            foreach = quoted(str(each.function.name))
+            foreach = quoted(str(kernel.function.name))
             return Finding(
                 formula.name_span(key),
                 f'{foreach} shares this formula and has no output {quoted(key.text)}, only "{RESULT}"',

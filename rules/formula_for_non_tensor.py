@@ -112,7 +112,7 @@ def _fix(formula: DerivativeFormula) -> Fix | None:
     ]
     if not names:
         function = formula.entry.function
-        written = {name.text for other in formula.body.formulas for name in other.names}
+        written = {name.text for sibling in formula.body.formulas for name in sibling.names}
         tensors = function.tensor_arguments if function is not None else ()
         variables = {word.text for word in formula.parsed.words if word.role == "variable"}
         # without formula for a tensor, or with one for tangents, it is the key that is wrong

@@ -115,7 +115,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         formulas = [formula for formula in body.with_role(Role.FORWARD) if _lacks_tangent(formula)]
         if not formulas or not is_clear(body):
             continue
-        if any(_needs_tangents(each) for each in model.differentiabilities_of(body)):
+        if any(_needs_tangents(kernel) for kernel in model.differentiabilities_of(body)):
             # without any tangent to use, all of them lack the same
             for formula in formulas if visible_tangents(formulas[0]) else formulas[:1]:
                 yield _finding(formula, body)

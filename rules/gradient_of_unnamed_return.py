@@ -108,10 +108,10 @@ def _positions(model: Model, body: DispatchBody, function: EntryFunction) -> dic
 def _judge(body: DispatchBody, positions: dict[str, int], function: EntryFunction) -> Iterator[Finding]:
     assert body.info is not None
     available = body.info.available_named_gradients
-    uses = [(each.written, word) for each in body_gradients(body) for word in each.named]
-    known = all(word.text in positions and formula.is_exact() for formula, word in uses)
+    uses = [(gradients.written, word) for gradients in body_gradients(body) for word in gradients.named]
+    is_fixable = all(word.text in positions and formula.is_exact() for formula, word in uses)
     fix = None
-    if known:
+    if is_fixable:
         changes = [(formula, (word.start, word.end, f"grads[{positions[word.text]}]")) for formula, word in uses]
         fix = formulas_fix('use "grads[i]" throughout', changes)
     seen = set()
@@ -121,10 +121,10 @@ def _judge(body: DispatchBody, positions: dict[str, int], function: EntryFunctio
             continue
         seen.add(word.text)
         by_position = {position: name for name, position in positions.items()}
-        other = by_position.get(read, "").removeprefix(NAMED_PREFIX) or _unnamed(function, read)
+        output = by_position.get(read, "").removeprefix(NAMED_PREFIX) or _unnamed(function, read)
         yield Finding(
             formula.span_of(word),
-            f'{quoted(word.text)} reads "grads[{read}]", the gradient of {quoted(other)}',
+            f'{quoted(word.text)} reads "grads[{read}]", the gradient of {quoted(output)}',
             help=f'write "grads[{right}]"',
             fix=fix,
             at=formula,

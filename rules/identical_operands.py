@@ -123,7 +123,9 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     for choice in formula.parsed.nodes:
         if isinstance(choice, Conditional):
             text = formula.parsed.text
-            then, otherwise = ("".join(text[each.start : each.end].split()) for each in (choice.then, choice.otherwise))
+            then, otherwise = (
+                "".join(text[branch.start : branch.end].split()) for branch in (choice.then, choice.otherwise)
+            )
             if then == otherwise:
                 message = f"both branches of {quoted('?')} are {quoted(then)}"
                 yield Finding(formula.span_of(choice), message, help="write what is meant in one of them")
@@ -164,10 +166,10 @@ def _continues(node: Binary) -> bool:
 
 def _operands(node: Binary) -> Iterator[Expr]:
     """The operands of a chain, or of one operator, in order."""
-    found = [node.right]
+    operands = [node.right]
     while _continues(node):
         assert isinstance(node.left, Binary)
         node = node.left
-        found.append(node.right)
-    found.append(node.left)
-    yield from reversed(found)
+        operands.append(node.right)
+    operands.append(node.left)
+    yield from reversed(operands)

@@ -117,14 +117,14 @@ def _finding(body: DispatchBody, differentiability: Differentiability) -> Findin
             at=body,
         )
     if differentiability.info.output_differentiability is None:
-        for other in body.with_role(Role.NON_DIFFERENTIABLE):
-            for key_name in other.names:
+        for declaration in body.with_role(Role.NON_DIFFERENTIABLE):
+            for key_name in declaration.names:
                 if differentiability.is_inplace and key_name.text == "self":
                     return Finding(
-                        other.name_span(key_name),
+                        declaration.name_span(key_name),
                         f'"self" is non_differentiable, but also the output of "{name}", which the formulas serve',
                         help='leave "self" out: an argument without formula has no gradient',
-                        at=other,
+                        at=declaration,
                     )
     is_tensor = any(value.type.is_tensor_like for value in differentiability.returns)
     related = (

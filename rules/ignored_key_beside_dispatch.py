@@ -96,16 +96,16 @@ def check(entry: Entry) -> Iterator[Finding]:
         return
     if any(problem.kind is FormProblemKind.DISPATCH_BODY_TYPE for problem in entry.problems):
         return
-    (first, value), *others = entry.beside_dispatch
+    (first, value), *later = entry.beside_dispatch
     keys = [key.value for key, _ in entry.beside_dispatch]
-    it, are = ("it", "is") if not others else ("them", "are")
+    it, are = ("it", "is") if not later else ("them", "are")
     guess = closest(first.value, (OUTPUT_DIFFERENTIABILITY,))
     help_text = f'move {it} below a dispatch key such as "Default"'
     if guess is not None:
         help_text = f'did you mean "{guess}"?'
     elif isinstance(value, Mapping):
         help_text = f'indent {it} further, below "dispatch"'
-    related = tuple(Related("ignored as well", entry.place(key)) for key, _ in others)
+    related = tuple(Related("ignored as well", entry.place(key)) for key, _ in later)
     fix = (
         Fix(f'replace it by "{guess}"', (TextEdit(entry.place(first), guess),), safe=False)
         if guess is not None

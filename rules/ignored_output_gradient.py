@@ -91,19 +91,19 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         return
     uses = body_gradients(body)
     # both notations in one entry are a mistake of another kind
-    if any(each.grads or each.named for each in uses):
+    if any(use.grads or use.named for use in uses):
         return
-    for each in uses:
-        for word in each.grad:
-            first, *others = [output.name for output in outputs]
+    for use in uses:
+        for word in use.grad:
+            first, *ignored = [output.name for output in outputs]
             yield Finding(
-                each.written.span_of(word),
+                use.written.span_of(word),
                 f'"grad" is the gradient of {quoted(first)} only; the '
-                f"{'gradient' if len(others) == 1 else 'gradients'} of {quoted_list(others)} "
-                f"{'is' if len(others) == 1 else 'are'} ignored",
-                help=f"use {quoted_list(_gradients(outputs))}, or switch {quoted_list(others)} off",
+                f"{'gradient' if len(ignored) == 1 else 'gradients'} of {quoted_list(ignored)} "
+                f"{'is' if len(ignored) == 1 else 'are'} ignored",
+                help=f"use {quoted_list(_gradients(outputs))}, or switch {quoted_list(ignored)} off",
                 related=(Related("the differentiable outputs are declared here", body.entry.place(declared.node)),),
-                at=each.written,
+                at=use.written,
             )
             return
 

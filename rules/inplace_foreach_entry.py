@@ -64,13 +64,13 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the entries of in-place foreach operators."""
-    for each in model.differentiabilities(entry):
-        if each.is_own_inplace_foreach_entry and each.is_generated:
-            operator = quoted(str(each.function.name))
+    for kernel in model.differentiabilities(entry):
+        if kernel.is_own_inplace_foreach_entry and kernel.is_generated:
+            operator = quoted(str(kernel.function.name))
             yield Finding(
                 entry.name_span,
                 f"{operator} cannot have an entry, as in-place foreach operators borrow their formulas",
-                help=_cure(model, each.function),
+                help=_cure(model, kernel.function),
                 at=entry,
             )
             break

@@ -124,28 +124,30 @@ backward:
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Report what is not a version in the list of the file and in its entries."""
-    known = model.versions
-    if known is None:
+    versions = model.versions
+    if versions is None:
         return
-    if known.problem is not None:
-        root = known.problem.node
+    if versions.problem is not None:
+        root = versions.problem.node
         keys = [pair.key for pair in getattr(root, "pairs", ())]
         yield Finding(
             keys[0].within if keys else root.within,
-            f"the file has no list of versions {quoted(known.word)}",
-            help=f'write "{known.word}: [...]" with the names of all versions, the oldest first',
+            f"the file has no list of versions {quoted(versions.word)}",
+            help=f'write "{versions.word}: [...]" with the names of all versions, the oldest first',
         )
     for entry in model.all_entries:
         for problem in entry.versions.problems if entry.versions is not None else ():
-            message, help_text = _words(problem, known)
+            message, help_text = _words(problem, versions)
             yield Finding(entry.place(problem.node), message, help=help_text, at=entry)
 
 
-def _words(problem: VersionProblem, known: FileVersions) -> tuple[str, str]:
-    allowed = f"the versions are {quoted_list(known.names)}"
+def _words(problem: VersionProblem, versions: FileVersions) -> tuple[str, str]:
+    allowed = f"the versions are {quoted_list(versions.names)}"
     if problem.kind is VersionProblemKind.UNKNOWN and problem.name is not None:
-        question = did_you_mean(problem.name, (*known.names, NEWEST))
+        question = did_you_mean(problem.name, (*versions.names, NEWEST))
         return f"the file has no version {quoted(problem.name)}", question or allowed
     if problem.kind is VersionProblemKind.REVERSED:
         return "the range of versions ends before it begins", allowed
-    return "invalid version specification", FORMS.format(first=known.names[0], last=known.names[-1], word=known.word)
+    return "invalid version specification", FORMS.format(
+        first=versions.names[0], last=versions.names[-1], word=versions.word
+    )

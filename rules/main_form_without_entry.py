@@ -84,11 +84,11 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the entries of other forms where the main form has none."""
-    found = main_form_without_derivative(model, entry)
-    if found is None:
+    main_form = main_form_without_derivative(model, entry)
+    if main_form is None:
         return
-    name = str(found.function.name)
-    form = "the in-place form" if found.is_inplace else "one overload"
+    name = str(main_form.function.name)
+    form = "the in-place form" if main_form.is_inplace else "one overload"
     yield Finding(
         entry.name_span,
         f"{quoted(entry.operator or '')} is {form}, and {quoted(name)} has no derivative",

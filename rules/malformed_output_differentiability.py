@@ -133,8 +133,8 @@ def _wrong_type(entry: Entry, problem: FormProblem) -> Finding:
     node = problem.node
     declared = entry.output_differentiability
     if declared is not None and node is not declared.node:
-        what = "a list" if isinstance(node, Sequence) else "a mapping" if isinstance(node, Mapping) else "no boolean"
-        return Finding(entry.place(node), f"a value of output_differentiability is {what}", help=SHAPE, at=entry)
+        kind = "a list" if isinstance(node, Sequence) else "a mapping" if isinstance(node, Mapping) else "no boolean"
+        return Finding(entry.place(node), f"a value of output_differentiability is {kind}", help=SHAPE, at=entry)
     if not isinstance(node, Scalar):
         return Finding(entry.place(node), "output_differentiability is a mapping, not a list", help=SHAPE, at=entry)
     fix = None
@@ -166,8 +166,8 @@ def _strings(entry: Entry, node: YamlNode) -> Finding:
     strings = [item for item in node.items if isinstance(item, Scalar) and item.kind == "str"]
     if all(_says_truth(item) for item in strings):
         edits = tuple(TextEdit(entry.place(item), item.value.capitalize()) for item in strings)
-        what = "which are not booleans" if len(strings) > 1 else "which is not a boolean"
-        message = f"output_differentiability has {counted(len(strings), 'string')}, {what}"
+        reason = "which are not booleans" if len(strings) > 1 else "which is not a boolean"
+        message = f"output_differentiability has {counted(len(strings), 'string')}, {reason}"
         fix = Fix("remove the quotes", edits)
         return Finding(entry.place(node), message, help="write True and False without quotes", fix=fix, at=entry)
     help_text = "write True or False for each output, or a C++ condition as the only value"

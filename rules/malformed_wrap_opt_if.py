@@ -68,21 +68,21 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     info = formula.body.info
     if info is None or formula.role is not Role.BACKWARD or formula.text is None:
         return
-    for found in wrap_opt_if_calls(formula, info):
-        args = found.call.args
+    for guard in wrap_opt_if_calls(formula, info):
+        args = guard.call.args
         if len(args) != 2:
             yield Finding(
-                formula.span_of(found.call),
+                formula.span_of(guard.call),
                 f'"wrap_opt_if" takes 2 arguments, not {len(args)}',
                 help="the second argument is the condition under which the variable is needed",
             )
-        elif found.is_hidden:
+        elif guard.is_hidden:
             fix = None
-            if formula.is_exact() and found.comma is not None:
-                fix = Fix("remove the blank", (TextEdit(formula.range(args[0].end, found.comma), ""),))
+            if formula.is_exact() and guard.comma is not None:
+                fix = Fix("remove the blank", (TextEdit(formula.range(args[0].end, guard.comma), ""),))
             yield Finding(
                 formula.span_of(args[0]),
-                f"there is a space between {quoted(found.variable or '')} and the comma, so the condition is not found",
-                help=f"write {quoted(f'wrap_opt_if({found.variable}, ...)')}",
+                f"there is a space between {quoted(guard.variable or '')} and the comma, so the condition is not found",
+                help=f"write {quoted(f'wrap_opt_if({guard.variable}, ...)')}",
                 fix=fix,
             )

@@ -80,9 +80,9 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             message = f"the strides of the output {quoted(name)} cannot be used in a formula"
             yield Finding(formula.span_of(word), message, help="only those of the formula's argument are saved")
             continue
-        whose = quoted_list(list(derivative.var_names))
+        arguments = quoted_list(list(derivative.var_names))
         yield Finding(
             formula.span_of(word),
-            f"the strides of {quoted(name)} cannot be used in the formula for {whose}",
+            f"the strides of {quoted(name)} cannot be used in the formula for {arguments}",
             help=f"only a formula for {quoted(name)} alone can use them",
         )

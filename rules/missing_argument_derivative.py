@@ -170,8 +170,8 @@ def _finding(missing: MissingDerivative) -> Finding:
         related = (Related(key, evidence.written.value_span),)
     else:
         # how many there are changes with entries that have nothing to do with this one
-        what = "one" if missing.written is None else "a formula"
-        reason = f"other entries with such an argument give it {what}"
+        noun = "one" if missing.written is None else "a formula"
+        reason = f"other entries with such an argument give it {noun}"
         if missing.is_optional and missing.written is None:
             confidence = Confidence.MEDIUM
     return Finding(

@@ -83,8 +83,8 @@ SCHEMAS = (
 
 def _file_without(name: str) -> str:
     """A file with an entry for every operator with foreach functions but one."""
-    kept = (schema for schema in SCHEMAS if not schema.startswith((f"{name}(", f"{name}.")))
-    return "".join(f'- name: {schema}\n  self: not_implemented("x")\n' for schema in kept)
+    schemas = (schema for schema in SCHEMAS if not schema.startswith((f"{name}(", f"{name}.")))
+    return "".join(f'- name: {schema}\n  self: not_implemented("x")\n' for schema in schemas)
 
 
 VALID = (
@@ -117,7 +117,9 @@ def check(model: Model) -> Iterator[Finding]:
         return
     exempt = model.book.names("foreach-without-reference")
     missing = [function for function in model.foreach_without_reference() if not _is_among(exempt, function)]
-    if not missing or 2 * len(missing) > sum(not _is_among(exempt, each) for each in model.natives.inplace_foreach):
+    if not missing or 2 * len(missing) > sum(
+        not _is_among(exempt, function) for function in model.natives.inplace_foreach
+    ):
         return
     by_base: dict[str, list[str]] = {}
     for function in missing:

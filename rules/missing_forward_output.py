@@ -120,19 +120,19 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the forward keys of each entry and dispatch key with the differentiable outputs."""
     for body in entry.bodies:
         if body.with_role(Role.FORWARD) and _is_clear(body):
-            found = list(_judge(model, body)) or list(_judge_variants(model, body))
-            if found and _gradients_agree(model, body):
-                yield from found
+            findings = list(_judge(model, body)) or list(_judge_variants(model, body))
+            if findings and _gradients_agree(model, body):
+                yield from findings
 
 
 def _is_clear(body: DispatchBody) -> bool:
     """Whether the forward keys name outputs properly and once each, so that no other rule speaks of them."""
     formulas = body.with_role(Role.FORWARD)
-    resolved = [each for formula in formulas for _, each in formula.resolved_names]
+    resolved = [name for formula in formulas for _, name in formula.resolved_names]
     proper = all(
-        each.kind is NameKind.OUTPUT and each.output is not None and each.output.has_tangent for each in resolved
+        name.kind is NameKind.OUTPUT and name.output is not None and name.output.has_tangent for name in resolved
     )
-    indices = {each.output.index for each in resolved if each.output is not None}
+    indices = {name.output.index for name in resolved if name.output is not None}
     once = len(indices) == len(resolved)
     if not (proper and once and body.is_resolved) or any(formula.says_non_differentiable for formula in formulas):
         return False

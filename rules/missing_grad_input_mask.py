@@ -95,12 +95,12 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         for mask in constant_masks(formula):
             written, fix = formula.written, None
             where = formula.span_of(mask.call if mask.argument is None else mask.argument)
-            what = "its default" if mask.argument is None else quoted(formula.source_of(mask.argument))
+            value = "its default" if mask.argument is None else quoted(formula.source_of(mask.argument))
             if mask.argument is not None and mask.size == len(written.names) and written.is_exact():
                 fix = Fix(f'write "{GRAD_INPUT_MASK}"', (TextEdit(where, GRAD_INPUT_MASK),), safe=False)
             yield Finding(
                 where,
-                f"{quoted(mask.parameter)} of {quoted(mask.callee)} is {what} whatever gradients are needed",
+                f"{quoted(mask.parameter)} of {quoted(mask.callee)} is {value} whatever gradients are needed",
                 help=f'pass "{GRAD_INPUT_MASK}"',
                 fix=fix,
                 at=written,

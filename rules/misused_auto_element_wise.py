@@ -153,14 +153,16 @@ def _refusal(body: DispatchBody, formula: DerivativeFormula) -> tuple[str, str, 
         return f"is made from a backward formula, but {operator} has none", "give one argument a backward formula", ()
     if len(arguments) > 1:
         related = tuple(
-            Related(f"{quoted_list([name.text for name in each.names])} declared here", each.key_span)
-            for each in body.with_role(Role.BACKWARD)
+            Related(f"{quoted_list([name.text for name in sibling.names])} declared here", sibling.key_span)
+            for sibling in body.with_role(Role.BACKWARD)
         )
         fact = f"is for one differentiable argument, but {operator} has {len(arguments)}: {quoted_list(arguments)}"
         return fact, WRITE_OUT, related
     if len(forward) > 1:
-        others = tuple(Related("another forward formula", each.key_span) for each in forward if each is not formula)
-        return f"must be the only forward formula, but {operator} has {len(forward)}", WRITE_OUT, others
+        related = tuple(
+            Related("another forward formula", sibling.key_span) for sibling in forward if sibling is not formula
+        )
+        return f"must be the only forward formula, but {operator} has {len(forward)}", WRITE_OUT, related
     packed = packed_lists(info)
     if packed:
         fact = f"needs the values and tangents of {quoted_list(packed)}, and a list of tensors is not unpacked"

@@ -118,10 +118,12 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         cure = "give the arguments in which the operator is linear their backward formulas"
     elif len(forward) > 1:
         # that the other word must be alone is said of the other word
-        if any(each.auto == AUTO_ELEMENT_WISE for each in forward):
+        if any(sibling.auto == AUTO_ELEMENT_WISE for sibling in forward):
             return
         fact = f"must be the only forward formula, but {operator} has {len(forward)}"
-        related = tuple(Related("another forward formula", each.key_span) for each in forward if each is not formula)
+        related = tuple(
+            Related("another forward formula", sibling.key_span) for sibling in forward if sibling is not formula
+        )
     elif len(set(outputs)) > 1:
         fact = f"is for one output, but its key names {len(outputs)}: {quoted_list(outputs)}"
     elif packed:

@@ -105,12 +105,12 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     is_foreach = function is not None and function.canonical.name.is_foreach
     if function is not None and len(function.outputs) == 1 and not is_foreach:
         is_grad = False
-    (formula, word), (other_line, other) = (grad[0], grads[0]) if is_grad else (grads[0], grad[0])
+    (formula, word), (paired_formula, paired) = (grad[0], grads[0]) if is_grad else (grads[0], grad[0])
     yield Finding(
         formula.span_of(word),
-        f'"{word.text}" is used beside "{other.text}"',
+        f'"{word.text}" is used beside "{paired.text}"',
         help='use "grad" for the only differentiable output, or "grads" for all of them',
-        related=(Related(f'"{other.text}" is used here', other_line.span_of(other)),),
+        related=(Related(f'"{paired.text}" is used here', paired_formula.span_of(paired)),),
         fix=_fix(gradients, "grads[i]" if is_foreach else "grads[0]" if is_grad else "grad"),
         at=formula,
     )

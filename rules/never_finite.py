@@ -82,11 +82,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas that are finite nowhere."""
     for wrong in judgement_of(model, entry).infinite:
         formula = wrong.formula
-        what = "gradient" if formula.is_backward else "tangent"
+        kind = "gradient" if formula.is_backward else "tangent"
         names = quoted_list([name.text for name in formula.written.names])
         yield Finding(
             formula.span_of(formula.tree),
-            f"the {what} of {names} is never finite, as at {values(wrong.at)}",
+            f"the {kind} of {names} is never finite, as at {values(wrong.at)}",
             help="write the operator's derivative, which is finite there: nothing may divide by zero or overflow",
             at=formula.written,
         )

@@ -94,12 +94,12 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas that are not finite where the operator has a derivative."""
     for pole in judgement_of(model, entry).poles:
         formula = pole.formula
-        what = "gradient" if formula.is_backward else "tangent"
+        kind = "gradient" if formula.is_backward else "tangent"
         value = "NaN" if math.isnan(pole.actual) else "infinite"
         expected = number(0.0 if abs(pole.expected) < ROUNDED else pole.expected)
         yield Finding(
             formula.span_of(formula.tree),
-            f'the {what} of "{pole.name}" is {value} at {values(pole.at)}, where the derivative is {expected}',
+            f'the {kind} of "{pole.name}" is {value} at {values(pole.at)}, where the derivative is {expected}',
             help="handle zero in a branch of its own: at::where(self == 0, ..., ...)",
             at=formula.written,
         )

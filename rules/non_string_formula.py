@@ -124,13 +124,13 @@ def _finding(model: Model, formula: DerivativeFormula) -> Finding:
             return Finding(
                 where, f"the formula of {key} is empty", help="write a formula, or leave the key out", at=formula
             )
-        what = KINDS.get(node.kind, "a special value")
+        kind = KINDS.get(node.kind, "a special value")
         help_text = QUOTE
         if node.kind in ("int", "float") and not node.value.strip("+-0."):
             help_text += '; a gradient that is zero is "zeros_like(grad)"'
         return Finding(
             place,
-            f"the formula {quoted(node.value)} of {key} is {what} in YAML, not a string",
+            f"the formula {quoted(node.value)} of {key} is {kind} in YAML, not a string",
             help=help_text,
             fix=quote_scalar(formula.entry, node, QUOTE, safe=False),
             at=formula,
@@ -147,6 +147,6 @@ def _finding(model: Model, formula: DerivativeFormula) -> Finding:
         fix = Fix(QUOTE, (TextEdit(place, quote_text(text)),)) if text.isprintable() else None
         message = f'the formula of {key} starts with "{{", which makes it a mapping to YAML'
         return Finding(place, message, help=QUOTE, fix=fix, at=formula)
-    what = "list" if isinstance(node, Sequence) else "mapping"
-    message = f"the formula of {key} is a {what}, not a string"
+    kind = "list" if isinstance(node, Sequence) else "mapping"
+    message = f"the formula of {key} is a {kind}, not a string"
     return Finding(place, message, help="write one formula after the key", at=formula)

@@ -87,12 +87,12 @@ def _judge(formula: DerivativeFormula) -> Iterator[Finding]:
     if formula.role is not Role.BACKWARD or formula.text is None:
         return
     text = formula.parsed.text
-    for found in plain_sizes(formula.parsed):
-        old = found.method.text
-        arguments = text[found.method.end : found.call.end]
-        where = formula.span_of(found.method)
+    for size in plain_sizes(formula.parsed):
+        old = size.method.text
+        arguments = text[size.method.end : size.call.end]
+        where = formula.span_of(size.method)
         fix = None
-        if formula.is_exact() and _can_be_symbolic(formula, found):
+        if formula.is_exact() and _can_be_symbolic(formula, size):
             fix = Fix(f'use "{SYMBOLIC[old]}"', (TextEdit(where, SYMBOLIC[old]),))
         yield Finding(
             where,
@@ -103,12 +103,12 @@ def _judge(formula: DerivativeFormula) -> Iterator[Finding]:
         )
 
 
-def _can_be_symbolic(formula: DerivativeFormula, found: PlainSize) -> bool:
+def _can_be_symbolic(formula: DerivativeFormula, size: PlainSize) -> bool:
     """Whether the symbolic form would be accepted: strides only of the argument that the formula is for."""
     function = formula.entry.function
-    if found.method.text != "strides" or function is None or found.receiver is None:
+    if size.method.text != "strides" or function is None or size.receiver is None:
         return True
-    if found.receiver in [name.text for name in formula.names]:
+    if size.receiver in [name.text for name in formula.names]:
         return len(formula.names) == 1
     saved = [binding.name for binding in function.arguments] + [output.name for output in function.outputs]
-    return found.receiver not in saved
+    return size.receiver not in saved

@@ -74,11 +74,11 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     # of a forward formula under the key of an argument one name is enough
     for name in islice(first_undeclared(formula, NotDeclared.PRIMAL_IN_BACKWARD), 1):
         is_tangent = name.word.text.endswith(TANGENT)
-        what = "a tangent" if is_tangent else "a primal"
+        kind = "a tangent" if is_tangent else "a primal"
         subject = name.subject or ""
         yield Finding(
             formula.span_of(name.word),
-            f"{quoted(name.word.text)} is {what}, which only forward formulas have",
+            f"{quoted(name.word.text)} is {kind}, which only forward formulas have",
             help='a backward formula has the gradient of the output, "grad"'
             if is_tangent
             else f"use {quoted(subject)}",
@@ -89,6 +89,6 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
 def _fix(formula: DerivativeFormula, name: UndeclaredName, subject: str) -> Fix | None:
     if not formula.is_exact():
         return None
-    uses = [other.word for other in undeclared_names(formula) if other.word.text == name.word.text]
+    uses = [undeclared.word for undeclared in undeclared_names(formula) if undeclared.word.text == name.word.text]
     edits = tuple(TextEdit(formula.span_of(word), subject) for word in uses)
     return Fix(f"replace it by {quoted(subject)}", edits, safe=False)

@@ -94,9 +94,9 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         refusal, formula, word = misread
         where = formula.span_of(word)
         if word.role in PLACES:
-            other = "a named gradient" if refusal == MIXED_NAMED else '"grad"' if word.text != "grad" else '"grads"'
+            notation = "a named gradient" if refusal == MIXED_NAMED else '"grad"' if word.text != "grad" else '"grads"'
             beside = (
-                f"a gradient used together with {other}" if refusal in (MIXED, MIXED_NAMED) else "the only gradient"
+                f"a gradient used together with {notation}" if refusal in (MIXED, MIXED_NAMED) else "the only gradient"
             )
             message = f"torchgen mistakes {quoted(word.text)} {PLACES[word.role]} for {beside} and rejects it"
             yield Finding(where, message, help="use another word", at=formula)

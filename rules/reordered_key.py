@@ -136,21 +136,21 @@ running_mean, running_var, true, epsilon, save_mean, save_var, grad_input_mask)
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the order of the names in a key."""
-    found = reordered_key(formula) if len(formula.names) > 1 else None
-    if found is None:
+    order = reordered_key(formula) if len(formula.names) > 1 else None
+    if order is None:
         return
     source = "the schema has them"
-    if found.call is not None:
-        source = f"the schema and {quoted(found.call.callee)} have them"
+    if order.call is not None:
+        source = f"the schema and {quoted(order.call.callee)} have them"
     fix, cure = None, "write the names in the order of the values that the formula returns"
-    text = formula.key_written_with(found.right) if found.right is not None else None
-    if text is not None and found.right is not None:
-        cure = f"write {quoted(', '.join(found.right))}"
+    text = formula.key_written_with(order.right) if order.right is not None else None
+    if text is not None and order.right is not None:
+        cure = f"write {quoted(', '.join(order.right))}"
         fix = Fix("reorder the names", (TextEdit(formula.key_span, text),), safe=False)
     yield Finding(
         formula.key_span,
-        f"{quoted(found.first)} comes before {quoted(found.second)}, but {source} the other way round",
+        f"{quoted(order.first)} comes before {quoted(order.second)}, but {source} the other way round",
         help=cure,
         fix=fix,
-        confidence=None if found.is_exchange else Confidence.MEDIUM,
+        confidence=None if order.is_exchange else Confidence.MEDIUM,
     )

@@ -108,7 +108,9 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
             second.key_span,
             f"{subject} is in-place and has one tangent, not {len(formulas)}",
             help="keep one forward formula, or none",
-            related=tuple(Related("another forward formula", each.key_span) for each in formulas if each is not second),
+            related=tuple(
+                Related("another forward formula", sibling.key_span) for sibling in formulas if sibling is not second
+            ),
             at=second,
         )
     return None

@@ -79,11 +79,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             if problem.kind is KIND:
                 where = expression.range(problem.start, problem.end)
                 fix = Fix('remove the ";"', (TextEdit(where, ""),)) if expression.is_exact() else None
-                what = "formula" if expression.written is not None else "condition"
+                kind = "formula" if expression.written is not None else "condition"
                 yield Finding(
                     where,
-                    f'the {what} ends with ";"',
-                    help="remove it, a formula is an expression" if what == "formula" else "remove it",
+                    f'the {kind} ends with ";"',
+                    help="remove it, a formula is an expression" if kind == "formula" else "remove it",
                     fix=fix,
                     at=expression.written,
                 )

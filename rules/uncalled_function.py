@@ -65,7 +65,7 @@ INVALID = (
 @judges(FormulaProblem, kinds=(TypeProblemKind.NOT_CALLED, TypeProblemKind.NOT_CALLABLE))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the functions that formulas name."""
-    found, fix = problem.problem, None
-    if found.kind is TypeProblemKind.NOT_CALLED and written(problem) == found.name and not found.expected:
-        fix = replaced(problem, len(found.name), len(found.name), "()", safe=False)
+    cause, fix = problem.problem, None
+    if cause.kind is TypeProblemKind.NOT_CALLED and written(problem) == cause.name and not cause.expected:
+        fix = replaced(problem, len(cause.name), len(cause.name), "()", safe=False)
     yield type_finding(problem, fix)

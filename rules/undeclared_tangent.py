@@ -126,9 +126,9 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the primals and tangents in the forward formulas of each dispatch key, each argument once."""
     for body in entry.bodies:
         if any(undeclared_names(formula) for formula in body.with_role(Role.FORWARD)) and is_clear(body):
-            kernels = [each for each in model.differentiabilities_of(body) if each.is_generated]
+            kernels = [kernel for kernel in model.differentiabilities_of(body) if kernel.is_generated]
             # formulas that no kernel uses are wrong as a whole
-            if kernels and not any(each.is_ignored for each in kernels):
+            if kernels and not any(kernel.is_ignored for kernel in kernels):
                 yield from _judge(body)
 
 
@@ -136,13 +136,13 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
     info, function = body.info, body.entry.function
     if info is None or function is None:
         return
-    found: dict[str, list[UndeclaredName]] = {}
+    undeclared: dict[str, list[UndeclaredName]] = {}
     for formula in body.with_role(Role.FORWARD):
         for name in undeclared_names(formula):
             if name.reason is NotDeclared.NOT_UNPACKED and name.subject is not None:
-                found.setdefault(name.subject, []).append(name)
+                undeclared.setdefault(name.subject, []).append(name)
     without: list[str] = []
-    for subject, names in found.items():
+    for subject, names in undeclared.items():
         argument = function.argument(subject)
         if argument is None or not argument.is_tensor_like:
             yield _itself(names, f"{quoted(subject)} is not a tensor")
@@ -165,9 +165,9 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
         subjects = quoted_list(without)
         reason = f"{subjects} {'has' if len(without) == 1 else 'have'} no backward formula"
         cure = f"give {subjects} a backward formula"
-        if not any(name.word.text.endswith(TANGENT) for subject in without for name in found[subject]):
+        if not any(name.word.text.endswith(TANGENT) for subject in without for name in undeclared[subject]):
             cure = f"use {subjects} {'itself' if len(without) == 1 else 'themselves'}, or {cure}"
-        yield _finding(found[without[0]][0], reason, cure)
+        yield _finding(undeclared[without[0]][0], reason, cure)
 
 
 def _finding(name: UndeclaredName, reason: str, cure: str) -> Finding:

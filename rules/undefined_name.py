@@ -152,9 +152,9 @@ def check(entry: Entry) -> Iterator[Finding]:
             for word in _first_of_each(undeclared_in_condition(condition, function)):
                 yield _unknown(expression, word, names, f'in a condition of "{entry.operator}"')
         elif not formula.says_non_differentiable and near_keyword(formula) is None:
-            found = {item.word: item for item in undeclared_names(formula) if item.reason in REASONS}
-            for word in _first_of_each(list(found)):
-                yield _in_formula(expression, formula, found[word])
+            undeclared = {item.word: item for item in undeclared_names(formula) if item.reason in REASONS}
+            for word in _first_of_each(list(undeclared)):
+                yield _in_formula(expression, formula, undeclared[word])
 
 
 def _first_of_each(words: list[Word]) -> list[Word]:
@@ -244,6 +244,10 @@ def _messages(formula: Formula) -> frozenset[int]:
 def _replacement(expression: Expression, word: Word, name: str) -> Fix | None:
     if not expression.is_exact():
         return None
-    uses = [other for other in expression.parsed.words if other.text == word.text and other.role == word.role]
+    uses = [
+        candidate
+        for candidate in expression.parsed.words
+        if candidate.text == word.text and candidate.role == word.role
+    ]
     edits = tuple(TextEdit(expression.range(use.start, use.end), name) for use in uses)
     return Fix(f"replace it by {quoted(name)}", edits, safe=False)

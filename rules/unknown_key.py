@@ -152,19 +152,19 @@ def _unknown(formula: DerivativeFormula, name: KeyName, function: EntryFunction)
     candidates = {*function.tensor_arguments, *function.output_names} - formula.body.keys_with.keys()
     if len(formula.names) == 1 and formula.body.key_node is None:
         candidates.update(ENTRY_KEYS)
-    found = closest(name.text, candidates)
-    if found is None:
+    near = closest(name.text, candidates)
+    if near is None:
         return Finding(formula.name_span(name), message, help=_can_name(function))
     fix = None
     if formula.key.exact:
         # of a name with one or two letters every other such name is near
-        is_certain = len(name.text) > 2 and closest(name.text, candidates - {found}) is None
-        fix = Fix(f'replace it by "{found}"', (TextEdit(formula.name_span(name), found),), safe=is_certain)
-    return Finding(formula.name_span(name), message, help=f'did you mean "{found}"?', fix=fix)
+        is_certain = len(name.text) > 2 and closest(name.text, candidates - {near}) is None
+        fix = Fix(f'replace it by "{near}"', (TextEdit(formula.name_span(name), near),), safe=is_certain)
+    return Finding(formula.name_span(name), message, help=f'did you mean "{near}"?', fix=fix)
 
 
 def _without_name(formula: DerivativeFormula, name: KeyName) -> Finding:
-    rest = [other.text for other in formula.names if other.text]
+    rest = [key_name.text for key_name in formula.names if key_name.text]
     if not rest:
         message = f"the key {quoted(formula.key_text)} names nothing"
         return Finding(formula.key_span, message, help="write the arguments that the formula is for")

@@ -236,13 +236,13 @@ def _finding(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
         return _unknown_operator(model, entry, own)
     declared = nearest(own, overloads)
     assert declared is not None
-    found = differences(own, declared.schema)
-    same = [item for item in overloads if all(_is_overload(each) for each in differences(own, item.schema))]
+    changes = differences(own, declared.schema)
+    same = [item for item in overloads if all(_is_overload(change) for change in differences(own, item.schema))]
     if same and declared.name == own.name:
-        return _other_overload(entry, own, same[0], found)
+        return _other_overload(entry, own, same[0], changes)
     if declared.name != own.name:
-        return _unknown_overload(entry, own, declared, found, overloads)
-    return _difference(entry, declared, found)
+        return _unknown_overload(entry, own, declared, changes, overloads)
+    return _difference(entry, declared, changes)
 
 
 def _unknown_operator(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
@@ -264,16 +264,16 @@ def _unknown_overload(
     entry: Entry,
     own: FunctionSchema,
     declared: NativeFunction,
-    found: Sequence[SchemaDifference],
+    changes: Sequence[SchemaDifference],
     overloads: Sequence[NativeFunction],
 ) -> Finding:
     name = own.name.name_without_overload
-    place = next(item.span for item in found if item.kind is DifferenceKind.OVERLOAD)
+    place = next(item.span for item in changes if item.kind is DifferenceKind.OVERLOAD)
     message = f"{quoted(name)} has no overload {quoted(own.name.overload) if own.name.overload else 'without a name'}"
     # an entry is written for a function of the file, not for a generated or out variant
     listed = [item.name.overload for item in overloads if not item.generated and not item.schema.is_out]
     hints = []
-    if len(found) <= 2:
+    if len(changes) <= 2:
         hints.append(f"did you mean {quoted(str(declared.name))}?")
     if 1 < len(listed) <= MAX_LISTED and all(listed):
         hints.append(f"its overloads are {quoted_list(listed)}")
@@ -281,7 +281,7 @@ def _unknown_overload(
         hints = [f'write "{name}" without an overload']
     elif not hints:
         hints.append(f"the nearest is {quoted(str(declared.name))}")
-    fix = schema_fix(entry, str(declared.schema)) if len(found) <= 2 else None
+    fix = schema_fix(entry, str(declared.schema)) if len(changes) <= 2 else None
     return Finding(_place(entry, place), message, help=" ".join(hints), fix=fix, at=entry)
 
 
@@ -290,30 +290,30 @@ def _is_overload(difference: SchemaDifference) -> bool:
 
 
 def _other_overload(
-    entry: Entry, own: FunctionSchema, declared: NativeFunction, found: Sequence[SchemaDifference]
+    entry: Entry, own: FunctionSchema, declared: NativeFunction, changes: Sequence[SchemaDifference]
 ) -> Finding:
     """The finding where another overload is declared with just these arguments."""
     message, help_text = f"{quoted(str(own.name))} has other arguments", f"did you mean {quoted(str(declared.name))}?"
     # with one difference to the overload of that name, either may be meant
-    fix = schema_fix(entry, str(declared.schema)) if len(found) > 1 else None
+    fix = schema_fix(entry, str(declared.schema)) if len(changes) > 1 else None
     place = own.name_span or Span(0, 0)
     return Finding(_place(entry, place), message, help=help_text, fix=fix, at=entry)
 
 
-def _difference(entry: Entry, declared: NativeFunction, found: Sequence[SchemaDifference]) -> Finding:
-    first = found[0]
+def _difference(entry: Entry, declared: NativeFunction, changes: Sequence[SchemaDifference]) -> Finding:
+    first = changes[0]
     operator = str(declared.name)
     message, help_text = _say(first, operator)
     where = _place(entry, first.span)
     related: tuple[Related, ...] = ()
-    if len(found) > 1:
-        message += f" (and {counted(len(found) - 1, 'more difference')})"
+    if len(changes) > 1:
+        message += f" (and {counted(len(changes) - 1, 'more difference')})"
         help_text = f'PyTorch declares "{declared.schema}"'
         assert entry.name is not None
         where = entry.place_in(entry.name, 0, len(entry.name.value))
-        related = tuple(Related(_say(item, operator)[0], _place(entry, item.span)) for item in found[:MAX_LISTED])
+        related = tuple(Related(_say(item, operator)[0], _place(entry, item.span)) for item in changes[:MAX_LISTED])
     renamed = {
-        item.written: item.expected for item in found if item.kind in RENAMING and item.written and item.expected
+        item.written: item.expected for item in changes if item.kind in RENAMING and item.written and item.expected
     }
     fix = schema_fix(entry, str(declared.schema), safe=first.kind is DifferenceKind.FORMATTING, renamed=renamed)
     return Finding(where, message, help=help_text, related=related, fix=fix, at=entry)
@@ -354,9 +354,9 @@ def _say(item: SchemaDifference, operator: str) -> tuple[str, str]:
     if kind is DifferenceKind.ARGUMENT_ORDER:
         return f'the arguments of "{operator}" are in another order', f'the order is "{item.expected}"'
     written, expected = item.written or "", item.expected or ""
-    what = "whitespace" if "".join(written.split()) == "".join(expected.split()) else "form"
+    aspect = "whitespace" if "".join(written.split()) == "".join(expected.split()) else "form"
     help_text = f'write "{expected}" for "{written}"' if written.isprintable() else "write it in one line"
-    return f'the schema of "{operator}" differs from PyTorch\'s only in {what}, which must match', help_text
+    return f'the schema of "{operator}" differs from PyTorch\'s only in {aspect}, which must match', help_text
 
 
 def _say_return(item: SchemaDifference, operator: str) -> tuple[str, str]:

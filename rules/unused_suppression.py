@@ -108,12 +108,12 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
         else:
             message = f"{quoted_list(names)} {'is' if len(names) == 1 else 'are'} not found {where}"
         dropped = set(unused)
-        kept = [name.text for position, name in enumerate(suppression.names) if position not in dropped]
-        if kept:
-            edit = TextEdit(suppression.inside, ", ".join(kept))
-            what = "names" if len(unused) > 1 else "name"
+        remaining = [name.text for position, name in enumerate(suppression.names) if position not in dropped]
+        if remaining:
+            edit = TextEdit(suppression.inside, ", ".join(remaining))
+            part = "names" if len(unused) > 1 else "name"
         else:
             edit = TextEdit(deletion(source, suppression), "")
-            what = "suppression"
-        fix = Fix(f"delete the {what}", (edit,))
-        yield Finding(suppression.head, message, help=f"delete the {what}", fix=fix, at=placed.entry)
+            part = "suppression"
+        fix = Fix(f"delete the {part}", (edit,))
+        yield Finding(suppression.head, message, help=f"delete the {part}", fix=fix, at=placed.entry)

@@ -102,13 +102,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas whose shares do not add up."""
     for item in judgement_of(model, entry).shares:
         first = item.formulas[0]
-        what = "gradients" if first.is_backward else "tangents"
+        kind = "gradients" if first.is_backward else "tangents"
         yield Finding(
             first.span_of(first.tree),
-            f"{_where(item)}, the {what} of {quoted_list(item.names)} add up to {number(item.total)} times that of the "
+            f"{_where(item)}, the {kind} of {quoted_list(item.names)} add up to {number(item.total)} times that of the "
             "output",
             help="the gradients of all arguments must sum to that of the output",
-            related=tuple(Related("another share", other.span_of(other.tree)) for other in item.formulas[1:]),
+            related=tuple(Related("another share", formula.span_of(formula.tree)) for formula in item.formulas[1:]),
             at=first.written,
         )
 

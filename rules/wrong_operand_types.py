@@ -99,5 +99,9 @@ INVALID = (
 )
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the operators of formulas."""
-    found = with_numbers_of_scalars(problem)
-    yield type_finding(problem, fix=found[1], help=found[0]) if found is not None else type_finding(problem)
+    conversion = with_numbers_of_scalars(problem)
+    yield (
+        type_finding(problem, fix=conversion[1], help=conversion[0])
+        if conversion is not None
+        else type_finding(problem)
+    )

@@ -119,7 +119,7 @@ def _position(function: EntryFunction, output: Output) -> str:
 
 
 def _rename(formula: DerivativeFormula, output: Output, edit: TextEdit) -> Fix | None:
-    named = {name.text for each in formula.body.formulas for name in each.names}
+    named = {name.text for sibling in formula.body.formulas for name in sibling.names}
     if edit.text in named or not formula.key.exact:
         return None
     return Fix(f'rename it to "{output.key_name}"', (edit,))

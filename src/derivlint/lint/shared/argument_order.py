@@ -21,8 +21,8 @@ def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
 
 def parameter(problem: ArgumentMismatch, index: int = 0) -> str:
     """The parameter that an argument is passed for, in quotes; "another" where its name is not known."""
-    known = problem.arguments[index].parameter
-    return quoted(known.name) if known is not None else "another"
+    declared = problem.arguments[index].parameter
+    return quoted(declared.name) if declared is not None else "another"
 
 
 def passed(problem: ArgumentMismatch) -> str:

@@ -12,7 +12,7 @@ from derivlint.lint.wording import quoted, quoted_list
 from derivlint.operators.reference.terms import polynomials
 
 #: The functions that only multiply their arguments.
-PRODUCTS = frozenset(name for name, known in polynomials().items() if known.is_product)
+PRODUCTS = frozenset(name for name, polynomial in polynomials().items() if polynomial.is_product)
 #: Of longer parts of a formula only the beginning is quoted.
 LONG, BEGINNING = 60, 40
 

@@ -18,44 +18,44 @@ from derivlint.model.scope import visible_names
 _NAMESPACES = r"(?:(?<!\w)\w+)?(?:::\w+)*::\Z"
 
 
-def written(found: FormulaProblem) -> str | None:
+def written(problem: FormulaProblem) -> str | None:
     """The text of the formula that is refused; None where it cannot be edited."""
-    if not found.is_exact or not found.written.is_exact():
+    if not problem.is_exact or not problem.written.is_exact():
         return None
-    return found.written.parsed.text[found.start : found.end]
+    return problem.written.parsed.text[problem.start : problem.end]
 
 
-def replaced(found: FormulaProblem, start: int, end: int, text: str, *, safe: bool) -> Fix | None:
+def replaced(problem: FormulaProblem, start: int, end: int, text: str, *, safe: bool) -> Fix | None:
     """A fix that replaces a part of a formula.
 
     Args:
-        found: what is refused.
+        problem: what is refused.
         start: where the replaced part begins, counted from the beginning of what is refused.
         end: where it ends.
         text: what replaces it.
         safe: whether the author certainly meant that.
     """
-    old = found.written.parsed.text[found.start + start : found.start + end]
+    old = problem.written.parsed.text[problem.start + start : problem.start + end]
     title = f"replace {quoted(old)} by {quoted(text)}" if old else f"add {quoted(text)}"
-    return formula_fix(found.written, title, [(found.start + start, found.start + end, text)], safe=safe)
+    return formula_fix(problem.written, title, [(problem.start + start, problem.start + end, text)], safe=safe)
 
 
-def as_near_name(found: FormulaProblem) -> Fix | None:
+def as_near_name(problem: FormulaProblem) -> Fix | None:
     """Write the name that is nearest to the one that means nothing."""
-    problem, text = found.problem, written(found)
-    near = closest(problem.name, problem.visible_names) if text == problem.name and not problem.alternative else None
-    return replaced(found, 0, len(problem.name), near, safe=False) if near is not None else None
+    cause, text = problem.problem, written(problem)
+    near = closest(cause.name, cause.visible_names) if text == cause.name and not cause.alternative else None
+    return replaced(problem, 0, len(cause.name), near, safe=False) if near is not None else None
 
 
-def as_qualified_name(found: FormulaProblem) -> Fix | None:
+def as_qualified_name(problem: FormulaProblem) -> Fix | None:
     """Write the name with the namespace that has it."""
-    problem = found.problem
-    other = problem.alternative or ""
-    if written(found) != problem.name or not other.replace("::", "_").isidentifier():
+    cause = problem.problem
+    alternative = cause.alternative or ""
+    if written(problem) != cause.name or not alternative.replace("::", "_").isidentifier():
         return None
-    wrong = re.search(_NAMESPACES, found.written.parsed.text[: found.start])
-    before = found.start - wrong.start() if wrong is not None else 0
-    return replaced(found, -before, len(problem.name), other, safe=False)
+    wrong = re.search(_NAMESPACES, problem.written.parsed.text[: problem.start])
+    before = problem.start - wrong.start() if wrong is not None else 0
+    return replaced(problem, -before, len(cause.name), alternative, safe=False)
 
 
 #: What makes a plain number of a ``Scalar``, by the type that is needed.
@@ -69,25 +69,30 @@ _OF_SCALAR = {
 _TO_DOUBLE = ".toDouble()"
 
 
-def with_numbers_of_scalars(found: FormulaProblem) -> tuple[str, Fix] | None:
+def with_numbers_of_scalars(problem: FormulaProblem) -> tuple[str, Fix] | None:
     """What writes the numbers of ``Scalar`` operands or arguments, for which C++ has no arithmetic; and the fix."""
-    problem = found.problem
-    if written(found) is None or SCALAR not in problem.actual:
+    cause = problem.problem
+    if written(problem) is None or SCALAR not in cause.actual:
         return None
-    if problem.parameter and problem.parameter != problem.subject and problem.parameter in visible_names(found.written):
+    if cause.parameter and cause.parameter != cause.subject and cause.parameter in visible_names(problem.written):
         # the argument of the parameter's name is meant, not another number
         return None
-    wanted = problem.expected[0].text if problem.expected else "double"
-    method = _OF_SCALAR.get(wanted, _TO_DOUBLE if wanted == "double" else None)
-    nodes = found.written.parsed.nodes
+    number_type = cause.expected[0].text if cause.expected else "double"
+    method = _OF_SCALAR.get(number_type, _TO_DOUBLE if number_type == "double" else None)
+    nodes = problem.written.parsed.nodes
     node: Node | None
-    if problem.kind is TypeProblemKind.OPERANDS:
-        node = next((each for each in nodes if isinstance(each, Binary) and each.op_start == found.start), None)
-        sides = (node.left, node.right) if isinstance(node, Binary) and len(problem.actual) == 2 else ()
-        operands = [side for side, type in zip(sides, problem.actual, strict=False) if type is SCALAR]
+    if cause.kind is TypeProblemKind.OPERANDS:
+        node = next(
+            (candidate for candidate in nodes if isinstance(candidate, Binary) and candidate.op_start == problem.start),
+            None,
+        )
+        sides = (node.left, node.right) if isinstance(node, Binary) and len(cause.actual) == 2 else ()
+        operands = [side for side, type in zip(sides, cause.actual, strict=False) if type is SCALAR]
     else:
-        node = next((each for each in nodes if (each.start, each.end) == (found.start, found.end)), None)
-        is_scalar = problem.actual[problem.argument or 0] is SCALAR
+        node = next(
+            (candidate for candidate in nodes if (candidate.start, candidate.end) == (problem.start, problem.end)), None
+        )
+        is_scalar = cause.actual[cause.argument or 0] is SCALAR
         operands = [node] if isinstance(node, Expr) and is_scalar else []
     if node is None or not operands or method is None:
         return None
@@ -96,26 +101,26 @@ def with_numbers_of_scalars(found: FormulaProblem) -> tuple[str, Fix] | None:
         opening, closing = ("(", ")") if isinstance(operand, LOOSE) else ("", "")
         changes += [(operand.start, operand.start, opening)] * bool(opening)
         changes.append((operand.end, operand.end, f"{closing}{method}"))
-    text = apply_edits(found.written.parsed.text, [Edit(*change) for change in changes])
-    end = node.end + len(text) - len(found.written.parsed.text)
+    text = apply_edits(problem.written.parsed.text, [Edit(*change) for change in changes])
+    end = node.end + len(text) - len(problem.written.parsed.text)
     help_text = f"write {quoted(text[node.start : end])}"
-    fix = formula_fix(found.written, "convert the Scalar", changes, safe=True)
+    fix = formula_fix(problem.written, "convert the Scalar", changes, safe=True)
     return (help_text, fix) if fix is not None else None
 
 
-def as_other_form(found: FormulaProblem) -> Fix | None:
+def as_other_form(problem: FormulaProblem) -> Fix | None:
     """Call the form of a function that takes symbolic sizes, or the one that takes plain integers."""
-    problem, text = found.problem, written(found)
-    at = text.find(problem.name) if text is not None and problem.alternative else -1
+    cause, text = problem.problem, written(problem)
+    at = text.find(cause.name) if text is not None and cause.alternative else -1
     # where the arguments are known, the other form was found to take them
-    safe = bool(problem.actual)
-    return replaced(found, at, at + len(problem.name), problem.alternative or "", safe=safe) if at >= 0 else None
+    safe = bool(cause.actual)
+    return replaced(problem, at, at + len(cause.name), cause.alternative or "", safe=safe) if at >= 0 else None
 
 
-def as_double(found: FormulaProblem) -> Fix | None:
+def as_double(problem: FormulaProblem) -> Fix | None:
     """Write an integer as a ``double``: the divisor, where that is a literal, else what is divided."""
-    text = written(found)
+    text = written(problem)
     if text is None:
         return None
     digits = re.search(r"(?<![\w.)])[0-9]+$", text) or re.match("[0-9]+(?= */)", text)
-    return replaced(found, digits.end(), digits.end(), ".0", safe=False) if digits is not None else None
+    return replaced(problem, digits.end(), digits.end(), ".0", safe=False) if digits is not None else None

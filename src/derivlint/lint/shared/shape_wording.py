@@ -45,19 +45,19 @@ def _mentions(variables: Iterable[str], name: str) -> bool:
     return any(variable == name or variable.startswith(f"{name}_") for variable in variables)
 
 
-def size_finding(wrong: WrongShape, what: str, help: str) -> Finding:
+def size_finding(wrong: WrongShape, kind: str, help: str) -> Finding:
     """A finding about a formula whose value does not have the sizes that it has to have.
 
     Args:
         wrong: the formula with the sizes.
-        what: what such a formula gives.
+        kind: what such a formula gives.
         help: what to say where it is not a dimension that is missing.
     """
     formula, name = wrong.formula, quoted(wrong.name)
     at = given(formula, wrong.name, wrong.at)
     return Finding(
         formula.span_of(formula.tree),
-        f"the {what} of {name} has sizes {wrong.actual}, but {name} has {wrong.expected}{at}",
+        f"the {kind} of {name} has sizes {wrong.actual}, but {name} has {wrong.expected}{at}",
         help=_cure(wrong) or help,
         at=formula.written,
     )
@@ -73,10 +73,10 @@ def _cure(wrong: WrongShape) -> str | None:
     return f"dimension {which} is missing: put it back with unsqueeze, or keep it where it is reduced"
 
 
-def _lost(found: Sequence[int], expected: Sequence[int]) -> int | None:
+def _lost(sizes: Sequence[int], expected: Sequence[int]) -> int | None:
     """The one dimension that makes the difference."""
     axes = range(len(expected))
-    return next((at for at in axes if tuple(found) == (*expected[:at], *expected[at + 1 :])), None)
+    return next((at for at in axes if tuple(sizes) == (*expected[:at], *expected[at + 1 :])), None)
 
 
 def _names(item: Value, axis: int, rank: int) -> bool:

@@ -74,19 +74,19 @@ def signatures(functions: Sequence[Function]) -> str | None:
 
 
 def _count(problem: TypeProblem) -> str:
-    given = len(problem.actual)
+    count = len(problem.actual)
     least = min(function.required for function in problem.candidates)
     most = max(len(function.parameters) for function in problem.candidates)
-    if given < least:
+    if count < least:
         takes = counted(least, "argument") if least == most else f"at least {counted(least, 'argument')}"
-    elif given > most:
+    elif count > most:
         takes = counted(most, "argument") if least == most else f"at most {counted(most, 'argument')}"
     else:
         counts = sorted({len(function.parameters) for function in problem.candidates})
         takes = f"{', '.join(map(str, counts[:-1]))} or {counts[-1]} arguments"
-    be = "is" if given == 1 else "are"
+    be = "is" if count == 1 else "are"
     return (
-        f"{quoted(problem.name)} takes {takes.replace('0 arguments', 'no argument')}, but {given or 'none'} {be} given"
+        f"{quoted(problem.name)} takes {takes.replace('0 arguments', 'no argument')}, but {count or 'none'} {be} given"
     )
 
 
@@ -142,11 +142,11 @@ def _tuple_index(problem: TypeProblem) -> str:
 
 
 def _result(problem: TypeProblem) -> str:
-    given = problem.actual[0]
-    value = "gives nothing" if given is VOID else f"{_is(given)}"
+    actual = problem.actual[0]
+    value = "gives nothing" if actual is VOID else f"{_is(actual)}"
     # a forward formula may leave out the tangent, which is not advice
-    wanted = [type.arguments[0] if type.head == "optional" else type for type in problem.expected]
-    return f"the formula {value}, expected {_all(wanted)}"
+    expected = [type.arguments[0] if type.head == "optional" else type for type in problem.expected]
+    return f"the formula {value}, expected {_all(expected)}"
 
 
 def _construction(problem: TypeProblem) -> str:
@@ -207,15 +207,15 @@ def _near(problem: TypeProblem) -> str | None:
 
 
 def _function_cure(problem: TypeProblem) -> str | None:
-    other = problem.alternative
-    if other is None:
+    alternative = problem.alternative
+    if alternative is None:
         return _near(problem) or (
             f"declare {quoted(problem.name)} in FunctionsManual.h or in a header named with --headers, or the operator "
             "in native_functions.yaml"
         )
-    if other.startswith("."):
-        return f'it is a method: write "x{other}()"'
-    return f"write {quoted(other)}: unqualified names are looked up there only for tensor arguments"
+    if alternative.startswith("."):
+        return f'it is a method: write "x{alternative}()"'
+    return f"write {quoted(alternative)}: unqualified names are looked up there only for tensor arguments"
 
 
 def _namespace_cure(problem: TypeProblem) -> str | None:
@@ -245,10 +245,10 @@ def _access_cure(problem: TypeProblem) -> str:
 
 
 def _argument_cure(problem: TypeProblem) -> str | None:
-    given = problem.actual[problem.argument or 0]
-    if given.head == "optional" and given.arguments[0] in problem.expected:
+    actual = problem.actual[problem.argument or 0]
+    if actual.head == "optional" and actual.arguments[0] in problem.expected:
         return 'write ".value()" after it, and make sure that it has one'
-    if given is TENSOR and all(each.signature.startswith("double ") for each in problem.candidates):
+    if actual is TENSOR and all(function.signature.startswith("double ") for function in problem.candidates):
         return f'this function is for numbers; of tensors it is "at::{problem.name}" or the method "{problem.name}"'
     return signatures(problem.candidates)
 
@@ -267,12 +267,12 @@ def _condition_cure(problem: TypeProblem) -> str | None:
 
 def _result_cure(problem: TypeProblem) -> str | None:
     """What makes a formula give what its key asks for."""
-    given, wanted = problem.actual[0], problem.expected[0] if problem.expected else UNKNOWN
-    if given is VOID:
+    actual, expected = problem.actual[0], problem.expected[0] if problem.expected else UNKNOWN
+    if actual is VOID:
         return "call a function that returns the value"
-    if given.head == "tuple":
+    if actual.head == "tuple":
         return 'take one of its elements: "std::get<0>(...)"'
-    if wanted.head == "tuple":
+    if expected.head == "tuple":
         return "a key with several arguments has a formula that gives a tuple, in their order"
     return None
 
@@ -284,8 +284,8 @@ _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)\.\s+")
 def _advice(text: str) -> str | None:
     """The sentence of a deprecation that says what to use, None where there is none or it is a story."""
     sentences = [sentence.strip().rstrip(".") for sentence in _SENTENCE_END.split(text)]
-    found = next((sentence for sentence in sentences if "use " in sentence.lower()), None)
-    return found[0].lower() + found[1:] if found is not None and len(found) <= LONG else None
+    advice = next((sentence for sentence in sentences if "use " in sentence.lower()), None)
+    return advice[0].lower() + advice[1:] if advice is not None and len(advice) <= LONG else None
 
 
 def _braces_cure(problem: TypeProblem) -> str:

@@ -58,7 +58,9 @@ def conjugate(formula: TypedFormula, node: Expr) -> Fix | None:
 def conjugate_call(formula: TypedFormula, argument: Expr, function: str) -> Fix | None:
     """The fix that conjugates an argument of a function, and what the function returns."""
     for call in walk(formula.tree):
-        if isinstance(call, Call) and any(unparenthesized(each) is unparenthesized(argument) for each in call.args):
+        if isinstance(call, Call) and any(
+            unparenthesized(operand) is unparenthesized(argument) for operand in call.args
+        ):
             name = call.callee.parts[-1].identifier if isinstance(call.callee, Name) else None
             before, after = with_method(formula, argument, CONJ), with_method(formula, call, CONJ)
             if name == function and before and after:
@@ -105,20 +107,20 @@ def with_other_suffix(problem: ArgumentMismatch) -> Fix | None:
     name = blamed.node.simple if isinstance(blamed.node, Name) else None
     if name is None:
         return None
-    suffix, other = (PRIMAL, TANGENT) if name.endswith(PRIMAL) else (TANGENT, PRIMAL)
+    suffix, opposite = (PRIMAL, TANGENT) if name.endswith(PRIMAL) else (TANGENT, PRIMAL)
     if not name.endswith(suffix):
         return None
-    wanted = name.removesuffix(suffix) + other
+    counterpart = name.removesuffix(suffix) + opposite
     for argument in problem.call.arguments:
         parameter = argument.parameter
         if (
             argument is not blamed
-            and formula.source_of(argument.node) == wanted
+            and formula.source_of(argument.node) == counterpart
             and parameter is not None
             and parameter.name.endswith(suffix)
         ):
             return _swap(formula, blamed.node, argument.node)
-    return _replace(formula, blamed.node, wanted)
+    return _replace(formula, blamed.node, counterpart)
 
 
 def _replace(formula: TypedFormula, node: Expr, text: str) -> Fix | None:
@@ -127,9 +129,13 @@ def _replace(formula: TypedFormula, node: Expr, text: str) -> Fix | None:
 
 
 def _swap(formula: TypedFormula, first: Expr, second: Expr) -> Fix | None:
-    one, other = written(formula, first), written(formula, second)
-    if one is None or other is None or not (one[1] <= other[0] or other[1] <= one[0]):
+    first_range, second_range = written(formula, first), written(formula, second)
+    if (
+        first_range is None
+        or second_range is None
+        or not (first_range[1] <= second_range[0] or second_range[1] <= first_range[0])
+    ):
         return None
     text = formula.written.parsed.text
-    changes = [(*one, text[slice(*other)]), (*other, text[slice(*one)])]
+    changes = [(*first_range, text[slice(*second_range)]), (*second_range, text[slice(*first_range)])]
     return formula_fix(formula.written, "swap the two", changes)
