@@ -32,13 +32,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis import analyses_of
-from derivlint.analysis.dependence.linearity import not_linear
-from derivlint.analysis.interpretation.facts import Cause
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import NONLINEAR
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.degree_wording import degree_finding
+from derivlint.lint.shared.degree_wording import AFFINE, degree_findings
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=NONLINEAR, reads=AnalysisDepth.SEMANTICS)
@@ -80,12 +77,8 @@ INVALID = (
     ),
 )
 
-CAUSES = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
-
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas that are affine."""
-    for problem in not_linear(analyses_of(model), entry, backward=True):
-        if problem.culprit.cause in CAUSES:
-            yield degree_finding(problem, "a backward formula is linear in the gradients of the outputs")
+    return degree_findings(entry, model, AFFINE, backward=True)

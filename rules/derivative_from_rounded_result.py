@@ -36,19 +36,14 @@ from collections.abc import Iterator
 from derivlint.analysis.half_precision.judgement import Lost
 from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.engine.precedence import WRONG_NUMBERS
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.half_precision import lost_by
-from derivlint.lint.shared.value_wording import lost_in_half
+from derivlint.lint.shared.value_wording import loss_findings
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING,
-    group="precision",
-    status="preview",
-    yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
-    reads=AnalysisDepth.VALUES,
+    severity=Severity.WARNING, group="precision", status="preview", yields_to=WRONG_NUMBERS, reads=AnalysisDepth.VALUES
 )
 
 VALID = (
@@ -96,9 +91,10 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the derivatives that are rebuilt from outputs."""
-    yield from lost_by(LossCause.ROUNDED_OUTPUT, model, entry, _message, "compute the derivative from the input")
+    help_text = "compute the derivative from the input"
+    return loss_findings(entry, model, LossCause.ROUNDED_OUTPUT, _reason, help_text)
 
 
-def _message(lost: Lost) -> str:
-    were = "was" if len(lost.loss.outputs) == 1 else "were"
-    return f"in half precision, {lost_in_half(lost)}: {quoted_list(sorted(lost.loss.outputs))} {were} rounded"
+def _reason(lost: Lost) -> str:
+    outputs = sorted(lost.loss.outputs)
+    return f"{quoted_list(outputs)} {'was' if len(outputs) == 1 else 'were'} rounded"

@@ -36,18 +36,13 @@ from collections.abc import Iterator
 from derivlint.analysis.half_precision.judgement import Lost
 from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.engine.precedence import WRONG_NUMBERS
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.half_precision import lost_by
-from derivlint.lint.shared.value_wording import lost_in_half, part_of
+from derivlint.lint.shared.value_wording import loss_findings, part_of
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING,
-    group="precision",
-    status="preview",
-    yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
-    reads=AnalysisDepth.VALUES,
+    severity=Severity.WARNING, group="precision", status="preview", yields_to=WRONG_NUMBERS, reads=AnalysisDepth.VALUES
 )
 
 VALID = (
@@ -101,15 +96,9 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the parts that are out of range."""
-    yield from lost_by(
-        LossCause.RANGE,
-        model,
-        entry,
-        _message,
-        "rearrange the formula so that no part is out of range where the derivative is not",
-    )
+    help_text = "rearrange the formula so that no part is out of range where the derivative is not"
+    return loss_findings(entry, model, LossCause.RANGE, _reason, help_text)
 
 
-def _message(lost: Lost) -> str:
-    what = "overflows" if math.isinf(lost.loss.actual) else "underflows"
-    return f"in half precision, {lost_in_half(lost)}: {part_of(lost)} {what}"
+def _reason(lost: Lost) -> str:
+    return f"{part_of(lost)} {'overflows' if math.isinf(lost.loss.actual) else 'underflows'}"

@@ -30,21 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.half_precision.judgement import Lost
 from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.engine.precedence import WRONG_NUMBERS
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.half_precision import lost_by
-from derivlint.lint.shared.value_wording import lost_in_half
+from derivlint.lint.shared.value_wording import loss_findings
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING,
-    group="precision",
-    status="preview",
-    yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
-    reads=AnalysisDepth.VALUES,
+    severity=Severity.WARNING, group="precision", status="preview", yields_to=WRONG_NUMBERS, reads=AnalysisDepth.VALUES
 )
 
 VALID = (
@@ -80,8 +74,5 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the masks that are multiplied."""
-    yield from lost_by(LossCause.MASK, model, entry, _message, "choose with at::where, or with masked_fill")
-
-
-def _message(lost: Lost) -> str:
-    return f"{lost_in_half(lost)}: a mask is multiplied"
+    help_text = "choose with at::where, or with masked_fill"
+    return loss_findings(entry, model, LossCause.MASK, lambda lost: "a mask is multiplied", help_text)

@@ -29,18 +29,13 @@ from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.engine.precedence import WRONG_NUMBERS
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.value_wording import values
+from derivlint.lint.shared.value_wording import quantity, values
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Entry, Model
 
-META = RuleMeta(
-    severity=Severity.ERROR,
-    group="gradients",
-    yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
-    reads=AnalysisDepth.VALUES,
-)
+META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=WRONG_NUMBERS, reads=AnalysisDepth.VALUES)
 
 VALID = (
     # infinite at zero, where the operator has no derivative
@@ -82,11 +77,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas that are finite nowhere."""
     for wrong in judgement_of(model, entry).infinite:
         formula = wrong.formula
-        kind = "gradient" if formula.is_backward else "tangent"
         names = quoted_list([name.text for name in formula.written.names])
         yield Finding(
             formula.span_of(formula.tree),
-            f"the {kind} of {names} is never finite, as at {values(wrong.at)}",
+            f"the {quantity(formula)} of {names} is never finite, as at {values(wrong.at)}",
             help="write the operator's derivative, which is finite there: nothing may divide by zero or overflow",
             at=formula.written,
         )

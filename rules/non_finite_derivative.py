@@ -29,17 +29,12 @@ from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.engine.precedence import WRONG_NUMBERS
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.value_wording import number, values
+from derivlint.lint.shared.value_wording import number, quantity, values
 from derivlint.model import Entry, Model
 
-META = RuleMeta(
-    severity=Severity.WARNING,
-    group="gradients",
-    yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
-    reads=AnalysisDepth.VALUES,
-)
+META = RuleMeta(severity=Severity.WARNING, group="gradients", yields_to=WRONG_NUMBERS, reads=AnalysisDepth.VALUES)
 
 #: What differences leave of a derivative that is zero.
 ROUNDED = 1e-9
@@ -94,12 +89,12 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas that are not finite where the operator has a derivative."""
     for pole in judgement_of(model, entry).poles:
         formula = pole.formula
-        kind = "gradient" if formula.is_backward else "tangent"
         value = "NaN" if math.isnan(pole.actual) else "infinite"
         expected = number(0.0 if abs(pole.expected) < ROUNDED else pole.expected)
         yield Finding(
             formula.span_of(formula.tree),
-            f'the {kind} of "{pole.name}" is {value} at {values(pole.at)}, where the derivative is {expected}',
+            f'the {quantity(formula)} of "{pole.name}" is {value} at {values(pole.at)}, '
+            f"where the derivative is {expected}",
             help="handle zero in a branch of its own: at::where(self == 0, ..., ...)",
             at=formula.written,
         )

@@ -32,7 +32,6 @@ from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.compare import Disagreement, differ
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import (
     OUTPUT_OF_INTEGERS,
@@ -42,7 +41,7 @@ from derivlint.lint.engine.precedence import (
     WRONG_DEGREE,
 )
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.value_wording import differs, differs_at
+from derivlint.lint.shared.value_wording import scalar_finding, tensor_findings
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -138,38 +137,27 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for index, item in enumerate(wrong):
         if index in exchanged:
             continue
-        formula = item.formula
-        message = differs("gradient", item.name, item.at, item.expected, item.actual)
+        more = ""
         related: tuple[Related, ...] = ()
-        for other in range(index + 1, len(wrong)):
-            second = wrong[other].formula
-            if second.written.body is not formula.written.body:
+        for later in range(index + 1, len(wrong)):
+            second = wrong[later].formula.written
+            if second.body is not item.formula.written.body:
                 break
-            if _are_exchanged(item, wrong[other]):
-                exchanged.add(other)
-                message += f"; the formula of {quoted(wrong[other].name)} gives it"
-                related = (Related(f"the formula of {quoted(wrong[other].name)}", second.written.value_span),)
+            if _are_exchanged(item, wrong[later]):
+                exchanged.add(later)
+                name = f"the formula of {quoted(wrong[later].name)}"
+                more, related = f"; {name} gives it", (Related(name, second.value_span),)
                 break
-        yield Finding(
-            formula.span_of(formula.tree),
-            message,
-            help="computed with one-element tensors",
-            related=related,
-            at=formula.written,
-        )
-    for several in small_tensors_of(model, entry):
-        formula = several.formula
-        if formula.is_backward:
-            yield Finding(
-                formula.span_of(formula.tree),
-                differs_at("gradient", several),
-                help="computed with small tensors of distinct elements",
-                at=formula.written,
-            )
+        yield scalar_finding(item, more, related)
+    yield from tensor_findings(entry, model, backward=True)
 
 
-def _are_exchanged(one: Disagreement, other: Disagreement) -> bool:
+def _are_exchanged(first: Disagreement, second: Disagreement) -> bool:
     """Whether the formulas of two arguments give the gradient of each other."""
-    if one.formula is other.formula or differ(one.expected, other.actual) or differ(other.expected, one.actual):
+    if (
+        first.formula is second.formula
+        or differ(first.expected, second.actual)
+        or differ(second.expected, first.actual)
+    ):
         return False
-    return dict(one.at).keys() == dict(other.at).keys()
+    return dict(first.at).keys() == dict(second.at).keys()

@@ -29,16 +29,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.shapes.compare import ShapeProblem
-from derivlint.analysis.shapes.judgement import wrong_shapes_of
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_SIZES
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.shape_wording import size_finding
+from derivlint.lint.shared.shape_wording import size_findings
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES, reads=AnalysisDepth.SEMANTICS)
 
-HELP = "autograd raises an error unless a gradient can be summed to the sizes of its input"
 
 VALID = (
     """\
@@ -82,5 +80,4 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas whose sizes do not fit their inputs."""
-    for wrong in wrong_shapes_of(model, entry, ShapeProblem.GRADIENT):
-        yield size_finding(wrong, "gradient", HELP)
+    return size_findings(entry, model, ShapeProblem.GRADIENT)

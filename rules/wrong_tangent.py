@@ -34,11 +34,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_TANGENT
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.value_wording import differs, differs_at
+from derivlint.lint.shared.value_wording import scalar_finding, tensor_findings
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -97,21 +96,5 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that contradict the operator."""
-    for wrong in judgement_of(model, entry).wrong:
-        formula = wrong.formula
-        if not formula.is_backward:
-            yield Finding(
-                formula.span_of(formula.tree),
-                differs("tangent", wrong.name, wrong.at, wrong.expected, wrong.actual),
-                help="computed with one-element tensors",
-                at=formula.written,
-            )
-    for several in small_tensors_of(model, entry):
-        formula = several.formula
-        if not formula.is_backward:
-            yield Finding(
-                formula.span_of(formula.tree),
-                differs_at("tangent", several),
-                help="computed with small tensors of distinct elements",
-                at=formula.written,
-            )
+    yield from (scalar_finding(wrong) for wrong in judgement_of(model, entry).wrong if not wrong.formula.is_backward)
+    yield from tensor_findings(entry, model, backward=False)

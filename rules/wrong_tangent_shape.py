@@ -31,16 +31,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.shapes.compare import ShapeProblem
-from derivlint.analysis.shapes.judgement import wrong_shapes_of
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_SIZES
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.shape_wording import size_finding
+from derivlint.lint.shared.shape_wording import size_findings
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES, reads=AnalysisDepth.SEMANTICS)
 
-HELP = "a tangent has the sizes of its output"
 
 VALID = (
     """\
@@ -80,5 +78,4 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas whose sizes are not those of their outputs."""
-    for wrong in wrong_shapes_of(model, entry, ShapeProblem.TANGENT):
-        yield size_finding(wrong, "tangent", HELP)
+    return size_findings(entry, model, ShapeProblem.TANGENT)

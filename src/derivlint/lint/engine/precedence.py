@@ -279,6 +279,8 @@ NONLINEAR = (
     ),
 )
 WRONG_DEGREE = SupersededBy(NOT_LINEAR, "what is not linear has no right value", Within.FORMULA)
+#: For findings that a formula gives wrong numbers.
+WRONG_NUMBERS = (UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE)
 #: For findings that a tangent is wrong.
 WRONG_TANGENT = (
     UNCOMPILED,

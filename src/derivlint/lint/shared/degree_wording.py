@@ -1,18 +1,26 @@
-"""What is not linear in a gradient or tangent, in words."""
+"""Findings about formulas that are not linear in gradients or tangents."""
 
 from __future__ import annotations
 
-from derivlint.analysis.dependence.linearity import NotLinear
+from collections.abc import Collection, Iterator
+
+from derivlint.analysis import analyses_of
+from derivlint.analysis.dependence.linearity import NotLinear, not_linear
 from derivlint.analysis.interpretation.callee import callee_name
 from derivlint.analysis.interpretation.facts import Cause, Culprit
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Binary, Call, Expr, Name
 from derivlint.lint.diagnostic import Finding
+from derivlint.lint.shared.value_wording import quantity
 from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import Entry, Model
 from derivlint.operators.reference.terms import polynomials
 
 #: The functions that only multiply their arguments.
 PRODUCTS = frozenset(name for name, polynomial in polynomials().items() if polynomial.is_product)
+#: The parts of sums and choices that keep a formula from being linear, and those of products and functions.
+AFFINE = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
+NONLINEAR = (Cause.PRODUCT, Cause.DIVISOR, Cause.FUNCTION)
 #: Of longer parts of a formula only the beginning is quoted.
 LONG, BEGINNING = 60, 40
 
@@ -23,13 +31,14 @@ def shown(formula: TypedFormula, node: Expr) -> str:
     return quoted(text if len(text) <= LONG else f"{text[:BEGINNING].rstrip()} ...")
 
 
-def degree_finding(problem: NotLinear, help: str) -> Finding:
-    """A finding about the part of a formula that keeps it from being linear.
+def degree_findings(entry: Entry, model: Model, causes: Collection[Cause], *, backward: bool) -> Iterator[Finding]:
+    """Findings about the parts that keep the formulas of one mode from being linear, for some causes."""
+    for problem in not_linear(analyses_of(model), entry, backward=backward):
+        if problem.culprit.cause in causes:
+            yield _finding(problem)
 
-    Args:
-        problem: the part.
-        help: what such formulas are linear in.
-    """
+
+def _finding(problem: NotLinear) -> Finding:
     formula, culprit = problem.interpretation.formula, problem.culprit
     written = formula.written
     # of a sum and of a conditional it is the part without a gradient that is wrong
@@ -43,7 +52,9 @@ def degree_finding(problem: NotLinear, help: str) -> Finding:
     return Finding(
         formula.span_of(place),
         message,
-        help=help,
+        help="a backward formula is linear in the gradients of the outputs"
+        if formula.is_backward
+        else "a forward formula is linear in the tangents of the inputs",
         at=written,
         about=formula.span_of(culprit.node),
         # an automatic formula is made of the backward formula
@@ -51,13 +62,9 @@ def degree_finding(problem: NotLinear, help: str) -> Finding:
     )
 
 
-def _what(formula: TypedFormula) -> str:
-    return "gradient" if formula.is_backward else "tangent"
-
-
 def _named(formula: TypedFormula, culprit: Culprit) -> str:
     names = sorted(culprit.seeds)
-    return f"the {_what(formula)}{'s' if len(names) > 1 else ''} {quoted_list(names)}"
+    return f"the {quantity(formula)}{'s' if len(names) > 1 else ''} {quoted_list(names)}"
 
 
 def _product(formula: TypedFormula, culprit: Culprit) -> str:
@@ -94,12 +101,14 @@ def _function(formula: TypedFormula, culprit: Culprit) -> str:
 
 def _constant_term(formula: TypedFormula, culprit: Culprit) -> str:
     part = shown(formula, culprit.parts[0])
-    return f"the term {part} has no {_what(formula)}, but the rest of the sum is linear in {_named(formula, culprit)}"
+    return (
+        f"the term {part} has no {quantity(formula)}, but the rest of the sum is linear in {_named(formula, culprit)}"
+    )
 
 
 def _constant_branch(formula: TypedFormula, culprit: Culprit) -> str:
     part = shown(formula, culprit.parts[0])
-    return f"the branch {part} has no {_what(formula)}, but the other is linear in {_named(formula, culprit)}"
+    return f"the branch {part} has no {quantity(formula)}, but the other is linear in {_named(formula, culprit)}"
 
 
 _MESSAGES = {

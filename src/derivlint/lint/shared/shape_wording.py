@@ -1,14 +1,16 @@
-"""Sizes of tensors in words."""
+"""Findings about the sizes of tensors, and sizes in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from derivlint.analysis.shapes.cases import AXES, KEEPDIM
-from derivlint.analysis.shapes.compare import WrongShape
+from derivlint.analysis.shapes.compare import ShapeProblem, WrongShape
+from derivlint.analysis.shapes.judgement import wrong_shapes_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.wording import quoted
+from derivlint.model import Entry, Model
 from derivlint.operators.shapes.size_values import Sizes, Value
 
 
@@ -45,26 +47,32 @@ def _mentions(variables: Iterable[str], name: str) -> bool:
     return any(variable == name or variable.startswith(f"{name}_") for variable in variables)
 
 
-def size_finding(wrong: WrongShape, kind: str, help: str) -> Finding:
-    """A finding about a formula whose value does not have the sizes that it has to have.
+#: What the value of a formula is called, and what is required of its sizes.
+_REQUIRED = {
+    ShapeProblem.GRADIENT: (
+        "gradient",
+        "autograd raises an error unless a gradient can be summed to the sizes of its input",
+    ),
+    ShapeProblem.TANGENT: ("tangent", "a tangent has the sizes of its output"),
+}
 
-    Args:
-        wrong: the formula with the sizes.
-        kind: what such a formula gives.
-        help: what to say where it is not a dimension that is missing.
-    """
-    formula, name = wrong.formula, quoted(wrong.name)
-    at = given(formula, wrong.name, wrong.at)
-    return Finding(
-        formula.span_of(formula.tree),
-        f"the {kind} of {name} has sizes {wrong.actual}, but {name} has {wrong.expected}{at}",
-        help=_cure(wrong) or help,
-        at=formula.written,
-    )
+
+def size_findings(entry: Entry, model: Model, problem: ShapeProblem) -> Iterator[Finding]:
+    """Findings about formulas whose gradients or tangents do not have the sizes that they need."""
+    kind, help_text = _REQUIRED[problem]
+    for wrong in wrong_shapes_of(model, entry, problem):
+        formula, name = wrong.formula, quoted(wrong.name)
+        at = given(formula, wrong.name, wrong.at)
+        yield Finding(
+            formula.span_of(formula.tree),
+            f"the {kind} of {name} has sizes {wrong.actual}, but {name} has {wrong.expected}{at}",
+            help=_cure(wrong) or help_text,
+            at=formula.written,
+        )
 
 
 def _cure(wrong: WrongShape) -> str | None:
-    """What to do about a dimension that is missing; None where it is not that."""
+    """The cure of a missing dimension, None if that is not the difference."""
     axis = _lost(wrong.actual, wrong.expected)
     if axis is None:
         return None

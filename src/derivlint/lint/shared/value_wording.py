@@ -1,15 +1,22 @@
-"""Values of formulas in words."""
+"""Wrong values of formulas: findings, and numbers in words."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from derivlint.analysis.half_precision.judgement import Lost
+from derivlint.analysis.half_precision.judgement import Lost, losses_of
+from derivlint.analysis.half_precision.values import LossCause
+from derivlint.analysis.scalar_evaluation.compare import Disagreement
 from derivlint.analysis.small_tensors.compare import WrongValues
+from derivlint.analysis.small_tensors.judgement import small_tensors_of
+from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Call
+from derivlint.lint.diagnostic import Finding, Related
 from derivlint.lint.shared.shape_wording import given
 from derivlint.lint.wording import quoted
+from derivlint.model import Entry, Model
 
 #: Names with their values.
 Shown = tuple[tuple[str, Any], ...]
@@ -35,28 +42,79 @@ def values(items: Shown) -> str:
     return ", ".join(f"{name} = {number(value)}" for name, value in items)
 
 
-def differs(what: str, name: str, at: Shown, expected: complex, found: complex) -> str:
-    """A gradient or a tangent, where it is taken and what a formula gives."""
-    return f"the {what} of {quoted(name)} is {number(expected)} at {values(at)}; the formula gives {number(found)}"
+def quantity(formula: TypedFormula) -> str:
+    """The kind of value that a formula computes: ``gradient`` or ``tangent``."""
+    return "gradient" if formula.is_backward else "tangent"
 
 
-def differs_at(what: str, wrong: WrongValues) -> str:
-    """An element of a gradient or a tangent, for which arguments it is wrong, and what a formula gives."""
+def scalar_finding(wrong: Disagreement, more: str = "", related: tuple[Related, ...] = ()) -> Finding:
+    """A finding about a formula that contradicts its operator for tensors with one element.
+
+    Args:
+        wrong: the values.
+        more: the end of the message.
+        related: other places that belong to it.
+    """
+    formula = wrong.formula
+    return Finding(
+        formula.span_of(formula.tree),
+        f"the {quantity(formula)} of {quoted(wrong.name)} is {number(wrong.expected)} at {values(wrong.at)}; "
+        f"the formula gives {number(wrong.actual)}{more}",
+        help="computed with one-element tensors",
+        related=related,
+        at=formula.written,
+    )
+
+
+def tensor_findings(entry: Entry, model: Model, *, backward: bool) -> Iterator[Finding]:
+    """Findings about formulas of one mode that contradict their operator for tensors with several elements."""
+    for wrong in small_tensors_of(model, entry):
+        formula = wrong.formula
+        if formula.is_backward is backward:
+            yield Finding(
+                formula.span_of(formula.tree),
+                _tensor_message(wrong),
+                help="computed with small tensors of distinct elements",
+                at=formula.written,
+            )
+
+
+def _tensor_message(wrong: WrongValues) -> str:
     arguments = given(wrong.formula, "", wrong.at)
     if wrong.reason:
-        return f"the {what} of {quoted(wrong.name)} cannot be computed{arguments}: {wrong.reason}"
+        return f"the {quantity(wrong.formula)} of {quoted(wrong.name)} cannot be computed{arguments}: {wrong.reason}"
     element = "".join(f"[{at}]" for at in wrong.where)
     return (
-        f"the {what} of {quoted(wrong.name + element)} is {number(wrong.expected)}"
+        f"the {quantity(wrong.formula)} of {quoted(wrong.name + element)} is {number(wrong.expected)}"
         f"{arguments}; the formula gives {number(wrong.actual)}"
     )
 
 
-def lost_in_half(lost: Lost) -> str:
-    """A gradient or a tangent in half precision, what it should be, and where."""
-    what = "gradient" if lost.formula.is_backward else "tangent"
-    found = number(lost.actual) if math.isfinite(lost.actual) else "NaN" if math.isnan(lost.actual) else "infinite"
-    return f"the {what} of {quoted(lost.name)} is {found}, not {number(lost.expected)}, at {values(lost.at)}"
+def loss_findings(
+    entry: Entry, model: Model, cause: LossCause, reason: Callable[[Lost], str], help: str
+) -> Iterator[Finding]:
+    """Findings about what formulas lose in half precision for one cause, each at the part of the formula that has it.
+
+    Args:
+        entry: the entry.
+        model: the model of its file.
+        cause: the cause.
+        reason: the end of the message.
+        help: the cure.
+    """
+    for lost in losses_of(model, entry):
+        if lost.loss.cause is cause and lost.loss.node is not None:
+            computed = (
+                number(lost.actual) if math.isfinite(lost.actual) else "NaN" if math.isnan(lost.actual) else "infinite"
+            )
+            yield Finding(
+                lost.formula.span_of(lost.loss.node),
+                # a mask is wrong in any precision
+                f"{'' if cause is LossCause.MASK else 'in half precision, '}the {quantity(lost.formula)} of "
+                f"{quoted(lost.name)} is {computed}, not {number(lost.expected)}, at {values(lost.at)}: {reason(lost)}",
+                help=help,
+                at=lost.formula.written,
+            )
 
 
 def part_of(lost: Lost) -> str:
