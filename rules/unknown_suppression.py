@@ -91,7 +91,7 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
                 message = f"{quoted(name.text)} is a group of rules, and a comment names rules"
                 yield Finding(name.span, message, help='"derivlint rules" lists them', at=placed.entry)
                 continue
-            near = closest(name.text, suppressions.names.known - NEVER_SILENCED)
+            near = closest(name.text, suppressions.names.existing - NEVER_SILENCED)
             fix = None
             # the rule may be one of a newer version: a guess that silences nothing would be deleted as unused next
             if near is not None and suppressions.would_silence(placed, near):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derivlint.lint import Confidence, Diagnostic, Severity
-from derivlint.lint.changes import said
+from derivlint.lint.changes import node_value
 from derivlint.lint.suppressions.suppression import suppressions_of, unsuppressed
 from derivlint.lint.suppressions.suppression_comments import read_suppressions
 from derivlint.lint.suppressions.suppression_edits import deletion, ignore_edits
@@ -294,7 +294,7 @@ def check_written(model: Model, items: tuple[Diagnostic, ...], text: str, native
     assert not after.document.problems
     assert model.document.root is not None
     assert after.document.root is not None
-    assert said(after.document.root) == said(model.document.root)
+    assert node_value(after.document.root) == node_value(model.document.root)
     moved = []
     for item in items:
         delta = sum(size for place, size in shifts if place <= item.span.start)

@@ -1,8 +1,8 @@
 """A baseline: findings that are known and not shown, until they are gone.
 
 A file of JSON, one finding a line and sorted, so that its changes can be read. It holds no lines and no messages, see
-:mod:`derivlint.lint.fingerprint`; equal findings are counted. What it holds and no run finds any more is stale: a
-baseline that never shrinks would hide the next mistake of the same kind.
+:mod:`derivlint.lint.fingerprint`; equal findings are counted. A finding that is gone makes its row stale: a baseline
+that never shrinks would hide the next mistake of the same kind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from derivlint.source import SourceFile
 VERSION = 1
 #: Longer marked texts are cut and get a digest, so that lines can be read.
 MAX_TEXT = 100
-#: What is never known: an error of derivlint itself.
+#: Rules whose findings a baseline cannot have: errors of derivlint itself.
 NEVER_KNOWN = frozenset({"internal-error"})
 
 
@@ -41,66 +41,65 @@ class Baseline(Struct):
     met: Counter[Identity] = field(default_factory=Counter)
 
     def unknown(self, diagnostics: Iterable[Diagnostic], source: SourceFile, path: str) -> tuple[Diagnostic, ...]:
-        """The diagnostics of a file that are not known; those that are known count as met.
+        """Return the diagnostics of a file that are not known; the others count as met.
 
         Args:
-            diagnostics: what was found in the file, sorted; of equal findings the first ones are the known ones.
+            diagnostics: the findings in the file, sorted; of equal ones the first are known.
             source: the file.
             path: its name in the baseline.
         """
-        found = []
+        unknown = []
         counts: Counter[Identity] = Counter()
         for diagnostic in diagnostics:
             key = entry_of(diagnostic, source, path)
             counts[key] += 1
             if diagnostic.rule in NEVER_KNOWN or counts[key] > self.known[key]:
-                found.append(diagnostic)
+                unknown.append(diagnostic)
         for key in self.known:
             if key.path == path:
                 self.met[key] = min(counts[key], self.known[key])
-        return tuple(found)
+        return tuple(unknown)
 
     def stale(
         self, judged: Mapping[str, Callable[[Identity], bool]], exists: Callable[[str], bool]
     ) -> Counter[Identity]:
-        """What does not occur any more, as far as the run can tell.
+        """Count the known findings that are gone, as far as the run judged them.
 
         Args:
-            judged: the files that were checked, each with whether the rule of a finding judged what that is about.
+            judged: the checked files, each with a predicate: whether the rule of a finding judged its place.
             exists: whether a file exists; findings of one that is gone are stale as well.
         """
-        found: Counter[Identity] = Counter()
+        gone: Counter[Identity] = Counter()
         for key, count in self.known.items():
             is_judged = judged[key.path](key) if key.path in judged else not exists(key.path)
             if is_judged and self.met[key] < count:
-                found[key] = count - self.met[key]
-        return found
+                gone[key] = count - self.met[key]
+        return gone
 
-    def updated(self, found: Counter[Identity], stale: Counter[Identity]) -> Baseline:
-        """The baseline with what was found in place of what is stale; findings that no run looked for stay.
+    def updated(self, current: Counter[Identity], stale: Counter[Identity]) -> Baseline:
+        """Replace stale findings by current ones; findings that no rule looked for stay.
 
         Args:
-            found: all findings of the checked files that are to be known, those already known as well.
-            stale: what does not occur any more.
+            current: all findings of the checked files, known or not.
+            stale: the known findings that are gone.
         """
-        kept = self.known - stale
-        return Baseline(kept | found)
+        return Baseline((self.known - stale) | current)
 
 
 def entry_of(diagnostic: Diagnostic, source: SourceFile, path: str) -> Identity:
-    """What a baseline says of a finding."""
-    known = identity(diagnostic, source, path)
-    text = known.text
+    """The row of a baseline for a finding."""
+    row = identity(diagnostic, source, path)
+    text = row.text
     if len(text) > MAX_TEXT:
         from hashlib import sha256
 
         digest = sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
         text = f"{text[: MAX_TEXT - 16]}...#{digest}"
-    return known._replace(text=text)
+    return row._replace(text=text)
 
 
 def render_baseline(baseline: Baseline) -> str:
-    """A baseline as JSON with a line end, one finding a line, sorted."""
+    """Render a baseline as JSON, one finding a line, sorted."""
     rows = []
     for key, count in sorted(baseline.known.items()):
         row: dict[str, Any] = {name: value for name, value in key._asdict().items() if value}
@@ -113,10 +112,10 @@ def render_baseline(baseline: Baseline) -> str:
 
 
 def read_baseline(text: str) -> Baseline:
-    """The baseline that a text holds.
+    """Parse a baseline.
 
     Raises:
-        BaselineError: it is none, or one of a version of the format that is not known.
+        BaselineError: the text does not have the form of a baseline, or has an unknown version of the format.
     """
     try:
         content = json.loads(text)
@@ -129,10 +128,10 @@ def read_baseline(text: str) -> Baseline:
     rows = content.get("findings")
     if not isinstance(rows, list):
         raise BaselineError('it has no list "findings"')
-    known: Counter[Identity] = Counter()
+    counts: Counter[Identity] = Counter()
     for number, row in enumerate(rows, 1):
-        known.update(_row(number, row))
-    return Baseline(known)
+        counts.update(_row(number, row))
+    return Baseline(counts)
 
 
 def _row(number: int, row: object) -> dict[Identity, int]:

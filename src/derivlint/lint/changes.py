@@ -1,4 +1,4 @@
-"""What differs between two versions of a file, entry by entry.
+"""Differences between two versions of a file: entries, functions and lines.
 
 Entries are compared as YAML values, so that moving, folding or quoting them differently changes nothing.
 """
@@ -17,7 +17,7 @@ from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 
 
 def changed_entries(model: Model, old: SourceFile) -> tuple[Entry, ...]:
-    """The entries of a file that are not the same in an old version of it."""
+    """Return the entries of a file that an old version does not have."""
     if old.text == model.source.text:
         return ()
     before = Counter(_contents(build_model(old, model.natives, model.layout)))
@@ -30,7 +30,7 @@ def changed_entries(model: Model, old: SourceFile) -> tuple[Entry, ...]:
 
 
 def changed_functions(old: SourceFile, new: SourceFile) -> frozenset[str]:
-    """The names of the functions in a file of native functions that are new, different or gone."""
+    """Return the names of functions that are new, different or gone in a file of native functions."""
     if old.text == new.text:
         return frozenset()
     before, after = _functions(old), _functions(new)
@@ -38,7 +38,7 @@ def changed_functions(old: SourceFile, new: SourceFile) -> frozenset[str]:
 
 
 def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
-    """The numbers of the lines that are new or different."""
+    """Return the numbers of the lines that are new or different."""
     before, after = old.text.splitlines(), new.text.splitlines()
     first = 0
     while first < min(len(before), len(after)) and before[first] == after[first]:
@@ -46,7 +46,7 @@ def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
     last = 0
     while last < min(len(before), len(after)) - first and before[-1 - last] == after[-1 - last]:
         last += 1
-    # only what lies between is compared, since comparing takes long
+    # the matcher is slow, so that it gets only the lines between
     matcher = SequenceMatcher(
         None, before[first : len(before) - last], after[first : len(after) - last], autojunk=False
     )
@@ -58,8 +58,8 @@ def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
 
 
 def _contents(model: Model) -> list[Hashable]:
-    """What each entry says, with the suppressions in it: taking one away shows findings that it is to blame for."""
-    contents: list[Hashable] = [said(entry.node) for entry in model.all_entries]
+    """The values of all entries, with the names in their suppressions, since removing one shows findings."""
+    contents: list[Hashable] = [node_value(entry.node) for entry in model.all_entries]
     suppressions = read_suppressions(model.document)
     if suppressions:
         finder = EntryFinder(model)
@@ -74,19 +74,19 @@ def _contents(model: Model) -> list[Hashable]:
     return contents
 
 
-def said(node: YamlNode) -> Hashable:
-    """What a YAML node says, without its layout: blanks in texts count once."""
+def node_value(node: YamlNode) -> Hashable:
+    """The value of a YAML node without its layout: blanks in texts count once."""
     if isinstance(node, Scalar):
         return (node.kind, " ".join(node.value.split()))
     if isinstance(node, Sequence):
-        return tuple(map(said, node.items))
+        return tuple(map(node_value, node.items))
     assert isinstance(node, Mapping)
-    return ("mapping", *((said(pair.key), said(pair.value)) for pair in node.pairs))
+    return ("mapping", *((node_value(pair.key), node_value(pair.value)) for pair in node.pairs))
 
 
 def _functions(source: SourceFile) -> dict[str, Hashable]:
-    """What a file of native functions says of each function, by its name with the overload."""
-    found: dict[str, Hashable] = {}
+    """The values of the items of a file of native functions, by name with overload."""
+    functions: dict[str, Hashable] = {}
     root = read_yaml(source).root
     # back ends list functions under several keys
     lists = [pair.value for pair in root.pairs] if isinstance(root, Mapping) else [root]
@@ -94,5 +94,5 @@ def _functions(source: SourceFile) -> dict[str, Hashable]:
         for item in items.items if isinstance(items, Sequence) else ():
             func = item.get("func") if isinstance(item, Mapping) else None
             if isinstance(func, Scalar):
-                found[func.value.partition("(")[0].strip()] = said(item)
-    return found
+                functions[func.value.partition("(")[0].strip()] = node_value(item)
+    return functions

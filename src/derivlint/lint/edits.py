@@ -10,7 +10,7 @@ from derivlint.schema.difference import replacement
 from derivlint.yaml_reader import Mapping, Pair, Scalar
 from derivlint.yaml_reader.rewrite import removal, rewrite
 
-#: A part of a formula's text, from an offset to another, and what is wanted there.
+#: A replacement in a formula: start, end, and the new text.
 Change = tuple[int, int, str]
 
 
@@ -22,20 +22,20 @@ def quote_text(text: str) -> str:
 
 
 def quote_scalar(entry: Entry, node: Scalar, title: str, *, safe: bool = True) -> Fix | None:
-    """The fix that puts an unquoted scalar of an entry in quotes; None where it is quoted or empty."""
+    """The fix that puts a scalar of an entry in quotes, or None if it is quoted or empty."""
     if node.style != "plain" or not node.value or node.tag is not None or "\n" in node.value:
         return None
     return Fix(title, (TextEdit(entry.place(node), quote_text(node.value)),), safe=safe)
 
 
 def schema_fix(entry: Entry, expected: str, *, safe: bool = False, renamed: dict[str, str] | None = None) -> Fix | None:
-    """The fix that makes an entry's schema the expected one; None where the YAML would need more than that.
+    """The fix that replaces an entry's schema, or None if it cannot be replaced by one edit.
 
     Args:
         entry: the entry.
-        expected: the schema.
-        safe: whether it is certain that the schema is meant.
-        renamed: the arguments and returns that get other names; their uses get them as well.
+        expected: the new schema.
+        safe: whether the schema is certainly meant.
+        renamed: the new names of arguments and returns, which their uses get as well.
     """
     name = entry.name
     if name is None or not name.exact or (entry.mapping is not None and entry.mapping.flow):
@@ -44,11 +44,11 @@ def schema_fix(entry: Entry, expected: str, *, safe: bool = False, renamed: dict
     if name.style not in ("plain", "single", "double") or (name.style != "plain" and set(text) & set("\"'\\")):
         return None
     edit = TextEdit(entry.place_in(name, span.start, span.end), text)
-    uses = [each for old, new in (renamed or {}).items() for each in _renamed(entry, old, new)]
+    uses = [use for old, new in (renamed or {}).items() for use in _renamed(entry, old, new)]
     return Fix("write the schema as PyTorch declares it", (edit, *uses), safe=safe)
 
 
-#: What forward formulas and gradients make of the name of an argument or output.
+#: The names of values that belong to an argument or output.
 _DERIVED_NAMES = ("{}", "{}_p", "{}_t", "original_{}", "original_{}_p", "original_{}_t", "grad_{}")
 
 
@@ -69,30 +69,25 @@ def _renamed(entry: Entry, old: str, new: str) -> Iterator[TextEdit]:
 
 
 def formula_edit(formula: DerivativeFormula, start: int, end: int, text: str) -> TextEdit | None:
-    """The edit that makes ``formula[start:end]`` another text; None where YAML would read more or less than that.
+    """The edit that replaces ``formula[start:end]``, or None if it cannot be written in the YAML scalar.
 
     Args:
         formula: the key and the formula.
-        start: the first character to replace, counted in the formula's text.
-        end: the one after the last.
-        text: the text that is wanted there, which is escaped as the YAML scalar wants it.
+        start: the offset of the first character in the formula's text.
+        end: the offset after the last.
+        text: the new text, which is escaped as the YAML scalar needs it.
     """
     value = formula.value
     if not isinstance(value, Scalar):
         return None
-    written = rewrite(value, start, end, text, in_flow=_in_flow(formula, value))
+    around = (formula.entry.mapping, formula.entry.dispatch, formula.body.mapping)
+    in_flow = any(isinstance(node, Mapping) and node.flow and node.start <= value.start < node.end for node in around)
+    written = rewrite(value, start, end, text, in_flow=in_flow)
     return TextEdit(written[0].shift(formula.entry.start), written[1]) if written is not None else None
 
 
 def formula_fix(formula: DerivativeFormula, title: str, changes: Iterable[Change], *, safe: bool = False) -> Fix | None:
-    """The fix that makes several changes in one formula; None where one of them cannot be written.
-
-    Args:
-        formula: the key and the formula.
-        title: what the fix does, as an imperative.
-        changes: the changes, which do not overlap.
-        safe: whether it keeps the meaning that the author certainly had.
-    """
+    """The fix that makes changes in one formula, see :func:`formulas_fix`."""
     return formulas_fix(title, [(formula, change) for change in changes], safe=safe)
 
 
@@ -108,7 +103,7 @@ def quoted_formula_fix(formula: DerivativeFormula, title: str, change: Change, *
 
 
 def formulas_fix(title: str, changes: Iterable[tuple[DerivativeFormula, Change]], *, safe: bool = False) -> Fix | None:
-    """The fix that makes changes in several formulas, all or none; None where one of them cannot be written.
+    """The fix that makes changes in several formulas, or None if one of them cannot be written.
 
     Args:
         title: what the fix does, as an imperative.
@@ -121,12 +116,7 @@ def formulas_fix(title: str, changes: Iterable[tuple[DerivativeFormula, Change]]
 
 
 def removal_fix(formula: DerivativeFormula, title: str, *, safe: bool = False) -> Fix | None:
-    """The fix that removes a line with its formula; None where it shares its lines of the file with something else."""
+    """The fix that removes the lines of a formula, or None if something else is on them."""
     mapping = formula.body.mapping
     span = removal(mapping, Pair(formula.key, formula.value)) if mapping is not None else None
     return Fix(title, (TextEdit(span.shift(formula.entry.start), ""),), safe=safe) if span is not None else None
-
-
-def _in_flow(formula: DerivativeFormula, value: Scalar) -> bool:
-    around = (formula.entry.mapping, formula.entry.dispatch, formula.body.mapping)
-    return any(isinstance(node, Mapping) and node.flow and node.start <= value.start < node.end for node in around)

@@ -1,8 +1,7 @@
-"""Names for findings that stay the same when text moves: what baselines and code-quality reports compare.
+"""Fingerprints of findings, for baselines and code-quality reports.
 
-A finding is known by its file, rule, operator, dispatch key, key and by the text that it marks, never by lines or
-messages: a new line above, another order of the entries or a formula that is folded or quoted differently leave it the
-same, and better words in a new version of derivlint do, too.
+A finding is identified by its file, rule, operator, dispatch key, key and marked text, never by lines or messages: it
+stays the same after a new line above, another order of the entries, other folding or quotes, or another wording.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ LENGTH = 32
 
 
 class Identity(NamedTuple):
-    """What a finding is known by; equal findings of one file have the same identity.
+    """The identity of a finding; equal findings of one file have the same.
 
     Attributes:
         path: the file, with slashes.
@@ -41,12 +40,12 @@ class Identity(NamedTuple):
 
 
 def identity(diagnostic: Diagnostic, source: SourceFile | None, path: str | None = None) -> Identity:
-    """What a finding is known by.
+    """Return the identity of a finding.
 
     Args:
         diagnostic: the finding.
-        source: its file; None where that was not read.
-        path: the name of the file, by default the one that the diagnostic has.
+        source: its file, or None if that was not read.
+        path: the name of the file, by default that of the diagnostic.
     """
     return Identity(
         portable_path(path if path is not None else diagnostic.path),
@@ -64,32 +63,32 @@ def fingerprints(
     *,
     shown: Callable[[str], str] = str,
 ) -> tuple[str, ...]:
-    """A fingerprint for each finding, in their order: hexadecimal, and no two the same.
+    """Return a hexadecimal fingerprint for each finding, all different.
 
-    Equal findings are distinguished by counting them, so the sequence should be sorted, and whole for each file.
+    Equal findings are numbered, so that the sequence has to be sorted, and to have all findings of each file.
 
     Args:
         diagnostics: the findings.
-        sources: the files by the path that findings name.
-        shown: makes the path that counts of the one that findings name, relative to a repository for example.
+        sources: the files by the paths of findings.
+        shown: maps a path of a finding to that in the fingerprint, for example relative to a repository.
     """
-    # only some formats and baselines need it
+    # a slow import that most formats do not need
     from hashlib import sha256
 
     counts: Counter[Identity] = Counter()
-    found = []
+    fingerprints = []
     for diagnostic in diagnostics:
-        known = identity(diagnostic, sources.get(diagnostic.path), shown(diagnostic.path))
-        material = "\0".join((*known, str(counts[known])))
-        counts[known] += 1
-        found.append(sha256(material.encode("utf-8", "backslashreplace")).hexdigest()[:LENGTH])
-    return tuple(found)
+        key = identity(diagnostic, sources.get(diagnostic.path), shown(diagnostic.path))
+        material = "\0".join((*key, str(counts[key])))
+        counts[key] += 1
+        fingerprints.append(sha256(material.encode("utf-8", "backslashreplace")).hexdigest()[:LENGTH])
+    return tuple(fingerprints)
 
 
 def normalized(text: str) -> str:
-    """A piece of YAML without what its layout is made of: blanks, line ends, quotes, the header of a block, comments.
+    """Remove the layout of YAML for comparison: blanks, line ends, quotes, headers of blocks, comments.
 
-    It is there to be compared: ``"grad *  self"``, ``grad * self`` and the same in a block are one text.
+    ``"grad *  self"``, ``grad * self`` and the same in a block are one text.
     """
     if "\n" in text or "\r" in text:
         # a number sign after a blank is not a comment inside quotes, but leaving out the same text twice does no harm

@@ -1,7 +1,7 @@
-"""Whether fixes do what they promise: each is tried before it is offered.
+"""Trials of fixes before they are offered.
 
-A fix that leaves a formula which does not parse, has wrong types or is refuted by numbers, which was not so before, is
-not offered. Only entries with fixes pay for it, and pay once for the fixes of all their formulas.
+A fix is dropped if after it a formula does not parse, has wrong types or is refuted by numbers, and was not so before.
+Only entries with fixes pay for it, and pay once for the fixes of all their formulas.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from weakref import WeakKeyDictionary
 
 from derivlint.analysis.soundness import Unsound, unsound
-from derivlint.lint.diagnostic import Fix, TextEdit
+from derivlint.lint.diagnostic import Fix
 from derivlint.model import Entry, Model
 from derivlint.model.model import probe_model
 from derivlint.schema import NativeFunctions
@@ -31,7 +31,7 @@ _Place = tuple[str, str]
 
 
 class FixCheck:
-    """Tries the fixes of one entry, in one text those of all its formulas, but of each formula only one."""
+    """Tries the fixes of one entry, in one text one fix of each formula."""
 
     def __init__(self, model: Model, entry: Entry) -> None:
         self._model = model
@@ -44,15 +44,13 @@ class FixCheck:
         self._starts = [span.start for span, _ in formulas]
 
     def unsound(self, fixes: Iterable[Fix]) -> set[Fix]:
-        """Return those of an entry's fixes that make a formula wrong, or that could not be tried.
-
-        A fix of something else than formulas is sound.
-        """
+        """Return the fixes that make a formula wrong, or that could not be tried."""
         batches: list[dict[_Place, Fix]] = []
         unsound: set[Fix] = set()
         for fix in dict.fromkeys(fixes):
             places = self._places(fix)
-            if not places or not self._is_inside(fix):
+            own = self._range
+            if not places or not all(own.start <= edit.span.start <= edit.span.end <= own.end for edit in fix.edits):
                 continue
             batch = next((batch for batch in batches if batch.keys().isdisjoint(places)), None)
             if batch is not None:
@@ -66,7 +64,13 @@ class FixCheck:
     def _unsound_together(self, batch: Mapping[_Place, Fix]) -> set[Fix]:
         """Return the unsound ones of fixes that touch different formulas."""
         before = self._problems(self._text)
-        after = self._problems(self._edited(edit for fix in set(batch.values()) for edit in fix.edits))
+        edits = [edit for fix in set(batch.values()) for edit in fix.edits]
+        parts: list[str] = []
+        end = len(self._text)
+        for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
+            parts += (self._text[edit.span.end - self._range.start : end], edit.text)
+            end = edit.span.start - self._range.start
+        after = self._problems(self._text[:end] + "".join(reversed(parts)))
         if before is None or after is None:
             # the entry cannot be taken out of its file; where a fix breaks the YAML, nothing is written
             return set()
@@ -90,19 +94,8 @@ class FixCheck:
                 places[self._formulas[at][1]] = None
         return places
 
-    def _is_inside(self, fix: Fix) -> bool:
-        return all(self._range.start <= edit.span.start <= edit.span.end <= self._range.end for edit in fix.edits)
-
-    def _edited(self, edits: Iterable[TextEdit]) -> str:
-        parts: list[str] = []
-        end = len(self._text)
-        for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
-            parts += (self._text[edit.span.end - self._range.start : end], edit.text)
-            end = edit.span.start - self._range.start
-        return self._text[:end] + "".join(reversed(parts))
-
     def _problems(self, text: str) -> Counter[Unsound] | None:
-        """Return the problems of the formulas of an entry, None where the text is not one entry."""
+        """Return the problems of the formulas of an entry, or None if the text is not one entry."""
         results = _RESULTS.setdefault(self._model.natives, {})
         if text not in results:
             if len(results) >= MAX_RESULTS:

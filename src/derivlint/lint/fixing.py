@@ -1,4 +1,4 @@
-"""Applies fixes to a text: each as a whole or not at all, and together only where they do not touch each other."""
+"""Applying fixes to a text: each as a whole or not at all, and none that touches another one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
-from derivlint.lint.diagnostic import Diagnostic, Fix, TextEdit
+from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.source import SourceFile, Span
 
 #: An edit as it sorts: by place, then by text.
@@ -19,9 +19,9 @@ class FixOutcome(Struct, frozen=True):
     """A text with fixes applied.
 
     Attributes:
-        text: the new text; what no edit covers is as it was, to the last byte.
-        applied: the diagnostics whose fix is in it, by place.
-        skipped: those whose fix would touch one that is in it.
+        text: the new text, unchanged outside of the edits.
+        applied: the diagnostics with applied fixes, by place.
+        skipped: the diagnostics whose fixes touch applied ones.
         edits: the edits that were made, by place, disjoint.
     """
 
@@ -32,43 +32,41 @@ class FixOutcome(Struct, frozen=True):
 
 
 def fixable(diagnostic: Diagnostic, unsafe: bool = False) -> bool:
-    """Whether a diagnostic comes with a fix that may be applied.
-
-    Args:
-        diagnostic: the diagnostic.
-        unsafe: whether fixes count that may change what is meant.
-    """
+    """Whether a diagnostic has a fix that is safe, or any fix with ``unsafe``."""
     return diagnostic.fix is not None and (diagnostic.fix.safe or unsafe)
 
 
 def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe: bool = False) -> FixOutcome:
-    """Apply the fixes of diagnostics; of two that touch the same place, the one that begins first.
+    """Apply the fixes of diagnostics; of two that touch, the one that begins first.
 
     Args:
         source: the file; diagnostics of other files are left out.
         diagnostics: the diagnostics, in any order.
-        unsafe: whether to apply fixes that may change what is meant.
+        unsafe: whether to apply unsafe fixes as well.
     """
     candidates = [
-        (_edits(item.fix), item)
+        (sorted((edit.span.start, edit.span.end, edit.text) for edit in item.fix.edits), item)
         for item in diagnostics
         if item.fix is not None and fixable(item, unsafe) and item.path == source.path
     ]
     made: list[_Edit] = []
-    known: set[_Edit] = set()
+    seen: set[_Edit] = set()
     applied: list[Diagnostic] = []
     skipped: list[Diagnostic] = []
     for edits, item in sorted(candidates, key=lambda candidate: (candidate[0][:1], candidate[1])):
         # a fix that changes nothing would be applied again and again
         if all(source.text[start:end] == text for start, end, text in edits):
             continue
-        # two fixes may agree about an edit, such as the one declaration that both of them lack
-        new = [edit for edit in dict.fromkeys(edits) if edit not in known]
-        entangled = any(_touches(left, right) for left, right in pairwise(edits))
-        if entangled or any(_touches_any(edit, made) for edit in new):
+        # two fixes may share an edit, such as the declaration that both need
+        new = [edit for edit in dict.fromkeys(edits) if edit not in seen]
+        entangled = any(_touches(first, second) for first, second in pairwise(edits))
+        # applied edits are disjoint, so that only the neighbours of a new one matter
+        places = [(edit, bisect_left(made, edit)) for edit in new]
+        neighbours = ((edit, near) for edit, at in places for near in made[max(0, at - 1) : at + 1])
+        if entangled or any(_touches(*sorted(pair)) for pair in neighbours):
             skipped.append(item)
             continue
-        known.update(new)
+        seen.update(new)
         for edit in new:
             insort(made, edit)
         applied.append(item)
@@ -87,24 +85,19 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
 
 
 class OffsetMap:
-    """Where places of a text are after edits."""
+    """Offsets of a text as offsets of the edited text; the edits are sorted and disjoint."""
 
     def __init__(self, edits: Sequence[TextEdit]) -> None:
-        """Look at edits once for all places.
-
-        Args:
-            edits: the edits that were made, by place, disjoint.
-        """
         self._edits = edits
         self._starts = [edit.span.start for edit in edits]
-        #: how far the text after each edit moves
+        #: the shift of the text after each edit
         self._shifts = list(accumulate(len(edit.text) - (edit.span.end - edit.span.start) for edit in edits))
 
     def to(self, offset: int) -> int:
-        """Where a place of the old text is in the new one; of a replaced range, its beginning."""
+        """Map an offset to the new text; offsets in a replaced range to its beginning."""
         index = bisect_right(self._starts, offset) - 1
         if index >= 0 and self._edits[index].span == (offset, offset):
-            # what is inserted at a place comes after it
+            # an insertion at the offset comes after it
             index -= 1
         if index < 0:
             return offset
@@ -119,17 +112,6 @@ class OffsetMap:
 
     def _before(self, index: int) -> int:
         return self._shifts[index - 1] if index else 0
-
-
-def _edits(fix: Fix) -> list[_Edit]:
-    return sorted((edit.span.start, edit.span.end, edit.text) for edit in fix.edits)
-
-
-def _touches_any(edit: _Edit, made: list[_Edit]) -> bool:
-    # edits that were made are disjoint, so only the neighbours matter
-    index = bisect_left(made, edit)
-    neighbours = made[max(0, index - 1) : index + 1]
-    return any(_touches(*sorted((edit, other))) for other in neighbours)
 
 
 def _touches(first: _Edit, second: _Edit) -> bool:

@@ -1,7 +1,8 @@
-"""What the check of a rule looks at, said with types: ``@judges(Entry, Model)``.
+"""The decorator of checks, which declares their parameters by types: ``@judges(Entry, Model)``.
 
-The decorator tells the engine what to ask the check about, and what it takes beside: the model of the file, the values
-of the rule's options. The type checker holds both against the parameters of the function.
+The first type is the subject of the check, the others are further arguments: the model of the file, the options of the
+rule. Type checkers compare them with the parameters of the function. The module imports the model, so that it is apart
+from :mod:`derivlint.lint.rule`, which commands without a model import.
 """
 
 from __future__ import annotations
@@ -21,9 +22,7 @@ from derivlint.model.generated.typing import FormulaProblem
 Subject = TypeVar("Subject", Model, Entry, DispatchBody, DerivativeFormula, FormulaProblem, SuppressionsInUse)
 NodeType = TypeVar("NodeType", bound=Node)
 
-#: What a check may look at, and how the engine calls that: the file, an entry, the formulas of a dispatch key, a key
-#: with its formula, something that C++ refuses, and the comments that silence findings, when all others have spoken;
-#: anything else is a kind of nodes.
+#: The subjects of checks with their names in the engine; any other type is a kind of nodes.
 _TARGETS: dict[type, Target] = {
     Model: "model",
     Entry: "entry",
@@ -60,14 +59,13 @@ def judges(
 def judges(
     subject: type[Any], /, *needs: type[Any], kinds: Collection[TypeProblemKind] = ()
 ) -> Callable[[Callable[..., Iterable[Finding]]], Check]:
-    """Say what a check looks at.
+    """Declare the subject of a check.
 
     Args:
-        subject: what it is asked about; a kind of nodes of syntax trees, with the formula that has them.
-        needs: what it takes beside: ``Model``, ``Options``, and for nodes ``DerivativeFormula``.
-        kinds: of what C++ refuses, the kinds that it is asked about, in formulas as they are written; all, in whatever
-            PyTorch makes of formulas, where none is named.
+        subject: the type of the first argument; a kind of nodes of syntax trees needs the formula as well.
+        needs: the types of the other arguments: ``Model``, ``Options``, and for nodes ``DerivativeFormula``.
+        kinds: the kinds of type problems, in formulas as written; by default all, also in generated formulas.
     """
     target: Target = _TARGETS.get(subject, "node")
-    asked = (subject,) if target == "node" else tuple(kinds)
-    return lambda find: Check(target, tuple(_NEEDS[each] for each in needs if each in _NEEDS), asked, find)
+    subjects = (subject,) if target == "node" else tuple(kinds)
+    return lambda find: Check(target, tuple(_NEEDS[need] for need in needs if need in _NEEDS), subjects, find)

@@ -1,4 +1,4 @@
-"""Options of rules: what a configuration may say to a rule, beyond whether it runs."""
+"""Options of rules, which a configuration may set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-#: What an option can hold; names are those of functions, arguments, ..., or patterns of them.
+#: The value of an option; texts in a list are names of functions or arguments, or patterns of them.
 OptionValue = bool | int | str | tuple[str, ...]
 
 
@@ -15,10 +15,10 @@ class Option(Struct, frozen=True):
 
     Attributes:
         name: its key in the configuration, in kebab case.
-        default: its value where nothing is said; its type is the type of the option.
-        doc: what it does, as a phrase.
-        minimum: the least number that it takes.
-        choices: the only texts that it takes; empty for any.
+        default: its default, whose type is that of the option.
+        doc: its effect, as a phrase.
+        minimum: the least number.
+        choices: the possible texts; empty for any.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Option(Struct, frozen=True):
 
 
 class Options:
-    """The values of a rule's options; asking for one that the rule does not declare is a ``KeyError``."""
+    """The values of a rule's options; undeclared ones raise ``KeyError``."""
 
     __slots__ = ("_values",)
 

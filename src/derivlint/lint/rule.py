@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     # names of rules are asked for without any model
     from derivlint.cpp.problem import TypeProblemKind
 
-#: What a check is asked about: the file, an entry, the formulas of a dispatch key, a key with its formula, a node of a
-#: formula, something that C++ refuses, or the comments that silence findings.
+#: The subject of a check: the file, an entry, the formulas of a dispatch key, a key with its formula, a node of a
+#: formula, a type problem, or the suppressions.
 Target = Literal["model", "entry", "body", "formula", "node", "problem", "suppressions"]
 
 
 class Check(Struct, frozen=True):
-    """What finds things, as :func:`derivlint.lint.judging.judges` registers it.
+    """The check of a rule, as :func:`derivlint.lint.judging.judges` registers it.
 
     Attributes:
-        target: what it is asked about.
-        needs: what it takes beside: ``model``, ``options``.
-        kinds: the kinds of nodes or of problems that it is asked about.
+        target: its subject.
+        needs: its further arguments: ``model``, ``options``.
+        kinds: the kinds of nodes or of problems that it judges.
         find: the function.
     """
 
@@ -46,15 +46,15 @@ class RuleMeta(Struct, frozen=True):
 
     Attributes:
         severity: how bad its findings are.
-        group: what it is about, one of ``GROUPS``.
+        group: its topic, one of ``GROUPS``.
         confidence: how sure it is.
         since: the first version of derivlint that has it.
         checks: the ids of torchgen's checks, or of its gaps, that it covers.
         status: ``stable``, or ``preview`` for a rule that is off unless asked for.
-        options: what a configuration may say to it; its ``check`` takes their values as its last argument.
-        reads: how deep it looks into formulas; where they cannot be read as far as that, it has judged nothing.
-        compares: whether what it finds in an entry may depend on what other entries say.
-        yields_to: the rules whose findings explain its own, see :mod:`derivlint.lint.engine.precedence`.
+        options: its options; its ``check`` takes their values as its last argument.
+        reads: how deep it looks into formulas; entries that cannot be analyzed so far count as not judged.
+        compares: whether its findings in an entry may depend on other entries.
+        yields_to: the rules whose findings supersede its own, see :mod:`derivlint.lint.engine.precedence`.
     """
 
     severity: Severity
@@ -74,13 +74,13 @@ EXAMPLE = "# example\n"
 
 
 class Invalid(Struct, frozen=True):
-    """A text in which the rule finds exactly one thing.
+    """A text with exactly one finding of the rule.
 
     Attributes:
         yaml: the text; the first example of the docstring where it is left out.
         at: the place, ``line:column-endcolumn`` or ``line:column-endline:endcolumn``.
         message: the message.
-        help: the help; not compared where it is None.
+        help: the help; not compared if None.
         fixed: the text after the fix; without a line break at its end only the line of the place; None without a fix.
         natives: native functions beside those of the bundled index.
         header: a C++ header beside those of PyTorch, in which the place is then.
@@ -120,13 +120,13 @@ class Rule(Struct, frozen=True, dict=True):
         summary: the first line of its docstring.
         doc: the whole docstring.
         meta: its facts.
-        target: what its check looks at, see :data:`Target`.
-        check: the function that finds things.
-        valid: texts in which it finds nothing, those below "Instead" in its docstring among them.
-        invalid: texts in which it finds one thing each.
+        target: the subject of its check, see :data:`Target`.
+        check: the function of the check.
+        valid: texts without findings, those below "Instead" in its docstring among them.
+        invalid: texts with one finding each.
         options: the values of its options.
-        needs: what the check takes beside.
-        kinds: the kinds of nodes or of problems that the check is asked about; all where none is named.
+        needs: the further arguments of the check.
+        kinds: the kinds of nodes or of problems that the check judges; empty for all.
     """
 
     name: str
@@ -143,7 +143,7 @@ class Rule(Struct, frozen=True, dict=True):
 
     @property
     def fixable(self) -> bool:
-        """Whether some finding of the rule comes with a fix."""
+        """Whether some finding of the rule has a fix."""
         return any(case.fixed is not None for case in self.invalid)
 
     @property
@@ -152,7 +152,7 @@ class Rule(Struct, frozen=True, dict=True):
         return self.meta.reads
 
     def bound(self, model: object) -> tuple[Callable[..., Iterable[Finding]], tuple[object, ...]]:
-        """The function that finds things, and what it takes next to its target: the model, the values of options."""
+        """The function of the check, and its arguments after the target."""
         if not self.needs:
             return self.check, ()
         return self.check, tuple(model if name == "model" else self.options for name in self.needs)

@@ -5,43 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-#: As many names as these are those of all operators, or of all functions.
+#: Tuples of so many names are those of all operators, or of all functions, and are indexed once.
 MANY = 1000
-#: What is longer than the name of an operator will ever be is not a misspelt one.
+#: Longer words are not misspelt names of operators.
 LONGEST = 1000
 
 
 def distance(a: str, b: str, limit: int) -> int:
-    """The edit distance of two words, counting a swap of neighbours as one; ``limit + 1`` where it is larger."""
+    """Return the edit distance of two words, or ``limit + 1`` if it is larger; a swap of neighbours is one edit."""
     if abs(len(a) - len(b)) > limit:
         return limit + 1
     if not a:
         return len(b)
-    # a column of the table of distances is as many bits, which say where it rises and falls (Hyyro, "A bit-vector
-    # algorithm for computing Levenshtein and Damerau edit distances", 2003)
+    # a column of the table of distances is kept as bits of its rises and falls (Hyyro, "A bit-vector algorithm for
+    # computing Levenshtein and Damerau edit distances", 2003)
     places: dict[str, int] = {}
     for i, char in enumerate(a):
         places[char] = places.get(char, 0) | 1 << i
     every, last = (1 << len(a)) - 1, 1 << len(a) - 1
-    rises, falls, diagonal, before, found = every, 0, 0, 0, len(a)
+    rises, falls, diagonal, before, result = every, 0, 0, 0, len(a)
     for char in b:
         same = places.get(char, 0)
         swapped = (~diagonal & same) << 1 & before
         diagonal = ((((same & rises) + rises) ^ rises) | same | falls | swapped) & every
         more, less = falls | ~(diagonal | rises), diagonal & rises
         if more & last:
-            found += 1
+            result += 1
         elif less & last:
-            found -= 1
+            result -= 1
         more = more << 1 | 1
         rises = (less << 1 | ~(diagonal | more)) & every
         falls = diagonal & more
         before = same
-    return min(found, limit + 1)
+    return min(result, limit + 1)
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that a misspelt name most probably means, or None where none is near.
+    """Return the candidate that a misspelt name most probably means, or None.
 
     A third of the letters may differ, at most three. Of equally near ones that with the same letters wins ("sihn" is
     "sinh" rather than "sign"), then the first in alphabetical order.
@@ -50,31 +50,30 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
         return None
     limit = min(3, max(1, len(name) // 3))
     lowered, letters = _letters(name)
-    # thousands of names are compared where nothing fits: what a glance rules out is not looked at again
     if isinstance(candidates, tuple) and len(candidates) >= MANY:
         by_length = _by_length(candidates)
     else:
         by_length = _arranged(candidates)
     near = [
-        ((other_letters ^ letters) & FIRST != 0, candidate, other)
+        ((other_letters ^ letters) & FIRST != 0, candidate, lowered_candidate)
         for length in range(len(lowered) - limit, len(lowered) + limit + 1)
-        for candidate, other, other_letters in by_length.get(length, ())
+        for candidate, lowered_candidate, other_letters in by_length.get(length, ())
         if (letters & ~other_letters).bit_count() <= limit
         and (other_letters & ~letters).bit_count() <= limit
         and candidate != name
     ]
     best: str | None = None
-    for _, candidate, other in sorted(near):
-        found = distance(lowered, other, limit)
-        if found <= limit:
-            best, limit = candidate, found - 1
-            if not found:
+    for _, candidate, lowered_candidate in sorted(near):
+        edits = distance(lowered, lowered_candidate, limit)
+        if edits <= limit:
+            best, limit = candidate, edits - 1
+            if not edits:
                 break
     return best
 
 
 def _arranged(candidates: Iterable[str]) -> dict[int, list[tuple[str, str, int]]]:
-    """Names by their length in small letters, each with those and the set of them."""
+    """Index names by the length of their lower-case form, each with that and its letters."""
     arranged: dict[int, list[tuple[str, str, int]]] = {}
     for candidate in set(candidates):
         lowered, letters = _letters(candidate)
@@ -82,19 +81,18 @@ def _arranged(candidates: Iterable[str]) -> dict[int, list[tuple[str, str, int]]
     return arranged
 
 
-#: The names of all operators are asked for again and again.
 _by_length = lru_cache(maxsize=4)(_arranged)
 
 
-#: The bits of letters that a name has at all.
+#: The bits of the letters of a name.
 FIRST = (1 << 64) - 1
-#: The bits of those that it has for the third time, or more often.
+#: The bits of letters that occur a third time, or more often.
 THIRD = FIRST << 128
 
 
 @lru_cache(maxsize=8192)
 def _letters(name: str) -> tuple[str, int]:
-    """A name in small letters, and as bits how often it has each, up to three times: an edit removes one at most."""
+    """A name in lower case, and its letters as bits, each up to three times: an edit removes one at most."""
     lowered = name.lower()
     bits = 0
     for char in lowered:
@@ -106,9 +104,9 @@ def _letters(name: str) -> tuple[str, int]:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """The question "did you mean ...", or None where nothing is near."""
-    found = closest(name, candidates)
-    return f'did you mean "{found}"?' if found is not None else None
+    """The question "did you mean ...", or None without a near candidate."""
+    candidate = closest(name, candidates)
+    return f'did you mean "{candidate}"?' if candidate is not None else None
 
 
 def quoted(name: str) -> str:
@@ -130,7 +128,7 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def listed(noun: str, names: Sequence[str]) -> str:
-    """What there is of something: ``the outputs are "a" and "b"``, or ``there is no output``."""
+    """List names as a sentence: ``the outputs are "a" and "b"``, or ``there is no output``."""
     if not names:
         return f"there is no {noun}"
     return f"the {noun} is {quoted(names[0])}" if len(names) == 1 else f"the {noun}s are {quoted_list(names)}"

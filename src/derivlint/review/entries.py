@@ -16,7 +16,7 @@ from derivlint.analysis.siblings import common_name
 from derivlint.formula import Formula, Lambda, Node, Parenthesized, parse_formula, tokens
 from derivlint.formula.nodes import NamePart
 from derivlint.formula.vocabulary import TRIVIA
-from derivlint.lint.changes import said
+from derivlint.lint.changes import node_value
 from derivlint.model import DispatchBody, Entry, Model
 from derivlint.model.keys import NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.schema import NativeFunction
@@ -147,7 +147,9 @@ def changed(before: Model, after: Model) -> list[ChangedEntry]:
     changes = []
     for key, entry in new.items():
         previous = old.get(key)
-        if previous is None or (said(entry.node) != said(previous.node) and _values(entry) != _values(previous)):
+        if previous is None or (
+            node_value(entry.node) != node_value(previous.node) and _values(entry) != _values(previous)
+        ):
             changes.append(ChangedEntry(key[0], previous, entry))
     changes += [ChangedEntry(key[0], entry, None) for key, entry in old.items() if key not in new]
     return changes

@@ -16,7 +16,7 @@ MAX_BYTES = 3 * 1024 * 1024
 
 BOM = "\ufeff"
 
-_LINE_END = re.compile(r"\r\n?|\n")
+LINE_END = re.compile(r"\r\n?|\n")
 
 
 class SourceFile:
@@ -64,7 +64,7 @@ class SourceFile:
         if "\r" not in text:
             # the last one is where a line would begin after the end
             return [*accumulate([len(line) + 1 for line in text.split("\n")], initial=0)][:-1]
-        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+        return [0, *(match.end() for match in LINE_END.finditer(text))]
 
     @cached_property
     def lowered(self) -> str:

@@ -1,7 +1,7 @@
-"""What rules read of a formula, and how far a formula could be read: a rule that read nothing has judged nothing.
+"""The depth at which rules analyze formulas, and at which the formulas of an entry can be analyzed.
 
-Where a schema is unknown, a formula does not parse, or the type of a part of it is not known, rules are silent. That
-is not the same as finding nothing wrong.
+Rules are silent if a schema is unknown, a formula does not parse, or the type of a part of it is unknown: then a rule
+did not judge the entry.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from derivlint.analysis import TypedFormula
     from derivlint.model import Entry, Model
 
 
 class AnalysisDepth(IntEnum):
-    """How deep something looks, each level on top of the one before."""
+    """Levels of analysis, each on top of the one before."""
 
-    #: what the entry is could not be found out
+    #: the operator or the form of the entry is not known
     NOTHING = 0
     #: keys, names and syntax trees, of an entry whose operator is known
     FORM = 1
@@ -30,15 +29,20 @@ class AnalysisDepth(IntEnum):
 
 
 def depth_at(model: Model, index: int) -> AnalysisDepth:
-    """How far the formulas of the entry at a position can be read; nothing where that cannot be found out."""
+    """The depth to which the formulas of the entry at a position can be analyzed."""
     try:
-        return AnalysisDepth(model.entry_fact(_read_of, index))
+        return AnalysisDepth(model.entry_fact(_depth, index))
     except Exception:
-        # rules that asked for the same crashed as well, and that was reported
+        # rules that need the same facts crashed as well, and that was reported
         return AnalysisDepth.NOTHING
 
 
-def _read_of(model: Model, entry: Entry) -> int:
+def _depth(model: Model, entry: Entry) -> int:
+    from derivlint.analysis import analyses_of
+    from derivlint.analysis.interpretation.degree import Degree
+    from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
+    from derivlint.analysis.scalar_evaluation.reference import reference_of
+    from derivlint.cpp.cpp_type import UNKNOWN_VALUE
     from derivlint.model.entry import Role
 
     if entry.function is None or entry.problems:
@@ -48,16 +52,6 @@ def _read_of(model: Model, entry: Entry) -> int:
             return AnalysisDepth.NOTHING
         if formula.is_expression and formula.parsed.tree is None:
             return AnalysisDepth.NOTHING
-    return _read(model, entry)
-
-
-def _read(model: Model, entry: Entry) -> AnalysisDepth:
-    from derivlint.analysis import analyses_of
-    from derivlint.analysis.interpretation.degree import Degree
-    from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
-    from derivlint.analysis.scalar_evaluation.reference import reference_of
-    from derivlint.model.entry import Role
-
     analyses = analyses_of(model)
     formulas = analyses.formulas(entry)
     typed = {id(formula.written) for formula in formulas}
@@ -65,21 +59,13 @@ def _read(model: Model, entry: Entry) -> AnalysisDepth:
     # the C++ of older releases is not known
     if not model.natives.has_symbolic_sizes or any(id(written) not in typed for written in expected):
         return AnalysisDepth.FORM
-    if not all(map(_is_typed, formulas)):
+    if any(value.type == UNKNOWN_VALUE.type for formula in formulas for value in formula.values.values()):
         return AnalysisDepth.FORM
     interpretations = analyses.interpretations(entry)
     if any(fact.degree is Degree.UNKNOWN for item in interpretations for fact in item.facts.values()):
         return AnalysisDepth.TYPES
-    assert entry.function is not None
     if reference_of(entry.function.canonical) is None:
         return AnalysisDepth.SEMANTICS
     if any(formula.written.auto is None and compile_formula(formula) is None for formula in formulas):
         return AnalysisDepth.SEMANTICS
     return AnalysisDepth.VALUES
-
-
-def _is_typed(formula: TypedFormula) -> bool:
-    """Whether the type of every expression in a formula is known."""
-    from derivlint.cpp.cpp_type import UNKNOWN_VALUE
-
-    return all(value.type != UNKNOWN_VALUE.type for value in formula.values.values())

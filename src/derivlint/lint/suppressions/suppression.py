@@ -1,9 +1,9 @@
-"""What comments silence: where they are decides what they cover.
+"""Scopes of suppressions, which follow from their places.
 
 * on the line of a key, or on a line of its own directly above it: what belongs to that key, for ``name`` and for the
   ``- `` of an entry the whole entry, for a dispatch key all its formulas;
 * after the last line of a value, or after the ``|`` or ``>`` of a block: the same, since the key's line has no room;
-* anything else that is found on the same line;
+* all other findings on the same line;
 * ``ignore-file`` on a line of its own that is not indented: the whole file.
 """
 
@@ -30,7 +30,7 @@ from derivlint.source.lazy import cached_property
 from derivlint.yaml_reader import Mapping as YamlMapping
 from derivlint.yaml_reader import Pair
 
-#: The rules that judge suppressions; a suppression of one of them would be a lie about itself.
+#: The rules that judge suppressions.
 ABOUT_SUPPRESSIONS = (
     "malformed-suppression",
     "misplaced-suppression",
@@ -38,7 +38,7 @@ ABOUT_SUPPRESSIONS = (
     "unknown-suppression",
     "unused-suppression",
 )
-#: What no comment silences.
+#: Rules that no comment silences.
 NEVER_SILENCED = frozenset((*ABOUT_SUPPRESSIONS, "internal-error"))
 
 
@@ -46,28 +46,28 @@ class RuleNames(Struct, frozen=True):
     """The names that suppressions may use.
 
     Attributes:
-        known: everything that has a name, also what is not found by rules.
+        existing: the names of rules, and of other findings.
         renamed: former names with the present ones.
     """
 
-    known: frozenset[str]
+    existing: frozenset[str]
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     def present(self, name: str) -> str:
-        """What a rule is called now."""
+        """The present name of a rule."""
         return self.renamed.get(name, name)
 
 
-#: Where no names are known: all are taken as they are.
+#: Takes all names as they are.
 NO_NAMES = RuleNames(frozenset())
 
 
 class SuppressionScope(Struct, frozen=True):
-    """What a suppression covers.
+    """The scope of a suppression.
 
     Attributes:
         line: the line that it is on or above, None for the whole file.
-        entry: the entry; None where the line belongs to none.
+        entry: the entry, or None on a line without.
         place: the range of the pair of key and value; None for the whole entry.
         dispatch: the dispatch key of the pair, if it holds formulas.
         key: the key of the formula, if it is one.
@@ -80,7 +80,7 @@ class SuppressionScope(Struct, frozen=True):
     key: str | None = None
 
     def covers(self, diagnostic: Diagnostic, owner: Entry | None) -> bool:
-        """Whether a diagnostic, which is about the entry ``owner``, is in it."""
+        """Whether a diagnostic of the entry ``owner`` is in it."""
         line, place, start = self.line, self.place, diagnostic.span.start
         if line is None:
             return True
@@ -98,7 +98,7 @@ class SuppressionScope(Struct, frozen=True):
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """What a diagnostic has to do with to be covered: the file, the line, the entry, or some part of the entry."""
+        """The keys of covered diagnostics: the file, the line, the entry, or some part of the entry."""
         if self.line is None:
             return (None,)
         if self.entry is None:
@@ -113,19 +113,19 @@ class SuppressionScope(Struct, frozen=True):
 
     @property
     def part(self) -> tuple[Entry | None, Span | None] | None:
-        """The part of the file that it covers, apart from what else is on its line; None for the whole file."""
+        """The covered entry and pair, without the line; None for the whole file."""
         return None if self.line is None else (self.entry, self.place)
 
 
 class PlacedSuppression(Struct, frozen=True):
-    """A suppression and what it covers, None where it is at no place for it."""
+    """A suppression with its scope, or None at a place without one."""
 
     suppression: Suppression
     scope: SuppressionScope | None
 
     @property
     def entry(self) -> Entry | None:
-        """The entry that it is about."""
+        """The covered entry."""
         return self.scope.entry if self.scope is not None else None
 
 
@@ -134,7 +134,7 @@ class Suppressions:
 
     Attributes:
         model: the file.
-        placed: each with what it covers, in file order.
+        placed: each with its scope, in file order.
     """
 
     def __init__(self, model: Model) -> None:
@@ -143,7 +143,7 @@ class Suppressions:
         self._formulas: dict[Entry, dict[int, tuple[str, str | None]]] = {}
         #: the pairs of mappings, by place
         self._pairs: dict[YamlMapping, list[Pair]] = {}
-        #: what the lines of a block of comments are above, so that each line is passed once
+        #: the offset below each line of a block of comments, so that each line is passed once
         self._below_lines: dict[int, int | None] = {}
         self.placed: tuple[PlacedSuppression, ...] = tuple(
             PlacedSuppression(suppression, self._scope(suppression))
@@ -163,8 +163,8 @@ class Suppressions:
     def matches(
         self, diagnostics: Iterable[Diagnostic], names: RuleNames = NO_NAMES
     ) -> dict[Diagnostic, tuple[int, ...]]:
-        """The diagnostics that are silenced, each with the indices of the suppressions that do it."""
-        # a scope is looked for by what it can cover: the file, a line, an entry, a pair of an entry or its formulas
+        """The silenced diagnostics, each with the indices of its suppressions."""
+        # scopes by the file, a line, an entry, a pair of an entry or its formulas
         scopes: dict[tuple[str, object], list[tuple[int, SuppressionScope]]] = {}
         for index, placed in enumerate(self.placed):
             scope = placed.scope
@@ -173,18 +173,17 @@ class Suppressions:
                     for part in scope.parts:
                         scopes.setdefault((name, part), []).append((index, scope))
         rules = {rule for rule, _ in scopes}
-        found: dict[Diagnostic, tuple[int, ...]] = {}
+        silenced: dict[Diagnostic, tuple[int, ...]] = {}
         for diagnostic in diagnostics if rules else ():
             if diagnostic.rule in rules:
                 by = self._covering(diagnostic, scopes)
                 if by:
-                    found[diagnostic] = by
-        return found
+                    silenced[diagnostic] = by
+        return silenced
 
     def _covering(
         self, diagnostic: Diagnostic, scopes: dict[tuple[str, object], list[tuple[int, SuppressionScope]]]
     ) -> tuple[int, ...]:
-        """The indices of the suppressions that cover a diagnostic."""
         source = self.model.source
         owner = self.finder.owner(diagnostic)
         start = diagnostic.span.start
@@ -209,38 +208,35 @@ class Suppressions:
             start = comment.span.start
             in_margin = source.text[max(start - 1, 0) : start] in ("", "\n", "\r", BOM)
             return SuppressionScope(None) if comment.own_line and in_margin else None
-        probe = self._below(comment.span.start) if comment.own_line else self._before(comment.span.start)
+        start = comment.span.start
+        probe = self._below(start) if comment.own_line else end_of_text(source.text, start) - 1
         return self.scope_at(probe) if probe is not None else None
 
-    def _before(self, offset: int) -> int | None:
-        """The last character before a comment on its line."""
-        return end_of_text(self.model.source.text, offset) - 1
-
     def _below(self, offset: int) -> int | None:
-        """The first character of the line that a comment is above; None where a blank line comes between."""
+        """The offset of the text below a comment, or None if a blank line comes between."""
         source = self.model.source
         number = source.position(offset).line + 1
         passed: list[int] = []
-        found: int | None = None
+        below: int | None = None
         while number <= len(source.line_starts):
             if number in self._below_lines:
-                found = self._below_lines[number]
+                below = self._below_lines[number]
                 break
             text = source.line(number)
             stripped = text.strip()
             if not stripped or stripped == "---":
                 break
             if not stripped.startswith("#"):
-                found = source.line_starts[number - 1] + len(text) - len(text.lstrip())
+                below = source.line_starts[number - 1] + len(text) - len(text.lstrip())
                 break
             passed.append(number)
             number += 1
-        self._below_lines.update(dict.fromkeys(passed, found))
-        return found
+        self._below_lines.update(dict.fromkeys(passed, below))
+        return below
 
     def _pairs_at(self, mapping: YamlMapping, offset: int) -> list[Pair]:
-        """The pairs that a character of the text of a mapping belongs to, the innermost first."""
-        found: list[Pair] = []
+        """The pairs around an offset of the text of a mapping, the innermost first."""
+        pairs_around: list[Pair] = []
         while True:
             # the key of a pair may be an alias, which has the place of its anchor
             pairs = self._pairs.get(mapping)
@@ -249,28 +245,28 @@ class Suppressions:
             index = bisect_right(pairs, offset, key=_start) - 1
             # in block style a pair ends with its line: an alias or nothing may be its value
             if index < 0 or (mapping.flow and offset >= pairs[index].within.end):
-                return found
+                return pairs_around
             inner = pairs[index]
-            found.insert(0, inner)
+            pairs_around.insert(0, inner)
             value = inner.value
             if not (isinstance(value, YamlMapping) and inner.key.end <= value.start <= offset < value.end):
-                return found
+                return pairs_around
             mapping = value
 
     def _formulas_of(self, entry: Entry) -> dict[int, tuple[str, str | None]]:
-        """The dispatch key and the key that pairs of an entry stand for, by the identity of their YAML keys."""
-        found = self._formulas.get(entry)
-        if found is None:
-            found = self._formulas[entry] = {}
+        """The dispatch key and the key of pairs of an entry, by the identity of their YAML keys."""
+        formulas = self._formulas.get(entry)
+        if formulas is None:
+            formulas = self._formulas[entry] = {}
             for body in entry.bodies:
                 if body.key_node is not None:
-                    found[id(body.key_node)] = (body.key, None)
+                    formulas[id(body.key_node)] = (body.key, None)
                 for formula in body.formulas:
-                    found.setdefault(id(formula.key), (body.key, formula.key_text))
-        return found
+                    formulas.setdefault(id(formula.key), (body.key, formula.key_text))
+        return formulas
 
     def scope_at(self, probe: int) -> SuppressionScope | None:
-        """What a comment after or above a character covers."""
+        """The scope of a comment after or above an offset."""
         source = self.model.source
         number = source.position(probe).line
         starts = source.line_starts
@@ -278,14 +274,12 @@ class Suppressions:
         entry = self.finder.at(probe)
         if entry is None:
             following = self.finder.behind(probe)
-            # only the "- " of the item, and what may come after it, is between
-            if (
-                following is not None
-                and source.text[probe] == "-"
-                and _is_gap(source.text[probe : following.span.start])
-            ):
-                return SuppressionScope(line, following)
-            # an item that is not YAML has no entry, but what is wrong with it can be silenced on its line
+            if following is not None and source.text[probe] == "-":
+                # only the "- " of the item and comments may be between
+                gap = source.text[probe : following.span.start].splitlines()
+                if not any(text.partition("#")[0].strip(" \t-") for text in gap):
+                    return SuppressionScope(line, following)
+            # an item that is not YAML has no entry, but its problems can be silenced on its line
             return SuppressionScope(line) if self.model.document.problems else None
         mapping = entry.mapping
         pair = next(iter(self._pairs_at(mapping, probe - entry.start)), None) if mapping is not None else None
@@ -296,22 +290,18 @@ class Suppressions:
         return SuppressionScope(line, entry, Span(place.start, max(place.end, place.start + 1)), dispatch, key)
 
 
-def _is_gap(text: str) -> bool:
-    return all(not line.partition("#")[0].strip(" \t-") for line in text.splitlines())
-
-
 def _start(pair: Pair) -> int:
     return pair.within.start
 
 
 def suppressions_of(model: Model) -> Suppressions:
-    """The suppressions of a file, read once."""
+    """Return the suppressions of a file, which are read once."""
     return model.ask(Suppressions, model)
 
 
 def unsuppressed(
     model: Model, diagnostics: tuple[Diagnostic, ...], names: RuleNames = NO_NAMES
 ) -> tuple[Diagnostic, ...]:
-    """The diagnostics that no comment of the file silences."""
+    """Return the diagnostics that no comment silences."""
     silenced = suppressions_of(model).matches(diagnostics, names)
     return tuple(item for item in diagnostics if item not in silenced) if silenced else diagnostics

@@ -1,6 +1,6 @@
-"""Comments that silence findings: finding them in a file, and reading them.
+"""The syntax of suppressions.
 
-``# derivlint: ignore[rule, rule] reason`` and ``# derivlint: ignore-file[rule] reason``. What they cover is
+``# derivlint: ignore[rule, rule] reason`` and ``# derivlint: ignore-file[rule] reason``. Their scopes are in
 :mod:`derivlint.lint.suppressions.suppression`.
 """
 
@@ -21,15 +21,15 @@ from derivlint.yaml_reader.decode import BREAKS
 
 IGNORE = "ignore"
 IGNORE_FILE = "ignore-file"
-#: What other linters call it.
+#: The words of other linters.
 _FOREIGN = ("disable", "noqa", "nolint", "suppress", "allow")
 _FORM = 'write "# derivlint: ignore[rule, rule] reason"'
 
 
 @lru_cache(maxsize=1)
 def _head() -> re.Pattern[str]:
-    """What begins a suppression: the number sign, the name, the colon and the word after it."""
-    # a pattern that begins with a character is found faster than one that begins with what is before
+    """The start of a suppression: the number sign, the name, the colon and the word after it."""
+    # a search for a character is faster than one for a lookbehind
     return re.compile(r"#(?<![^\s\ufeff]#)[ \t]*(derivlint)\b([ \t]*:)?[ \t]*([^\s\[\],:#]*)", re.IGNORECASE)
 
 
@@ -63,13 +63,13 @@ class SuppressedName(Struct, frozen=True):
 
 
 class Malformed(Struct, frozen=True):
-    """What keeps a comment from being a suppression.
+    """A mistake in a suppression, which silences nothing then.
 
     Attributes:
         message: the fact.
         help: the cure.
         span: the place.
-        instead: what the comment should begin with, to be in the place of ``Suppression.head``; None if not known.
+        instead: the right text in the place of ``Suppression.head``, or None.
     """
 
     message: str
@@ -88,8 +88,8 @@ class Suppression(Struct, frozen=True):
         kind: ``ignore`` or ``ignore-file``; empty for anything else.
         names: the rules; empty where it is malformed.
         inside: the text between the brackets; an empty range where there are none.
-        reason: what comes after the brackets.
-        malformed: what is wrong with it; then it silences nothing.
+        reason: the text after the brackets.
+        malformed: the mistake in it.
     """
 
     comment: Comment
@@ -103,25 +103,25 @@ class Suppression(Struct, frozen=True):
 
 
 def end_of_text(text: str, end: int, blanks: str | None = None) -> int:
-    """Where what comes before an offset ends, without the blanks between; those given, or all that Python strips."""
+    """The end of the text before an offset, without blanks: the given characters, or all that Python strips."""
     while end > 0 and (text[end - 1].isspace() if blanks is None else text[end - 1] in blanks):
         end -= 1
     return end
 
 
 def read_suppressions(document: Document) -> tuple[Suppression, ...]:
-    """The suppressions of a file, in order, malformed ones as well."""
+    """Return the suppressions of a file, in order, malformed ones as well."""
     text = document.source.text
     if "derivlint" not in document.source.lowered:
         return ()
-    found: list[Suppression] = []
+    suppressions: list[Suppression] = []
     comments = Comments(document)
     lines = dict.fromkeys(document.source.position(match.start()).line for match in _head().finditer(text))
     for line in lines:
         comment = comments.on_line(line)
         if comment is not None:
-            found.extend(_suppressions(text, comment))
-    return tuple(found)
+            suppressions.extend(_suppressions(text, comment))
+    return tuple(suppressions)
 
 
 class Comments:
@@ -130,11 +130,11 @@ class Comments:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._source = document.source
-        #: the scalars of each node that was asked for, in order, by where the text of the node begins
+        #: the sorted scalars of nodes, by the offset of the text of the node
         self._scalars: dict[int, list[Scalar]] = {}
 
     def on_line(self, number: int) -> Comment | None:
-        """The comment on a line (from 1), None where there is none."""
+        """The comment on a line (from 1), or None."""
         text = self._source.text
         line = self._source.line_starts[number - 1]
         end = line + len(self._source.line(number))
@@ -199,7 +199,7 @@ def _suppressions(text: str, comment: Comment) -> Iterator[Suppression]:
 
 
 def _read(text: str, comment: Comment, match: re.Match[str], end: int) -> Suppression | None:
-    """What a comment that begins with ``# derivlint`` says; None where that is prose."""
+    """Read a comment that begins with ``# derivlint``; None for prose."""
     end = match.end() + len(text[match.end() : end].rstrip())
     word, after = match.group(3), match.end()
     opening = after + len(text[after:end]) - len(text[after:end].lstrip(" \t"))
@@ -248,7 +248,7 @@ def _slip(
     kind: str,
     names: tuple[SuppressedName, ...],
 ) -> Malformed | None:
-    """What is wrong with a comment that says all there is to say."""
+    """The mistake in a comment with kind, brackets and names, or None."""
     written = [name.text for name in names if name.text]
     instead = f"# derivlint: {kind}[{', '.join(written)}]" if written else None
     whole = Span(match.start(), closing + 1)

@@ -9,14 +9,14 @@ from msgspec import Struct, field
 from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.lint.suppressions.suppression import NEVER_SILENCED, Suppressions, SuppressionScope, suppressions_of
 from derivlint.lint.suppressions.suppression_comments import IGNORE, IGNORE_FILE, Suppression, end_of_text
-from derivlint.model import DerivativeFormula, Entry, Model
+from derivlint.model import Entry, Model
 from derivlint.source import SourceFile, Span
-from derivlint.source.file import BOM
+from derivlint.source.file import BOM, LINE_END
 from derivlint.yaml_reader import Scalar
 
 
 def deletion(source: SourceFile, suppression: Suppression) -> Span:
-    """The range that a suppression leaves nothing behind without: with its line where nothing else is on it."""
+    """The range to delete with a suppression: its line, unless something else is on it."""
     text, comment = source.text, suppression.comment.span
     start, end = suppression.span
     is_alone = start == comment.start and not text[end : comment.end].strip()
@@ -31,11 +31,11 @@ def deletion(source: SourceFile, suppression: Suppression) -> Span:
 
 
 class _Place(Struct):
-    """Where a suppression is to be written: what it covers, and the names that it is to have.
+    """The place of a new suppression.
 
     Attributes:
-        scope: what it covers; on no line for the whole file.
-        offset: where the comment is inserted.
+        scope: its scope; without a line for the whole file.
+        offset: the offset of the comment.
         above: the indentation of a line of its own, None after a line.
         names: the rules.
     """
@@ -49,12 +49,12 @@ class _Place(Struct):
 def ignore_edits(model: Model, diagnostics: Iterable[Diagnostic], reason: str = "") -> tuple[TextEdit, ...]:
     """The edits that add a suppression for every diagnostic, sorted and disjoint.
 
-    A formula gets its comment after the line on which there is room, an entry on a line above it, and what belongs to
-    no entry one for the whole file. A suppression that covers the same gets the name of the rule as well.
+    A formula gets its comment at the end of a line with room, an entry on a line above it, and a finding without an
+    entry one for the whole file. An existing suppression with the same scope gets the name of the rule.
 
     Args:
         model: the file; its YAML must be sound.
-        diagnostics: what to silence; what no comment can silence, and what one silences already, is left out.
+        diagnostics: the findings to silence; those that no comment can silence, or one silences already, are skipped.
         reason: the text after the names, one line.
     """
     suppressions = suppressions_of(model)
@@ -65,22 +65,22 @@ def ignore_edits(model: Model, diagnostics: Iterable[Diagnostic], reason: str = 
         if diagnostic.rule not in NEVER_SILENCED and diagnostic not in silenced:
             place = _place(suppressions, diagnostic)
             places.setdefault(place.offset, place).names.add(diagnostic.rule)
-    known = {
+    existing = {
         placed.scope.part: placed.suppression
         for placed in reversed(suppressions.placed)
         if placed.scope is not None
         and placed.suppression.malformed is None
-        # what belongs to no entry has nothing in common but the line
+        # scopes without an entry are different lines
         and (placed.scope.line is None or placed.scope.entry is not None)
     }
     edits = [
-        _edit(model.source.text, place, known.get(place.scope.part), reason) for _, place in sorted(places.items())
+        _edit(model.source.text, place, existing.get(place.scope.part), reason) for _, place in sorted(places.items())
     ]
     merged: dict[Span, TextEdit] = {}
     for edit in edits:
-        # two places that one old suppression covers want to change the same brackets
-        other = merged.get(edit.span)
-        text = edit.text if other is None else ", ".join(dict.fromkeys(f"{other.text}, {edit.text}".split(", ")))
+        # two places in the scope of one suppression change the same brackets
+        previous = merged.get(edit.span)
+        text = edit.text if previous is None else ", ".join(dict.fromkeys(f"{previous.text}, {edit.text}".split(", ")))
         merged[edit.span] = TextEdit(edit.span, text)
     return tuple(sorted(merged.values(), key=lambda edit: edit.span))
 
@@ -90,9 +90,13 @@ def _place(suppressions: Suppressions, diagnostic: Diagnostic) -> _Place:
     entry = suppressions.finder.owner(diagnostic)
     if entry is None:
         return _Place(SuppressionScope(None), 1 if model.source.text.startswith(BOM) else 0, "")
-    formula = _line_of(entry, diagnostic)
+    same = (item for item in entry.formulas if (item.body.key, item.key_text) == (diagnostic.dispatch, diagnostic.key))
+    formula = next(same, None)
     if formula is not None:
-        end = formula.value_span.end if formula.value.start >= formula.key.end and not _is_block(formula) else 0
+        value = formula.value
+        # the header of a block has room for a comment
+        is_block = isinstance(value, Scalar) and value.style in ("literal", "folded")
+        end = formula.value_span.end if value.start >= formula.key.end and not is_block else 0
         number = model.source.position(max(formula.key_span.end, end)).line
         comment = suppressions.comments.on_line(number)
         offset = model.source.line_starts[number - 1] + len(model.source.line(number))
@@ -122,23 +126,8 @@ def _above(suppressions: Suppressions, entry: Entry) -> _Place:
     return _Place(SuppressionScope(Span(begin, begin), entry), begin, indent)
 
 
-def _line_of(entry: Entry, diagnostic: Diagnostic) -> DerivativeFormula | None:
-    for body in entry.bodies:
-        if body.key == diagnostic.dispatch:
-            for formula in body.formulas:
-                if formula.key_text == diagnostic.key:
-                    return formula
-    return None
-
-
-def _is_block(formula: DerivativeFormula) -> bool:
-    """Whether the value is a block of text, whose header has room for a comment."""
-    value = formula.value
-    return value.start >= formula.key.end and isinstance(value, Scalar) and value.style in ("literal", "folded")
-
-
 def _edit(text: str, place: _Place, old: Suppression | None, reason: str) -> TextEdit:
-    """The edit that adds names to the suppression that covers the same, or adds one."""
+    """The edit that adds names to a suppression, or adds a suppression."""
     if old is not None:
         names = [name.text for name in old.names]
         return TextEdit(old.inside, ", ".join((*names, *sorted(place.names - set(names)))))
@@ -147,12 +136,6 @@ def _edit(text: str, place: _Place, old: Suppression | None, reason: str) -> Tex
     where = Span(place.offset, place.offset)
     if place.above is None:
         return TextEdit(where, comment if text[place.offset - 1] in " \t" else f"  {comment}")
-    return TextEdit(where, f"{place.above}{comment}{_line_break(text)}")
-
-
-def _line_break(text: str) -> str:
-    """The line end of a file: that of its first line."""
-    for offset, char in enumerate(text):
-        if char in "\r\n":
-            return "\r\n" if text.startswith("\r\n", offset) else char
-    return "\n"
+    match = LINE_END.search(text)
+    line_end = match[0] if match is not None else "\n"
+    return TextEdit(where, f"{place.above}{comment}{line_end}")

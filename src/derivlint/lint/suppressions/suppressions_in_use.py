@@ -1,4 +1,4 @@
-"""Suppressions with what came of them in a run: what the rules about suppressions are asked about."""
+"""The subject of the rules about suppressions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from derivlint.source.lazy import cached_property
 
 
 class SuppressionsInUse:
-    """Suppressions with what came of them in a run: what the rules about suppressions are asked about.
+    """The suppressions of a file with their uses in a run.
 
     Attributes:
         model: the file.
         placed: the suppressions.
-        names: the names of all rules that there are.
+        names: the names of all rules.
     """
 
     def __init__(self, model: Model, diagnostics: Iterable[Diagnostic], names: RuleNames, judged: RuleCoverage) -> None:
@@ -33,15 +33,15 @@ class SuppressionsInUse:
                 self._used[id(self.placed[index])].add(diagnostic.rule)
 
     def is_known(self, name: str) -> bool:
-        """Whether a rule is called so, or was once."""
-        return name in self.names.known or name in self.names.renamed or name in NEVER_SILENCED
+        """Whether a rule has or had this name."""
+        return name in self.names.existing or name in self.names.renamed or name in NEVER_SILENCED
 
     def uses(self, placed: PlacedSuppression) -> frozenset[str]:
         """The rules whose findings a suppression silenced."""
         return frozenset(self._used[id(placed)])
 
     def would_silence(self, placed: PlacedSuppression, name: str) -> bool:
-        """Whether a suppression would silence something of a rule that it does not name."""
+        """Whether a suppression would silence a finding of a rule that it does not name."""
         scope = placed.scope
         return scope is not None and any(
             scope.covers(diagnostic, suppressions_of(self.model).finder.owner(diagnostic))
@@ -50,23 +50,23 @@ class SuppressionsInUse:
 
     @cached_property
     def _by_rule(self) -> dict[str, list[Diagnostic]]:
-        found: dict[str, list[Diagnostic]] = {}
+        by_rule: dict[str, list[Diagnostic]] = {}
         for diagnostic in self._diagnostics:
-            found.setdefault(diagnostic.rule, []).append(diagnostic)
-        return found
+            by_rule.setdefault(diagnostic.rule, []).append(diagnostic)
+        return by_rule
 
     def unused_names(self, placed: PlacedSuppression) -> tuple[int, ...]:
-        """The positions of the names that are there twice, or silence nothing although their rules judged all of it."""
+        """The positions of repeated names, and of those that silence nothing although their rules judged the scope."""
         scope = placed.scope
         if scope is None or placed.suppression.malformed is not None:
             return ()
         used = self._used[id(placed)]
-        found: list[int] = []
+        positions: list[int] = []
         seen: set[str] = set()
         for position, written in enumerate(placed.suppression.names):
             name = self.names.present(written.text)
             unused = name not in NEVER_SILENCED and name not in used and self._judged.covers(name, scope)
             if name in seen or unused:
-                found.append(position)
+                positions.append(position)
             seen.add(name)
-        return tuple(found)
+        return tuple(positions)

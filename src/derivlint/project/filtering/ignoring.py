@@ -66,9 +66,9 @@ def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> Ignor
 
 def has_equal_values(before: CheckedFile, after: CheckedFile) -> bool:
     """Whether two texts have the same YAML values."""
-    from derivlint.lint.changes import said
+    from derivlint.lint.changes import node_value
 
     first, second = before.model.document, after.model.document
     if first.root is None or second.root is None or second.problems:
         return first.root is second.root
-    return said(first.root) == said(second.root)
+    return node_value(first.root) == node_value(second.root)
