@@ -77,8 +77,7 @@ EXCEPTIONS = {
     ),
     "src/derivlint/analysis/dependence/arguments.py": ("logsumexp", "the name of an argument"),
     "src/derivlint/analysis/dependence/conjugation.py": ("adjoint", "the name of an argument"),
-    "src/derivlint/verify/inputs/defined.py": ("abs", "the name of an argument"),
-    "src/derivlint/verify/inputs/domains.py": ("mean", "the name of an argument"),
+    "src/derivlint/verify/inputs/domains.py": ("abs mean", "names of arguments"),
     "src/derivlint/verify/inputs/hardening.py": ("narrow zeros", "labels of inputs"),
 }
 

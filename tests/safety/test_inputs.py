@@ -176,7 +176,7 @@ def test_nothing_else_opens_input() -> None:
         "operators/python.py",
         "operators/reference/definitions.py", "operators/reference/derived.py", "operators/reference/sums.py",
         "operators/reference/terms.py", "operators/shapes/size_cases.py", "operators/shapes/sizes.py",
-        "schema/index.py", "verify/code/engine.py", "verify/code/unit.py", "verify/comparison/exact.py",
+        "schema/index.py", "verify/code/engine.py", "verify/code/wrappers.py", "verify/comparison/exact.py",
         "verify/known.py",
         # the installed PyTorch, and the checkout of derivlint
         "runtime/shipped.py", "cli/documentation/doc_blocks.py", "cli/documentation/docs.py",

@@ -16,7 +16,7 @@ import torch
 
 from derivlint.verify.inputs.samples import Recording
 from derivlint.verify.inputs.stored import DamagedError, StoredInputs
-from derivlint.verify.processes import process, record
+from derivlint.verify.processes import process, recordings
 from tests.safety.verify_faults import KINDS, Faults, fork_children
 from tests.safety.verifying import FAST, WITH_BASE, Place, place_in
 from tests.sampling import CAMPAIGN
@@ -49,7 +49,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         for name in ("exp", "sin", "cos"):
             recording.add(name, [tensor])
 
-    monkeypatch.setattr(record, "record", recorded)
+    monkeypatch.setattr(recordings, "record", recorded)
     return place_in(tmp_path)
 
 

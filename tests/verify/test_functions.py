@@ -10,8 +10,7 @@ import pytest
 from derivlint.model import Model
 from derivlint.verify.code.engine import _refusals
 from derivlint.verify.code.functions import BACKWARD, FORWARD, CollectedFunctions, FunctionSpec, collect
-from derivlint.verify.code.unit import source_of, uncallable_reason
-from derivlint.verify.code.wrappers import holder
+from derivlint.verify.code.wrappers import holder, source_of, uncallable_reason
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from derivlint.verify.code.building import precompiled
 from derivlint.verify.code.engine import _delete_oldest, compiled
 from derivlint.verify.code.functions import collect
 from derivlint.verify.code.headers import COMMON, OPERATORS, operator_headers
-from derivlint.verify.code.unit import source_of
+from derivlint.verify.code.wrappers import source_of
 from tests.verify.conftest import NEEDS_COMPILER
 
 

@@ -10,8 +10,15 @@ import torch
 from derivlint.operators import Book
 from derivlint.verify.code.functions import FunctionSpec, FunctionValue
 from derivlint.verify.inputs.points import call, generator, is_inexact, overload_of
-from derivlint.verify.inputs.recipes import input_expressions, is_single, operators_with_like_inputs, recipe_points
-from derivlint.verify.inputs.siblings import converted, recorded_points, siblings
+from derivlint.verify.inputs.recipes import (
+    converted,
+    input_expressions,
+    is_single,
+    operators_with_like_inputs,
+    recipe_points,
+    recorded_points,
+    siblings,
+)
 
 # sparse and nested tensors say that they are in beta state
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

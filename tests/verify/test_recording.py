@@ -13,7 +13,7 @@ import torch
 from derivlint.cli.shared import terminal
 from derivlint.verify.inputs import samples
 from derivlint.verify.inputs.samples import Recording, record
-from derivlint.verify.processes.record import keep, resumed
+from derivlint.verify.processes.recordings import keep, resumed
 
 NAMES = ("sin", "mul", "clamp", "cos")
 

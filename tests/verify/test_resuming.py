@@ -15,9 +15,9 @@ from derivlint.schema import load_index
 from derivlint.source import SourceFile
 from derivlint.verify.code.functions import CollectedFunctions
 from derivlint.verify.outcome import RunOutcome
-from derivlint.verify.processes.journal import Journal
 from derivlint.verify.processes.process import Server
 from derivlint.verify.processes.work import not_checked
+from derivlint.verify.processes.workdir import Journal
 from derivlint.verify.runner import RunOptions, _work, verify
 from derivlint.verify.unchecked import SkipReason
 
@@ -42,7 +42,7 @@ class Answering:
             yield {"failure": index, "rule": "wrong-vjp", "of": operator}
             if index == self.until:
                 raise BrokenOffError
-            yield {**not_checked(operator, SkipReason.NO_INPUTS, ""), "points": 1, "why": ""}
+            yield {**not_checked(operator, SkipReason.NO_INPUTS, ""), "points": 1, "why": None}
 
 
 def run(server: Answering, place: Path, *, resume: bool, seed: int = 0) -> RunOutcome:
@@ -124,7 +124,7 @@ def test_what_was_found_before_an_interrupt_is_reported(monkeypatch: pytest.Monk
     def interrupted(after: tuple[str, ...]) -> RunOutcome:
         def work(model: Any, place: Path, outcome: RunOutcome, *others: Any) -> None:
             for name in after:
-                outcome.take([{**not_checked(name, SkipReason.NO_INPUTS, ""), "points": 1, "why": ""}])
+                outcome.take([{**not_checked(name, SkipReason.NO_INPUTS, ""), "points": 1, "why": None}])
             raise KeyboardInterrupt
 
         monkeypatch.setattr("derivlint.verify.runner._verify", work)

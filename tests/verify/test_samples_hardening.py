@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derivlint.verify.code.functions import FunctionSpec, FunctionValue
-from derivlint.verify.inputs.defined import is_defined
+from derivlint.verify.inputs.domains import is_defined
 from derivlint.verify.inputs.hardening import broadcast_positions, is_raw, variants
 from derivlint.verify.inputs.inputs import points_for, selected
 from derivlint.verify.inputs.layouts import changed, dense, inner_product, moved, numbers

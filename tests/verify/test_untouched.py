@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from derivlint.verify.comparison.untouched import InputGuard, WriteError
+from derivlint.verify.comparison.numeric import InputGuard, WriteError
 from tests.verify.conftest import Command
 
 FAST = ("--no-compile", "--quick", "--jobs", "1", "--dtype", "float64", "--output-format", "json")

@@ -13,6 +13,9 @@ from msgspec import Struct
 
 from derivlint.formula.numbers import whole_number
 
+#: Value categories: a variable that may be changed, one that may not, and a temporary.
+LVALUE, CONST_LVALUE, TEMPORARY = 0, 1, 2
+
 
 class CppType(Struct, frozen=True, eq=False, weakref=True):
     """A type; made by :func:`cpp_type` and the functions below only.
@@ -164,9 +167,6 @@ NULL_POINTER = cpp_type("nullptr_t")
 NULL_OPTION = cpp_type("nullopt_t")
 TENSOR = cpp_type("Tensor")
 SCALAR = cpp_type("Scalar")
-
-#: Value categories: a variable that may be changed, one that may not, and a temporary.
-LVALUE, CONST_LVALUE, TEMPORARY = 0, 1, 2
 
 
 class Value(NamedTuple):

@@ -15,6 +15,32 @@ from derivlint.cpp.canonical import canonical_type, is_constant
 from derivlint.cpp.cpp_type import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, CppType, Value, types
 from derivlint.schema import ListType, OptionalType, Type
 
+#: C++ names of the base types that are passed by value or by reference as they are.
+BASE_TYPES = {
+    "Tensor": "at::Tensor",
+    "Scalar": "at::Scalar",
+    "int": "int64_t",
+    "float": "double",
+    "bool": "bool",
+    "str": "c10::string_view",
+    "SymInt": "c10::SymInt",
+    "SymBool": "c10::SymBool",
+    "Generator": "at::Generator",
+    "ScalarType": "at::ScalarType",
+    "DimVector": "at::DimVector",
+    "Dimname": "at::Dimname",
+    "Layout": "at::Layout",
+    "Device": "at::Device",
+    "DeviceIndex": "at::DeviceIndex",
+    "MemoryFormat": "at::MemoryFormat",
+    "QScheme": "at::QScheme",
+    "Storage": "at::Storage",
+    "Stream": "at::Stream",
+}
+#: One tensor, which may be absent.
+TENSORS = types("Tensor optional<Tensor>")
+_BY_REFERENCE = TENSORS | types("Scalar optional<Scalar> List<optional<Tensor>> IListRef<Tensor>")
+
 
 class DeclaredType(Struct, frozen=True, eq=False):
     """The type with which generated code declares something; made by the functions below only.
@@ -53,29 +79,6 @@ def vector_of(element: DeclaredType) -> DeclaredType:
     return declared_type(f"::std::vector<{element}>")
 
 
-#: C++ names of the base types that are passed by value or by reference as they are.
-BASE_TYPES = {
-    "Tensor": "at::Tensor",
-    "Scalar": "at::Scalar",
-    "int": "int64_t",
-    "float": "double",
-    "bool": "bool",
-    "str": "c10::string_view",
-    "SymInt": "c10::SymInt",
-    "SymBool": "c10::SymBool",
-    "Generator": "at::Generator",
-    "ScalarType": "at::ScalarType",
-    "DimVector": "at::DimVector",
-    "Dimname": "at::Dimname",
-    "Layout": "at::Layout",
-    "Device": "at::Device",
-    "DeviceIndex": "at::DeviceIndex",
-    "MemoryFormat": "at::MemoryFormat",
-    "QScheme": "at::QScheme",
-    "Storage": "at::Storage",
-    "Stream": "at::Stream",
-}
-
 TENSOR = declared_type("at::Tensor")
 TENSOR_LIST = declared_type("at::TensorList")
 BOOL = declared_type("bool")
@@ -93,9 +96,6 @@ _OPTIONALS = {
     _INT_LIST: declared_type("at::OptionalIntArrayRef"),
     SYM_INT_LIST: declared_type("at::OptionalSymIntArrayRef"),
 }
-#: One tensor, which may be absent.
-TENSORS = types("Tensor optional<Tensor>")
-_BY_REFERENCE = TENSORS | types("Scalar optional<Scalar> List<optional<Tensor>> IListRef<Tensor>")
 
 
 def base_type(schema_type: Type, *, symint: bool) -> DeclaredType:

@@ -5,13 +5,13 @@ that is called with an operator's arguments; ``SamplePoint`` (``inputs.points``)
 ``Failure`` (``comparison.failures``), a check that failed there; ``FindingVerdict`` (``comparison.verdicts``), the
 comparison of a failure with the earlier version of the file; and ``SkipReason`` (``unchecked``).
 
-    code          formulas as functions: ``unit`` in C++, ``translation`` in Python, without a compiler
+    code          formulas as functions: ``wrappers`` in C++, ``translation`` in Python, without a compiler
     inputs        samples of PyTorch; ``sites`` are where formulas decide, ``regimes`` are inputs made for those places
     processes     a process with PyTorch that forks one for each operator, and one that records samples
     comparison    finite differences against formulas; backward against forward; second order; masks; ``installed``
                   where differences are not evidence, such as kinks; ``precision`` of elementwise formulas;
-                  ``untouched`` inputs, whatever formulas write to them
-    coverage      the arms of conditions, sides of masks and states of arguments that inputs reach
+                  ``numeric`` undoes what formulas write to inputs
+    outcome       results, and the arms of conditions, sides of masks and states of arguments that inputs reach
     base          the earlier version of the file; a formula of both versions is one function
     known         explanations of the findings in PyTorch's own file
     findings      diagnostics at the formulas

@@ -1,14 +1,20 @@
-"""The outcome of a run: results by operator, failures, and what was not checked."""
+"""The outcome of a run: results by operator, failures, what was not checked, and the coverage of formulas.
+
+Coverage is how many arms of conditions, sides of masks and states of arguments the inputs reached.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
 from derivlint.verify.code.functions import CollectedFunctions, FormulaFunction, FunctionSpec
 from derivlint.verify.unchecked import SkipReason, Unchecked
+
+#: The bit of each arm of a condition, and its label for conditions and for masks.
+_ARMS = ((1, "true", "selects"), (2, "false", "leaves out"))
 
 
 class OperatorResult(Struct, frozen=True):
@@ -79,17 +85,8 @@ class RunOutcome(Struct):
                     0, why=SkipReason(message["why"]), reason=message["reason"]
                 )
             elif "checked" in message:
-                self.checked[message["checked"]] = OperatorResult(
-                    message["points"],
-                    message["compared"],
-                    message["unjudged"],
-                    tuple(message["functions"]),
-                    tuple(message["nonzero"]),
-                    {int(number): arms for number, arms in message["arms"].items()},
-                    message["states"],
-                    SkipReason(message["why"]) if message["why"] else None,
-                    message["reason"],
-                )
+                # numbers of functions are the keys of JSON objects
+                self.checked[message["checked"]] = convert(message, OperatorResult, str_keys=True)
 
     def give_up(self, why: SkipReason, reason: str) -> None:
         """Mark all operators without a result as not checked."""
@@ -138,3 +135,71 @@ class RunOutcome(Struct):
                 yield Unchecked(
                     of.operator, of.key, SkipReason.NOT_COMPARED, "at no input it can be compared with anything"
                 )
+
+
+class FormulaCoverage(Struct, frozen=True):
+    """The coverage of a formula.
+
+    Attributes:
+        operator: the operator of the entry.
+        key: the key of the formula.
+        items: how many things could be reached, the formula itself among them.
+        missing: those that were not, in words.
+    """
+
+    operator: str
+    key: str
+    items: int
+    missing: tuple[str, ...]
+
+
+def coverage(outcome: RunOutcome) -> list[FormulaCoverage]:
+    """Compute the coverage of each formula with a function, in the order of the file."""
+    return [_reached(function, outcome.checked.get(function.spec.operator)) for function in outcome.collected.functions]
+
+
+def figure(reached: Sequence[FormulaCoverage]) -> tuple[int, int]:
+    """How many things were reached, and how many could be."""
+    items = sum(formula.items for formula in reached)
+    return items - sum(len(formula.missing) for formula in reached), items
+
+
+def _reached(function: FormulaFunction, state: OperatorResult | None) -> FormulaCoverage:
+    of = function.spec
+    items = [*_reachable(function, state)]
+    missing = tuple(name for name, is_reached in items if not is_reached)
+    if state is None or of.number not in state.functions:
+        return FormulaCoverage(of.operator, of.key, len(items) + 1, ("it was compared with nothing", *missing))
+    return FormulaCoverage(of.operator, of.key, len(items) + 1, missing)
+
+
+def _reachable(function: FormulaFunction, state: OperatorResult | None) -> Iterator[tuple[str, bool]]:
+    """Yield the labels of arms and states, each with whether it was reached."""
+    of = function.spec
+    arms = state.arms.get(of.number, []) if state is not None else []
+    for index, site in enumerate(of.sites):
+        taken = arms[index] if index < len(arms) else 0
+        for bit, holds, selects in _ARMS:
+            label = f'"{site.text}" {selects} elements' if site.is_mask else f'"{site.text}" is {holds}'
+            yield label, bool(taken & bit)
+    states = state.states if state is not None else {}
+    for argument in of.arguments:
+        if argument.name not in function.evaluation.variables and not _is_named(function, argument.name):
+            continue
+        expected_states: tuple[str, ...] = ()
+        if argument.type == "bool":
+            expected_states = ("True", "False")
+        elif argument.type.endswith("?") and argument.type != "Generator?":
+            expected_states = ("present", "absent")
+        for expected in expected_states:
+            seen_states = states.get(argument.name, ())
+            # of words the states are the words
+            is_reached = (
+                any(state != "absent" for state in seen_states) if expected == "present" else expected in seen_states
+            )
+            yield f'"{argument.name}" is {expected.lower()}', is_reached
+
+
+def _is_named(function: FormulaFunction, name: str) -> bool:
+    """Whether a variable of a formula is made of an argument."""
+    return any(variable.startswith((f"{name}_", f"{name}.")) for variable in function.evaluation.variables)

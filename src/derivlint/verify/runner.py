@@ -24,10 +24,9 @@ from derivlint.verify.comparison.verdicts import FindingVerdict
 from derivlint.verify.inputs.points import CPU
 from derivlint.verify.newer import needs_newer, operator_since
 from derivlint.verify.outcome import RunOutcome
-from derivlint.verify.processes.journal import Journal
 from derivlint.verify.processes.process import IDLE, Server
 from derivlint.verify.processes.recordings import recorded
-from derivlint.verify.processes.workdir import work_folder
+from derivlint.verify.processes.workdir import Journal, work_folder
 from derivlint.verify.unchecked import SkipReason, StoppedError, VerifyError
 from derivlint.version import __version__
 
@@ -153,6 +152,14 @@ def _verify(
         engine = _engine(model, place, outcome, options, progress, base, earlier)
         samples = recording.result()
         if outcome.functions:
+            missing = outcome.refused.keys() | outcome.left_out.keys()
+            base_functions = None
+            if earlier is not None:
+                outcome.base = earlier.operators
+                base_functions = {
+                    name: [function.to_json() for function in functions if function.number not in missing]
+                    for name, functions in earlier.operators.items()
+                }
             effort = asdict(options.effort)
             if count <= FEW:
                 effort["directions"] = max(DIRECTIONS, options.effort.directions)
@@ -160,7 +167,7 @@ def _verify(
             task = {
                 **engine,
                 **effort,
-                "base": None if earlier is None else _base_specs(earlier, outcome),
+                "base": base_functions,
                 "samples": {dtype: str(path) for dtype, path in samples.items()},
                 "functions": [function.spec.to_json() for function in outcome.functions],
                 "seed": options.seed,
@@ -225,16 +232,6 @@ def _engine(
     return {"libraries": [str(part.library) for part in made], "place": str(place)}
 
 
-def _base_specs(earlier: BaseFunctions, outcome: RunOutcome) -> dict[str, list[dict[str, Any]]]:
-    """The functions of the base that could be made, by operator; the outcome records what was refused there."""
-    missing = outcome.refused.keys() | outcome.left_out.keys()
-    outcome.base = earlier.operators
-    return {
-        name: [function.to_json() for function in functions if function.number not in missing]
-        for name, functions in earlier.operators.items()
-    }
-
-
 def _judge_deaths(task: dict[str, Any], outcome: RunOutcome) -> None:
     """Give crashes a verdict: run the functions of the base alone where a child crashed."""
     crashed = {death["died"]: death for death in outcome.deaths if death["why"] == SkipReason.CRASHED.value}
@@ -259,7 +256,10 @@ def _work(
     server: Server, task: dict[str, Any], place: Path, outcome: RunOutcome, resume: bool, progress: Progress
 ) -> None:
     """Check all operators that are not in the journal of an interrupted run."""
-    journal = Journal(place / _journal_name(task), resume=resume)
+    # one file for each task
+    content = {key: value for key, value in task.items() if key not in ("jobs", "processor", "idle")}
+    digest = hashlib.sha256(json.dumps([__version__, content], sort_keys=True).encode()).hexdigest()[:16]
+    journal = Journal(place / f"journal-{digest}.jsonl", resume=resume)
     outcome.take(journal.messages)
     done = journal.operators()
     total = len({function["operator"] for function in task["functions"]})
@@ -274,10 +274,3 @@ def _work(
         journal.close()
         raise
     journal.finish()
-
-
-def _journal_name(task: dict[str, Any]) -> str:
-    """One file for each task."""
-    content = {key: value for key, value in task.items() if key not in ("jobs", "processor", "idle")}
-    digest = hashlib.sha256(json.dumps([__version__, content], sort_keys=True).encode()).hexdigest()[:16]
-    return f"journal-{digest}.jsonl"

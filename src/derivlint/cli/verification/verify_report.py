@@ -24,9 +24,8 @@ from derivlint.rules import NUMERIC
 from derivlint.source import replace_file
 from derivlint.verify.comparison.failures import CRASH
 from derivlint.verify.comparison.verdicts import FindingVerdict
-from derivlint.verify.coverage import FormulaCoverage, coverage, figure
 from derivlint.verify.findings import JudgedFinding, judged_findings
-from derivlint.verify.outcome import RunOutcome
+from derivlint.verify.outcome import FormulaCoverage, RunOutcome, coverage, figure
 from derivlint.verify.reproduction import is_script
 from derivlint.verify.unchecked import SkipReason, Unchecked
 

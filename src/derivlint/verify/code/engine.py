@@ -25,8 +25,7 @@ from derivlint.source import is_own, read_input, replace_file
 from derivlint.verify.code.building import built_library, is_exhausted, is_whole, precompiled
 from derivlint.verify.code.functions import FormulaFunction
 from derivlint.verify.code.headers import FEW, OPERATORS, common_headers, has_operator_headers, operator_headers
-from derivlint.verify.code.unit import HEAD, REGISTRATION, source_of, uncallable_reason
-from derivlint.verify.code.wrappers import LIBRARY
+from derivlint.verify.code.wrappers import HEAD, LIBRARY, REGISTRATION, source_of, uncallable_reason
 from derivlint.version import __version__
 
 #: The compiler works on as many files at a time.

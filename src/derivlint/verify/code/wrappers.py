@@ -1,27 +1,38 @@
-"""The C++ around a formula: a function with its parameters, and one that takes them from the dispatcher."""
+"""C++ files with a function for each formula, which Python calls as ``torch.ops.derivlint_verify.formula_0``.
+
+A formula is in a function of its own, with the parameters that it has in generated code; around it stands one that
+takes its values from the dispatcher. PyTorch's autograd differentiates through these functions, so that formulas can be
+differentiated a second time.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 from derivlint.compiler.relation_types import spelled
+from derivlint.compiler.unit import is_confined
 from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.expressions.consumer import Use
 from derivlint.cpp.types import DeclaredType
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
-from derivlint.model.generated.evaluation import INDEX, ORIGINAL_SELF, formals, list_size, unpacked_type
+from derivlint.model.generated.evaluation import INDEX, ORIGINAL_SELF, Mode, formals, list_size, unpacked_type
 from derivlint.model.generated.gradients import incoming_gradients
-from derivlint.verify.code.functions import FormulaFunction, own_outputs
+from derivlint.verify.code.functions import BACKWARD, FormulaFunction, FunctionSpec, own_outputs
+from derivlint.verify.code.headers import COMMON, OPERATORS
 from derivlint.verify.inputs.sites import instrumented
 
+_DATA = Path(__file__).parents[1] / "data"
+HEAD = _DATA / "formula_functions.cpp"
+#: What makes operators of the functions, a source of its own: the same for all formulas.
+REGISTRATION = _DATA / "registration.cpp"
 #: The namespace of our own functions, and the name of the library of operators.
 LIBRARY = "derivlint_verify"
 _DETAILS = "torch::autograd::generated::details"
 _FOUND = "c10::List<std::optional<at::Tensor>>"
-
-
 #: The C++ type that owns an argument while formulas run, by its schema type; sizes of lists do not matter.
 _HOLDERS = {
     "Tensor": "at::Tensor",
@@ -60,6 +71,50 @@ _HOLDERS = {
 }
 _SIZE = re.compile(r"\[\d+\]")
 _BOOLS = re.compile(r"bool\[(\d+)\]")
+
+
+def uncallable_reason(function: FormulaFunction) -> str:
+    """Why a function cannot be constructed from a formula; empty where it can."""
+    spec = function.spec
+    for value in (*spec.arguments, *spec.returns):
+        if holder(value.type) is None:
+            return f'no value of type "{value.type}" can be passed'
+    if not is_confined(function.evaluation.text):
+        return "the formula is not an expression"
+    return ""
+
+
+def source_of(model: Model, functions: Sequence[FormulaFunction], *, few: bool = False) -> str:
+    """A C++ file with these functions; several files make one library.
+
+    Args:
+        model: the model.
+        functions: the formulas.
+        few: whether it is to include only the operators that it names (:mod:`derivlint.verify.code.headers`).
+    """
+    head = f'#include "{COMMON}"\n#include "{OPERATORS}"\n' if few else HEAD.read_text(encoding="utf-8")
+    parts = [head]
+    for function in functions:
+        make = backward_function if function.evaluation.mode is Mode.BACKWARD else forward_function
+        parts.append(make(model, function))
+    # the library is loaded for what its constants do while they are made
+    added = "".join(
+        f'{LIBRARY}::add_operator("{_schema(spec)}", "{spec.name}", '
+        f"&torch::autograd::VariableType::{spec.name}_boxed);\n"
+        for spec in (function.spec for function in functions)
+    )
+    parts.append(f"static const bool dv_added = [] {{\n{added}return true;\n}}();\n")
+    return "\n".join(parts)
+
+
+def _schema(spec: FunctionSpec) -> str:
+    if spec.kind == BACKWARD:
+        parts = ["Tensor?[] grads", "bool[] needs"]
+    else:
+        parts = ["Tensor?[] tangents", "Tensor?[] originals"]
+    parts += [f"{value.type} a{index}" for index, value in enumerate(spec.arguments)]
+    parts += [f"{value.type} r{index}" for index, value in enumerate(own_outputs(spec))]
+    return f"{spec.name}({', '.join(parts)}) -> Tensor?[]"
 
 
 def holder(kind: str) -> str | None:

@@ -8,8 +8,7 @@ from typing import Any
 
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedError, inner, size_of
-from derivlint.verify.comparison.failures import Tally, place
-from derivlint.verify.comparison.forms import form_of, saved
+from derivlint.verify.comparison.failures import Tally, form_of, place, saved
 from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint
 from derivlint.verify.inputs.layouts import changed, dense, has_finite_numbers, is_plain, moved
 from derivlint.verify.inputs.points import REFUSALS, is_inexact, require_memory

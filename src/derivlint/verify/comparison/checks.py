@@ -32,9 +32,8 @@ from derivlint.verify.comparison.incoming import (
     check_undifferentiated,
 )
 from derivlint.verify.comparison.installed import is_differentiated, unfinished_problems
-from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint
+from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint, WriteError
 from derivlint.verify.comparison.second_order import check_second_backward, check_second_forward
-from derivlint.verify.comparison.untouched import WriteError
 from derivlint.verify.inputs.layouts import has_finite_numbers
 from derivlint.verify.inputs.points import (
     CPU,

@@ -89,19 +89,20 @@ def check_strides(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) 
     """The strides of an incoming gradient do not matter."""
     strided = [None if item is None else _other_strides(item) for item in at.cotangents]
     again = at.gradients(of, strided)
-    for variable, gradient, gradient_again in zip(at.subject.targets(of), gradients, again, strict=True):
-        if variable in at.directions and not _same(at, variable, gradient, gradient_again):
-            message = "another gradient where the incoming one has other strides"
-            # without numbers, which would be taken for those of the gradient itself
-            yield Failure(of.number, WRONG_VJP, variable[0], message=message)
+    yield from _changed(at, of, gradients, again, "another gradient where the incoming one has other strides")
 
 
 def check_undifferentiated(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
     """A gradient that is not to be differentiated again, as most are, is the same one."""
     again = at.undifferentiated(of)
+    yield from _changed(at, of, gradients, again, "another gradient where it is not to be differentiated again")
+
+
+def _changed(
+    at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any], again: Sequence[Any], message: str
+) -> Iterator[Failure]:
     for variable, gradient, gradient_again in zip(at.subject.targets(of), gradients, again, strict=True):
         if variable in at.directions and not _same(at, variable, gradient, gradient_again):
-            message = "another gradient where it is not to be differentiated again"
             # without numbers, which would be taken for those of the gradient itself
             yield Failure(of.number, WRONG_VJP, variable[0], message=message)
 

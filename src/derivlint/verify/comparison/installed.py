@@ -16,7 +16,7 @@ from derivlint.verify.comparison.checked_point import CheckedPoint, Variable
 from derivlint.verify.comparison.differences import inner, size_of
 from derivlint.verify.comparison.failures import OTHER_CONVENTION, Failure
 from derivlint.verify.comparison.numeric import CallResult
-from derivlint.verify.inputs.layouts import is_plain, numbers
+from derivlint.verify.inputs.layouts import has_same_numbers, is_plain, numbers
 from derivlint.verify.inputs.points import REFUSALS, require_memory
 
 
@@ -162,14 +162,8 @@ def _is_same(at: CheckedPoint, called: CallResult) -> bool:
     """Whether the outputs are those at the point: of random numbers and uninitialized memory there may be others."""
     pairs = zip(called.outputs, at.called.outputs, strict=True)
     return all(
-        bool(
-            (
-                (numbers_here == numbers_there) | ((numbers_here != numbers_here) & (numbers_there != numbers_there))
-            ).all()
-        )
-        if numbers_here.shape == numbers_there.shape
-        else False
+        has_same_numbers(here, there)
         for output, output_at_point in pairs
         if output is not None
-        for numbers_here, numbers_there in zip(numbers(output.detach()), numbers(output_at_point.detach()), strict=True)
+        for here, there in zip(numbers(output.detach()), numbers(output_at_point.detach()), strict=True)
     )

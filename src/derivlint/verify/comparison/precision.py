@@ -27,7 +27,7 @@ from derivlint.verify.inputs.points import (
     placed,
     require_memory,
 )
-from derivlint.verify.inputs.siblings import recorded_points
+from derivlint.verify.inputs.recipes import recorded_points
 from derivlint.verify.inputs.stored import Inputs
 
 #: The types that are measured.

@@ -1,11 +1,15 @@
-"""Where operators are defined: arguments that follow from others, and arguments that lie on manifolds."""
+"""Where operators are defined: arguments that follow from others, that lie on manifolds, or that meet a condition.
+
+Which operators and arguments these are is in the operator book, a topic for each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from derivlint.operators import Book
+from derivlint.verify.code.functions import FunctionSpec
 
 _Value = TypeVar("_Value")
 #: Computes arguments that follow from others, and move along when those are changed.
@@ -44,14 +48,12 @@ def _nll_loss(values: dict[str, Any]) -> dict[str, Any]:
     return {"total_weight": weight[target].sum()}
 
 
-def _log_sigmoid(values: dict[str, Any]) -> dict[str, Any]:
-    return {"buffer": (-values["self"].abs()).exp() if values["buffer"].numel() else values["buffer"]}
-
-
 _AUXILIARIES: dict[str, Auxiliary] = {
     "saves-moments-of-rows": _layer_norm,
     "saves-moments-of-channels": _batch_norm,
-    "saves-buffer-of-sigmoid": _log_sigmoid,
+    "saves-buffer-of-sigmoid": lambda values: {
+        "buffer": (-values["self"].abs()).exp() if values["buffer"].numel() else values["buffer"]
+    },
     "saves-weight-of-targets": _nll_loss,
 }
 
@@ -61,14 +63,8 @@ def auxiliary_of(operator: str) -> Auxiliary | None:
     return _by_fact(_AUXILIARIES, operator)
 
 
-def _symmetric(tensor: Any, values: dict[str, Any]) -> Any:
+def _symmetric(tensor: Any) -> Any:
     return (tensor + tensor.mH) / 2
-
-
-def _positive(tensor: Any, values: dict[str, Any]) -> Any:
-    import torch
-
-    return tensor @ tensor.mH + torch.eye(tensor.shape[-1], dtype=tensor.dtype)
 
 
 def _triangular(tensor: Any, values: dict[str, Any]) -> Any:
@@ -82,16 +78,14 @@ def _triangular(tensor: Any, values: dict[str, Any]) -> Any:
     return half - torch.complex(torch.zeros_like(diagonal.imag), diagonal.imag)
 
 
-def _symmetric_if_hermitian(tensor: Any, values: dict[str, Any]) -> Any:
-    return _symmetric(tensor, values) if values["hermitian"] else tensor
-
-
 _MANIFOLDS: dict[str, Move] = {
-    "symmetric": _symmetric,
+    "symmetric": lambda tensor, values: _symmetric(tensor),
     "triangular": _triangular,
-    "symmetric-if-hermitian": _symmetric_if_hermitian,
+    "symmetric-if-hermitian": lambda tensor, values: _symmetric(tensor) if values["hermitian"] else tensor,
 }
-_SAMPLE_VALUES: dict[str, Move] = {"positive-definite": _positive}
+_SAMPLE_VALUES: dict[str, Move] = {
+    "positive-definite": lambda tensor, values: tensor @ tensor.mH + tensor.new_ones(tensor.shape[-1]).diag(),
+}
 
 
 def tangent_space_of(operator: str, argument: str) -> Move | None:
@@ -106,3 +100,56 @@ def manifold_of(operator: str, argument: str) -> Move | None:
 
 def _by_fact(table: Mapping[str, _Value], name: str) -> _Value | None:
     return next((function for topic, function in table.items() if name in Book.by_hand(topic)), None)
+
+
+# ---- conditions
+
+
+def _differ_along(values: dict[str, Any]) -> bool:
+    """No place is written twice."""
+    index = values["index"]
+    if index.dim() == 0 or not index.numel():
+        return True
+    ordered = index.sort(values["dim"]).values
+    return bool((ordered.diff(dim=values["dim"]) > 0).all())
+
+
+def _are_known_classes(values: dict[str, Any]) -> bool:
+    targets, classes = values["targets"], next(iter(values.values())).shape[-1]
+    return not targets.numel() or bool(((targets >= 0) & (targets < classes)).all())
+
+
+def _has_full_rank(matrix: Any) -> bool:
+    import torch
+
+    return bool((torch.linalg.matrix_rank(matrix) == min(matrix.shape[-2:])).all())
+
+
+def _differ_in_planes(values: dict[str, Any]) -> bool:
+    """No index occurs twice in a plane, which has as many axes as sizes are given for it."""
+    planes = values["indices"].flatten(-len(values["output_size"]))
+    return all(plane.unique().numel() == plane.numel() for plane in planes.reshape(-1, planes.shape[-1]))
+
+
+_CONDITIONS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "takes-different-indices": _differ_in_planes,
+    # least squares without a driver for other matrices suppose full rank; other factorizations are not unique
+    "takes-full-rank": lambda values: _has_full_rank(next(iter(values.values()))),
+    # an LU factorization can be differentiated where as many columns as there are pivots are independent
+    "takes-independent-pivots": lambda values: _has_full_rank(values["A"][..., : min(values["A"].shape[-2:])]),
+    # among equal elements it is not defined which one is taken
+    "takes-different-elements": lambda values: values["self"].unique().numel() == values["self"].numel(),
+    "takes-lengths": lambda values: bool((values["abs"] >= 0).all()),
+    "takes-probabilities": lambda values: bool(((values["self"] >= 0) & (values["self"] <= 1)).all()),
+    # beyond the classes that there are the kernel reads whatever is there
+    "takes-known-classes": _are_known_classes,
+    "writes-places-once": _differ_along,
+    # at zero the second derivative jumps: differences are off by their step
+    "jumps-at-zero": lambda values: bool((values["self"] != 0).all()),
+}
+
+
+def is_defined(spec: FunctionSpec, values: Sequence[Any]) -> bool:
+    """Whether the result of an operator is defined for arguments, by its documentation."""
+    named = dict(zip((argument.name for argument in spec.arguments), values, strict=True))
+    return all(condition(named) for topic, condition in _CONDITIONS.items() if spec.operator in Book.by_hand(topic))

@@ -7,15 +7,14 @@ from itertools import islice
 from typing import Any
 
 from derivlint.verify.code.functions import FunctionSpec
-from derivlint.verify.inputs.defined import is_defined
+from derivlint.verify.inputs.domains import is_defined
 from derivlint.verify.inputs.hardening import broadcast_positions, is_raw, noise_of
 from derivlint.verify.inputs.hardening import variants as variants_of
 from derivlint.verify.inputs.layouts import numbers
 from derivlint.verify.inputs.points import REFUSALS, SamplePoint, call, generator, is_inexact, mapped, require_memory
-from derivlint.verify.inputs.recipes import recipe_points
+from derivlint.verify.inputs.recipes import recipe_points, recorded_points, siblings
 from derivlint.verify.inputs.regimes import regimes
 from derivlint.verify.inputs.samples import shape_of
-from derivlint.verify.inputs.siblings import recorded_points, siblings
 from derivlint.verify.inputs.stored import Inputs
 
 #: The step by which inputs are changed to see whether outputs depend on them.

@@ -38,9 +38,11 @@ def changed(tensor: Any, change: Change) -> Any:
     if tensor.layout == torch.sparse_coo:
         made = torch.sparse_coo_tensor(tensor._indices(), change(tensor._values()), tensor.shape)
         return made._coalesced_(tensor.is_coalesced())
-    return torch.sparse_compressed_tensor(
-        *_compressed_indices(tensor), change(tensor.values()), tensor.shape, layout=tensor.layout
+    by_rows = tensor.layout in (torch.sparse_csr, torch.sparse_bsr)
+    indices = (
+        (tensor.crow_indices(), tensor.col_indices()) if by_rows else (tensor.ccol_indices(), tensor.row_indices())
     )
+    return torch.sparse_compressed_tensor(*indices, change(tensor.values()), tensor.shape, layout=tensor.layout)
 
 
 def numbers(tensor: Any) -> list[Any]:
@@ -59,6 +61,15 @@ def numbers(tensor: Any) -> list[Any]:
 def has_finite_numbers(tensor: Any) -> bool:
     """Whether there is a tensor, and no number of it is NaN or infinite."""
     return tensor is not None and all(bool(part.isfinite().all()) for part in numbers(tensor))
+
+
+def has_same_numbers(one: Any, another: Any) -> bool:
+    """Whether two dense tensors have the same shape and the same numbers, NaN at the same places."""
+    import torch
+
+    if one.shape != another.shape:
+        return False
+    return torch.equal(one, another) or bool(((one == another) | ((one != one) & (another != another))).all())
 
 
 def dense(tensor: Any) -> Any:
@@ -82,11 +93,3 @@ def inner_product(first: Any, second: Any) -> float:
     """The real part of the inner product of two tensors, each of any layout."""
     dense_first, dense_second = dense(first.detach()), dense(second.detach())
     return float((dense_first.conj() * dense_second).real.sum())
-
-
-def _compressed_indices(tensor: Any) -> tuple[Any, Any]:
-    import torch
-
-    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
-        return tensor.crow_indices(), tensor.col_indices()
-    return tensor.ccol_indices(), tensor.row_indices()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from derivlint.verify.base import is_unchanged
@@ -17,6 +17,7 @@ from derivlint.verify.comparison.verdicts import FindingVerdict, Referee
 from derivlint.verify.inputs.inputs import points_for
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_available, overload_of
+from derivlint.verify.outcome import OperatorResult
 from derivlint.verify.reproduction import reproduction
 from derivlint.verify.unchecked import SkipReason
 
@@ -67,18 +68,12 @@ _FailureGroups = dict[tuple[int, str, FindingVerdict | None], _FailureGroup]
 
 def not_checked(operator: str, why: SkipReason, reason: str) -> dict[str, Any]:
     """The message that an operator could not be checked."""
-    return {
-        "checked": operator,
-        "points": 0,
-        "compared": 0,
-        "unjudged": 0,
-        "functions": [],
-        "nonzero": [],
-        "arms": {},
-        "states": {},
-        "why": why.value,
-        "reason": reason,
-    }
+    return _result(operator, OperatorResult(0, why=why, reason=reason))
+
+
+def _result(operator: str, result: OperatorResult) -> dict[str, Any]:
+    content: dict[str, Any] = to_builtins(result)
+    return {"checked": operator, **content}
 
 
 def points_of(spec: FunctionSpec, recorded: Any, dtype: str, task: Mapping[str, Any]) -> Iterator[SamplePoint]:
@@ -98,9 +93,15 @@ def points_of(spec: FunctionSpec, recorded: Any, dtype: str, task: Mapping[str, 
 def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) -> None:
     """Check the formulas of an operator, and send one message for each kind of failure."""
     base = None if work.base is None else work.base.get(functions[0].operator, ())
-    first = _with_all_decisions([*(base or ()), *functions], functions[0])
+    # the bounds and words of all versions of all formulas decide which inputs there are
+    versions = [*(base or ()), *functions]
+    bounds = dict.fromkeys(bound for function in versions for bound in function.bounds)
+    words = dict.fromkeys(word for function in versions for word in function.words)
+    first = replace(functions[0], bounds=tuple(bounds), words=tuple(words))
     task = work.task
-    missing = _schema_problem(first) or _why_nowhere(task["device"])
+    missing = _schema_problem(first)
+    if missing is None and not is_available(task["device"]):
+        missing = SkipReason.NO_DEVICE, f'the machine has no device "{task["device"]}"'
     if missing is not None:
         send(not_checked(first.operator, *missing))
         return
@@ -141,31 +142,22 @@ def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: 
         why, reason = SkipReason.NOT_COMPARED, refusal or "at no input can anything be compared"
     for message in _messages([*functions, *(base or ())], groups, run):
         send(message)
-    send(
+    result = OperatorResult(
+        points,
+        compared,
+        unjudged,
+        tuple(sorted(judged)),
+        tuple(sorted(nonzero)),
         {
-            "checked": first.operator,
-            "points": points,
-            "compared": compared,
-            "unjudged": unjudged,
-            "functions": sorted(judged),
-            "nonzero": sorted(nonzero),
-            "arms": {
-                str(function.number): [work.arms(function.number, site) for site in range(len(function.sites))]
-                for function in functions
-                if work.arms is not None
-            },
-            "states": {name: sorted(groups) for name, groups in states.items()},
-            "why": "" if why is None else why.value,
-            "reason": "" if why is None else reason,
-        }
+            function.number: [work.arms(function.number, site) for site in range(len(function.sites))]
+            for function in functions
+            if work.arms is not None
+        },
+        {name: sorted(values) for name, values in states.items()},
+        why,
+        "" if why is None else reason,
     )
-
-
-def _with_all_decisions(functions: Sequence[FunctionSpec], of: FunctionSpec) -> FunctionSpec:
-    """A function with what decides which inputs there are: the bounds and words of all versions of all formulas."""
-    bounds = dict.fromkeys(bound for function in functions for bound in function.bounds)
-    words = dict.fromkeys(word for function in functions for word in function.words)
-    return replace(of, bounds=tuple(bounds), words=tuple(words))
+    send(_result(first.operator, result))
 
 
 def _measure(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) -> None:
@@ -179,17 +171,11 @@ def _measure(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) 
     ]
     for message in measures:
         send(message)
-    done = not_checked(first.operator, SkipReason.NO_INPUTS, "no inputs of one shape in few bits are known")
-    numbers = sorted({message["precision"] for message in measures})
-    send(
-        {
-            **done,
-            "functions": numbers,
-            "nonzero": numbers,
-            "why": "" if measures else done["why"],
-            "points": len(measures),
-        }
-    )
+    if not measures:
+        send(not_checked(first.operator, SkipReason.NO_INPUTS, "no inputs of one shape in few bits are known"))
+        return
+    numbers = tuple(sorted({message["precision"] for message in measures}))
+    send(_result(first.operator, OperatorResult(len(measures), functions=numbers, nonzero=numbers)))
 
 
 def _record_states(states: dict[str, set[str]], spec: FunctionSpec, point: SamplePoint) -> None:
@@ -312,11 +298,6 @@ def _schema_problem(spec: FunctionSpec) -> tuple[SkipReason, str] | None:
     if [argument.name for argument in schema.arguments] == [argument.name for argument in spec.arguments]:
         return None
     return SkipReason.OTHER_SCHEMA, "another schema is installed"
-
-
-def _why_nowhere(device: str) -> tuple[SkipReason, str] | None:
-    """Return the reason if there is no such device, else None."""
-    return None if is_available(device) else (SkipReason.NO_DEVICE, f'the machine has no device "{device}"')
 
 
 def numbers(value: Any) -> str:
