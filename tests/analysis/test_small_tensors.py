@@ -15,8 +15,7 @@ from derivlint.analysis.small_tensors.compare import compared_formulas, operator
 from derivlint.analysis.small_tensors.domain import implementation_named, is_elementwise
 from derivlint.analysis.small_tensors.inputs import small_arguments
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
-from derivlint.analysis.small_tensors.table import TABLE
-from derivlint.analysis.small_tensors.tensor import SmallTensor, Value
+from derivlint.analysis.small_tensors.tensor import TABLE, SmallTensor, Value
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile

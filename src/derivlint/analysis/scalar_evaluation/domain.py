@@ -7,12 +7,11 @@ from functools import lru_cache
 
 from derivlint.analysis.scalar_evaluation.functions import arithmetic as _arithmetic
 from derivlint.analysis.scalar_evaluation.functions import elementary as _elementary
-from derivlint.analysis.scalar_evaluation.functions import helpers as _helpers
 from derivlint.analysis.scalar_evaluation.functions import linear_algebra as _linear_algebra
 from derivlint.analysis.scalar_evaluation.functions import products as _products
 from derivlint.analysis.scalar_evaluation.functions import sampling as _sampling
 from derivlint.analysis.scalar_evaluation.functions import surrogates as _surrogates
-from derivlint.analysis.scalar_evaluation.functions.structure import ones_like, zeros_like
+from derivlint.analysis.scalar_evaluation.functions.structure import handle_r_to_c, ones_like, zeros_like
 from derivlint.analysis.scalar_evaluation.functions.table import TABLE, Function, Implementation
 from derivlint.analysis.scalar_evaluation.values import (
     COMPLEX,
@@ -30,7 +29,7 @@ from derivlint.operators.reference.definitions import DefinitionKind, definition
 from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
 #: The modules that fill the table.
-FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _products, _sampling, _surrogates)
+FILLED_BY = (_arithmetic, _elementary, _linear_algebra, _products, _sampling, _surrogates)
 #: The suffix of operators whose gradient has had several names.
 BACKWARD = "_backward"
 
@@ -53,7 +52,7 @@ def _ignoring(function: Function, *positions: int) -> Primitive:
 
 #: The primitives beside METADATA and the table.
 PRIMITIVES: dict[str, Primitive] = {
-    "handle_r_to_c": Primitive(_helpers.handle_r_to_c),
+    "handle_r_to_c": Primitive(handle_r_to_c),
     "unreduced": Primitive(_first, takes=1),
     "count": Primitive(lambda: 1, takes=0),
     "sum_over": Primitive(_first, takes=1),

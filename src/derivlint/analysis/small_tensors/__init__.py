@@ -2,7 +2,7 @@
 
 * small tensor (``tensor``): sizes and a list of elements; views are strides over linear indices.
 * lifted operator (``domain``): an elementwise operator of ``scalar_evaluation``, applied to each element.
-* table (``table``): the other operators, from ``view_ops``, ``index_ops``, ``reduce_ops``, ``products``, ``windows``.
+* table (``tensor``): the other operators, from ``view_ops``, ``index_ops``, ``reduce_ops``, ``products``, ``windows``.
 * seed (``inputs``): a gradient or tangent with different numbers everywhere, as the arguments have.
 * comparison (``compare``): a formula against differences of the operator; begin here.
 """

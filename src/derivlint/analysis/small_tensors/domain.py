@@ -29,8 +29,8 @@ from derivlint.analysis.small_tensors import products as _products
 from derivlint.analysis.small_tensors import reduce_ops as _reduce_ops
 from derivlint.analysis.small_tensors import view_ops as _view_ops
 from derivlint.analysis.small_tensors import windows as _windows
-from derivlint.analysis.small_tensors.table import TABLE
 from derivlint.analysis.small_tensors.tensor import (
+    TABLE,
     SmallTensor,
     Value,
     broadcast_map,

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 
 from derivlint.analysis.small_tensors.reduce_ops import axes_of
-from derivlint.analysis.small_tensors.table import helper, operator
 from derivlint.analysis.small_tensors.tensor import (
     SmallTensor,
     Value,
@@ -16,8 +15,11 @@ from derivlint.analysis.small_tensors.tensor import (
     coordinates,
     count_of,
     filled,
+    helper,
     linear_indices,
     number_of,
+    operator,
+    operators,
     strided_indices,
     strides_of,
     tensor_of,
@@ -89,18 +91,6 @@ def gather(self: Value, dim: Value, index: Value, _sparse_grad: Value = False) -
     return _picked(tensor_of(self), _along(self.sizes, dim, index))
 
 
-@operator()
-def index_select(self: Value, dim: Value, index: Value) -> Value:
-    """Slices of a dimension."""
-    return _picked(tensor_of(self), _slices(self.sizes, dim, index))
-
-
-@operator()
-def take(self: Value, index: Value) -> Value:
-    """Elements by their positions."""
-    return _picked(tensor_of(self), _at(self, index))
-
-
 def _at(tensor: Value, index: Value) -> SmallTensor:
     count = len(tensor_of(tensor).items)
     return SmallTensor(tensor_of(index).sizes, [_wrapped(position, count) for position in index.items])
@@ -152,6 +142,14 @@ def masked_select_backward(grad: Value, input: Value, mask: Value) -> Value:
     """The gradient where the mask is set."""
     sizes = sizes_by.broadcast(tensor_of(input).sizes, tensor_of(mask).sizes)
     return masked_scatter(filled(sizes, 0.0), mask, grad)
+
+
+operators(
+    {
+        "index_select": lambda self, dim, index: _picked(tensor_of(self), _slices(self.sizes, dim, index)),
+        "take": lambda self, index: _picked(tensor_of(self), _at(self, index)),
+    }
+)
 
 
 # ---- writing

@@ -6,13 +6,15 @@ import math
 from operator import mul
 
 from derivlint.analysis.scalar_evaluation.values import conj
-from derivlint.analysis.small_tensors.table import helper, operator
 from derivlint.analysis.small_tensors.tensor import (
     SmallTensor,
     Value,
     broadcast_map,
     broadcast_to,
     count_of,
+    helper,
+    helpers,
+    operator,
     reshaped,
     tensor_of,
 )
@@ -70,12 +72,6 @@ def dot(self: Value, tensor: Value) -> Value:
     return matmul(self, tensor)
 
 
-@helper("vdot")
-def vdot(self: Value, other: Value) -> Value:
-    """The product of two vectors, the first one conjugated."""
-    return dot(broadcast_map(conj, self), other)
-
-
 @helper("outer", "ger")
 def outer(self: Value, vec2: Value) -> Value:
     """All products of the elements of two vectors."""
@@ -88,18 +84,6 @@ def _plus(own: Value, product: Value, beta: Value, alpha: Value) -> Value:
     return broadcast_map(lambda one, two: beta * one + alpha * two, own, product)
 
 
-@helper("addmm", "_sparse_addmm")
-def addmm(self: Value, mat1: Value, mat2: Value, beta: Value = 1, alpha: Value = 1) -> Value:
-    """A tensor plus a product of matrices."""
-    return _plus(self, mm(mat1, mat2), beta, alpha)
-
-
-@helper("baddbmm")
-def baddbmm(self: Value, batch1: Value, batch2: Value, beta: Value = 1, alpha: Value = 1) -> Value:
-    """A tensor plus products of matrices."""
-    return _plus(self, bmm(batch1, batch2), beta, alpha)
-
-
 @helper("addbmm")
 def addbmm(self: Value, batch1: Value, batch2: Value, beta: Value = 1, alpha: Value = 1) -> Value:
     """A tensor plus the sum of products of matrices."""
@@ -109,20 +93,19 @@ def addbmm(self: Value, batch1: Value, batch2: Value, beta: Value = 1, alpha: Va
     return _plus(self, SmallTensor(Sizes(product.sizes[1:]), total), beta, alpha)
 
 
-@helper("addmv")
-def addmv(self: Value, mat: Value, vec: Value, beta: Value = 1, alpha: Value = 1) -> Value:
-    """A tensor plus a matrix times a vector."""
-    return _plus(self, mv(mat, vec), beta, alpha)
-
-
-@helper("addr")
-def addr(self: Value, vec1: Value, vec2: Value, beta: Value = 1, alpha: Value = 1) -> Value:
-    """A tensor plus all products of the elements of two vectors."""
-    return _plus(self, outer(vec1, vec2), beta, alpha)
-
-
 @operator("linear")
 def linear(input: Value, weight: Value, bias: Value = None) -> Value:
     """A linear layer."""
     product = matmul(input, matrix_transposed(weight))
     return product if bias is None else broadcast_map(lambda one, two: one + two, product, bias)
+
+
+helpers(
+    {
+        "vdot": lambda self, other: dot(broadcast_map(conj, self), other),
+        "addmm _sparse_addmm": lambda self, mat1, mat2, beta=1, alpha=1: _plus(self, mm(mat1, mat2), beta, alpha),
+        "baddbmm": lambda self, batch1, batch2, beta=1, alpha=1: _plus(self, bmm(batch1, batch2), beta, alpha),
+        "addmv": lambda self, mat, vec, beta=1, alpha=1: _plus(self, mv(mat, vec), beta, alpha),
+        "addr": lambda self, vec1, vec2, beta=1, alpha=1: _plus(self, outer(vec1, vec2), beta, alpha),
+    }
+)

@@ -8,13 +8,15 @@ from itertools import accumulate
 from operator import mul
 
 from derivlint.analysis.scalar_evaluation.values import real_only
-from derivlint.analysis.small_tensors.table import helper, operator
 from derivlint.analysis.small_tensors.tensor import (
     SmallTensor,
     Value,
     broadcast_map,
     count_of,
+    helper,
     linear_indices,
+    operator,
+    operators,
     reduction_groups,
     tensor_of,
 )
@@ -72,12 +74,6 @@ def scanned(function: Callable[[Sequence[Value]], Sequence[Value]], tensor: Valu
 # ---- sums
 
 
-@operator("sum", "_sparse_sum")
-def sum_(self: Value, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
-    """The sum."""
-    return reduced(sum, self, dim, keepdim)
-
-
 @operator()
 def nansum(self: Value, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
     """The sum of the numbers."""
@@ -90,12 +86,6 @@ def mean_of(items: Sequence[Value]) -> Value:
 
 
 @operator()
-def mean(self: Value, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
-    """The mean."""
-    return reduced(mean_of, self, dim, keepdim)
-
-
-@operator()
 def prod(self: Value, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
     """The product."""
     return reduced(math.prod, self, dim, keepdim)
@@ -105,24 +95,6 @@ def logarithm_of_sum(items: Sequence[Value]) -> Value:
     """The logarithm of the sum of exponentials."""
     largest = max(items)
     return largest + math.log(sum(math.exp(item - largest) for item in items))
-
-
-@operator()
-def logsumexp(self: Value, dim: Value, keepdim: Value = False) -> Value:
-    """The logarithm of the sum of exponentials."""
-    return reduced(logarithm_of_sum, self, dim, keepdim)
-
-
-@operator("all")
-def all_(self: Value, dim: Value = None, keepdim: Value = False) -> Value:
-    """Whether all hold."""
-    return reduced(all, self, dim, keepdim)
-
-
-@operator("any")
-def any_(self: Value, dim: Value = None, keepdim: Value = False) -> Value:
-    """Whether one holds."""
-    return reduced(any, self, dim, keepdim)
 
 
 def _norm(p: Value) -> Callable[[Sequence[Value]], Value]:
@@ -141,12 +113,6 @@ def norm(self: Value, p: Value = 2, dim: Value = None, keepdim: Value = False, _
     return reduced(_norm(2 if p is None else p), self, dim, keepdim)
 
 
-@operator()
-def dist(self: Value, other: Value, p: Value = 2) -> Value:
-    """The norm of a difference."""
-    return norm(broadcast_map(lambda one, two: one - two, self, other), p)
-
-
 @helper("_cdist_forward", "cdist", "_euclidean_dist")
 def distances(x1: Value, x2: Value, p: Value = 2.0, _compute_mode: Value = None) -> Value:
     """The norms of the differences of all pairs of rows."""
@@ -155,19 +121,19 @@ def distances(x1: Value, x2: Value, p: Value = 2.0, _compute_mode: Value = None)
     return norm(broadcast_map(lambda left, right: left - right, rows, columns), p, -1)
 
 
+operators(
+    {
+        "sum _sparse_sum": lambda self, dim=None, keepdim=False, _dtype=None: reduced(sum, self, dim, keepdim),
+        "mean": lambda self, dim=None, keepdim=False, _dtype=None: reduced(mean_of, self, dim, keepdim),
+        "logsumexp": lambda self, dim, keepdim=False: reduced(logarithm_of_sum, self, dim, keepdim),
+        "all": lambda self, dim=None, keepdim=False: reduced(all, self, dim, keepdim),
+        "any": lambda self, dim=None, keepdim=False: reduced(any, self, dim, keepdim),
+        "dist": lambda self, other, p=2: norm(broadcast_map(lambda one, two: one - two, self, other), p),
+    }
+)
+
+
 # ---- scans
-
-
-@operator()
-def cumsum(self: Value, dim: Value, _dtype: Value = None) -> Value:
-    """Sums of all elements so far."""
-    return scanned(lambda items: list(accumulate(items)), self, dim)
-
-
-@operator()
-def cumprod(self: Value, dim: Value, _dtype: Value = None) -> Value:
-    """Products of all elements so far."""
-    return scanned(lambda items: list(accumulate(items, mul)), self, dim)
 
 
 @operator()
@@ -238,6 +204,14 @@ def cumprod_jvp(self_t: Value, self_p: Value, _result: Value, dim: Value) -> Val
     return scanned(along, _paired(self_t, self_p), dim)
 
 
+operators(
+    {
+        "cumsum": lambda self, dim, _dtype=None: scanned(lambda items: list(accumulate(items)), self, dim),
+        "cumprod": lambda self, dim, _dtype=None: scanned(lambda items: list(accumulate(items, mul)), self, dim),
+    }
+)
+
+
 # ---- choices
 
 
@@ -278,12 +252,6 @@ def amin(self: Value, dim: Value = (), keepdim: Value = False) -> Value:
     return reduced(min, self, dim, keepdim)
 
 
-@operator()
-def aminmax(self: Value, dim: Value = None, keepdim: Value = False) -> Value:
-    """The least and the greatest element."""
-    return amin(self, dim, keepdim), amax(self, dim, keepdim)
-
-
 @operator("max")
 def max_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = None) -> Value:
     """The greatest element, with its position where a dimension is given; or the greater of two."""
@@ -306,12 +274,6 @@ def median(self: Value, dim: Value = _ALL, keepdim: Value = False) -> Value:
     if dim == _ALL:
         return reduced(lambda items: items[_middle(items)], self)
     return chosen(self, dim, keepdim, _middle)
-
-
-@operator()
-def kthvalue(self: Value, k: Value, dim: Value = -1, keepdim: Value = False) -> Value:
-    """The element of a rank, and its position."""
-    return chosen(self, dim, keepdim, lambda items: _ranked(items)[k - 1])
 
 
 @operator()
@@ -354,16 +316,18 @@ def _extremes(tensor: Value, dim: Value, choose: Callable[[Sequence[Value]], int
     return values, at
 
 
-@operator()
-def cummax(self: Value, dim: Value) -> Value:
-    """The greatest element so far, and where it was."""
-    return _extremes(self, dim, _greatest)
-
-
-@operator()
-def cummin(self: Value, dim: Value) -> Value:
-    """The least element so far, and where it was."""
-    return _extremes(self, dim, _least)
+operators(
+    {
+        "aminmax": lambda self, dim=None, keepdim=False: (amin(self, dim, keepdim), amax(self, dim, keepdim)),
+        "kthvalue": lambda self, k, dim=-1, keepdim=False: chosen(
+            self, dim, keepdim, lambda items: _ranked(items)[k - 1]
+        ),
+        # the greatest element so far, and where it was
+        "cummax": lambda self, dim: _extremes(self, dim, _greatest),
+        # the least element so far, and where it was
+        "cummin": lambda self, dim: _extremes(self, dim, _least),
+    }
+)
 
 
 # ---- primitives of definitions

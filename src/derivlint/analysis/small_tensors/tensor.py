@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from derivlint.analysis.scalar_evaluation.functions.table import Table
 from derivlint.operators.shapes.size_functions import broadcast
 from derivlint.operators.shapes.size_values import Sizes, SizesError
 
@@ -177,3 +178,8 @@ def broadcast_map(function: Callable[..., Value], *values: Value) -> Value:
 def all_indices(sizes: Sequence[int]) -> product[tuple[int, ...]]:
     """The indices of all elements, in their order."""
     return product(*map(range, sizes))
+
+
+#: Operators on small tensors that are not elementwise.
+TABLE = Table()
+operator, helper, operators, helpers = TABLE.operator, TABLE.helper, TABLE.operators, TABLE.helpers

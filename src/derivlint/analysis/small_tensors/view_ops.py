@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from derivlint.analysis.scalar_evaluation.values import conj
-from derivlint.analysis.small_tensors.table import helper, operator
 from derivlint.analysis.small_tensors.tensor import (
     SmallTensor,
     Value,
@@ -14,7 +13,11 @@ from derivlint.analysis.small_tensors.tensor import (
     coordinates,
     count_of,
     filled,
+    helper,
+    helpers,
     linear_indices,
+    operator,
+    operators,
     reshaped,
     strided_view,
     strides_of,
@@ -43,12 +46,6 @@ def view(self: Value, size: Value) -> Value:
     return reshaped(tensor_of(self), sizes_by.reshaped(self.sizes, size))
 
 
-@helper("view_as", "reshape_as")
-def view_as(self: Value, other: Value) -> Value:
-    """The same elements in the sizes of another tensor."""
-    return view(self, tuple(tensor_of(other).sizes))
-
-
 @operator()
 def flatten(self: Value, start_dim: Value = 0, end_dim: Value = -1) -> Value:
     """Several dimensions as one."""
@@ -61,22 +58,10 @@ def unsqueeze(self: Value, dim: Value) -> Value:
     return reshaped(tensor_of(self), sizes_by.unsqueezed(self.sizes, dim))
 
 
-@operator()
-def squeeze(self: Value, dim: Value = None) -> Value:
-    """Without dimensions of size one."""
-    return reshaped(tensor_of(self), sizes_by.squeezed(self.sizes, dim))
-
-
 @operator("expand", "expand_copy")
 def expand(self: Value, size: Value, _implicit: Value = False) -> Value:
     """Broadcast to sizes."""
     return broadcast_to(tensor_of(self), sizes_by.expanded(self.sizes, size))
-
-
-@operator()
-def expand_as(self: Value, other: Value) -> Value:
-    """Broadcast to the sizes of another tensor."""
-    return expand(self, tuple(tensor_of(other).sizes))
 
 
 @operator()
@@ -97,6 +82,21 @@ def repeat(self: Value, repeats: Value) -> Value:
     for axis, (size, stride) in enumerate(zip(own, strides_of(own), strict=True)):
         at = [start + place % size * stride for start, place in zip(at, coordinates(sizes, axis), strict=True)]
     return SmallTensor(sizes, [self.items[index] for index in at])
+
+
+operators(
+    {
+        "squeeze": lambda self, dim=None: reshaped(tensor_of(self), sizes_by.squeezed(self.sizes, dim)),
+        "expand_as": lambda self, other: expand(self, tuple(tensor_of(other).sizes)),
+    }
+)
+
+
+helpers(
+    {
+        "view_as reshape_as": lambda self, other: view(self, tuple(tensor_of(other).sizes)),
+    }
+)
 
 
 # ---- views
@@ -132,12 +132,6 @@ def matrix_transposed(self: Value) -> Value:
     """Matrices transposed."""
     sizes_by.matrix(tensor_of(self).sizes)
     return transpose(self, -2, -1)
-
-
-@operator("mH", "adjoint")
-def adjoint(self: Value) -> Value:
-    """Matrices transposed and conjugated."""
-    return broadcast_map(conj, matrix_transposed(self))
 
 
 @operator("permute", "permute_copy")
@@ -274,24 +268,6 @@ def _triangle(tensor: SmallTensor, keeps: Callable[[int, int], bool]) -> SmallTe
 
 
 @operator()
-def triu(self: Value, diagonal: Value = 0) -> Value:
-    """The elements on and above a diagonal."""
-    return _triangle(tensor_of(self), lambda row, column: column - row >= diagonal)
-
-
-@operator()
-def tril(self: Value, diagonal: Value = 0) -> Value:
-    """The elements on and below a diagonal."""
-    return _triangle(tensor_of(self), lambda row, column: column - row <= diagonal)
-
-
-@operator()
-def trace(self: Value) -> Value:
-    """The sum of the diagonal."""
-    return SmallTensor(Sizes(), [sum(diagonal(self).items)])
-
-
-@operator()
 def pixel_shuffle(self: Value, upscale_factor: Value) -> Value:
     """Channels as pixels."""
     *batch, channels, height, width = tensor_of(self).sizes
@@ -307,6 +283,16 @@ def pixel_unshuffle(self: Value, downscale_factor: Value) -> Value:
     by = downscale_factor
     parts = view(self, (-1, channels, height // by, by, width // by, by))
     return view(permute(parts, (0, 1, 3, 5, 2, 4)), (*batch, channels * by * by, height // by, width // by))
+
+
+operators(
+    {
+        "mH adjoint": lambda self: broadcast_map(conj, matrix_transposed(self)),
+        "triu": lambda self, diagonal=0: _triangle(tensor_of(self), lambda row, column: column - row >= diagonal),
+        "tril": lambda self, diagonal=0: _triangle(tensor_of(self), lambda row, column: column - row <= diagonal),
+        "trace": lambda self: SmallTensor(Sizes(), [sum(diagonal(self).items)]),
+    }
+)
 
 
 # ---- adjoints of views
@@ -419,10 +405,11 @@ def constant_pad_nd(self: Value, pad: Value, value: Value = 0) -> Value:
     return put_at(outer, filled(sizes, float(value)), inner)
 
 
-@helper()
-def constant_pad_nd_backward(grad: Value, pad: Value) -> Value:
-    """The inner elements of a padded tensor."""
-    return constant_pad_nd(grad, tuple(-width for width in pad))
+helpers(
+    {
+        "constant_pad_nd_backward": lambda grad, pad: constant_pad_nd(grad, tuple(-width for width in pad)),
+    }
+)
 
 
 # ---- lists
@@ -444,12 +431,6 @@ def cat(tensors: Value, dim: Value = 0) -> Value:
     return joined
 
 
-@operator()
-def stack(tensors: Value, dim: Value = 0) -> Value:
-    """Tensors side by side."""
-    return cat(tuple(unsqueeze(tensor, dim) for tensor in tensors), dim)
-
-
 @operator("split", "unsafe_split")
 def split(self: Value, split_size: Value, dim: Value = 0) -> Value:
     """Parts of one size."""
@@ -460,12 +441,6 @@ def split(self: Value, split_size: Value, dim: Value = 0) -> Value:
         slices.append(slice_(self, axis, start, start + part[axis]))
         start += part[axis]
     return tuple(slices)
-
-
-@operator("split_with_sizes", "unsafe_split_with_sizes")
-def split_with_sizes(self: Value, split_sizes: Value, dim: Value = 0) -> Value:
-    """Parts of several sizes."""
-    return split(self, split_sizes, dim)
 
 
 @operator()
@@ -482,7 +457,16 @@ def cat_tensors_backward(grad: Value, sizes: Value, _dtypes: Value, dim: Value) 
     return split(grad, tuple(size[axis] for size in sizes), dim)
 
 
-@helper()
-def stack_tensors_backward(grad: Value, dim: Value, _dtypes: Value) -> Value:
-    """The slices that were stacked."""
-    return unbind(grad, dim)
+operators(
+    {
+        "stack": lambda tensors, dim=0: cat(tuple(unsqueeze(tensor, dim) for tensor in tensors), dim),
+        "split_with_sizes unsafe_split_with_sizes": lambda self, split_sizes, dim=0: split(self, split_sizes, dim),
+    }
+)
+
+
+helpers(
+    {
+        "stack_tensors_backward": lambda grad, dim, _dtypes: unbind(grad, dim),
+    }
+)

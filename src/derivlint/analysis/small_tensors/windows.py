@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 
 from derivlint.analysis.small_tensors.index_ops import gather, scatter_add
 from derivlint.analysis.small_tensors.reduce_ops import along_axis
-from derivlint.analysis.small_tensors.table import TABLE, helper, operator
-from derivlint.analysis.small_tensors.tensor import Value, filled, reshaped, tensor_of
+from derivlint.analysis.small_tensors.tensor import TABLE, Value, filled, helper, helpers, operator, reshaped, tensor_of
 from derivlint.analysis.small_tensors.view_ops import flatten
 from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes import window_sizes
@@ -185,12 +184,6 @@ def adaptive_average_backward(grad_output: Value, self: Value) -> Value:
     return _adaptive_backward(grad_output, self, 2)
 
 
-@helper("_adaptive_avg_pool3d_backward")
-def adaptive_average_backward_of_volumes(grad_output: Value, self: Value) -> Value:
-    """The same for three dimensions."""
-    return _adaptive_backward(grad_output, self, 3)
-
-
 def _sent(grad: Value, self: Value, indices: Value, count: int) -> Value:
     """Write gradients to the positions of the largest elements of windows."""
     whole = flatten(filled(tensor_of(self).sizes, 0.0), -count)
@@ -233,6 +226,13 @@ def max_pool_double_backward(grad: Value, indices: Value, dim: Value) -> Value:
     """The elements at the positions of the largest ones of windows."""
     gathered = gather(flatten(grad, -dim), -1, flatten(indices, -dim))
     return reshaped(gathered, tensor_of(indices).sizes)
+
+
+helpers(
+    {
+        "_adaptive_avg_pool3d_backward": lambda grad_output, self: _adaptive_backward(grad_output, self, 3),
+    }
+)
 
 
 # ---- other sizes

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from derivlint.analysis.scalar_evaluation.functions import special
-from derivlint.analysis.scalar_evaluation.functions.table import add
+from derivlint.analysis.scalar_evaluation.functions.table import helpers, operators
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, conj, divided, sgn
 
 Real = Callable[[float], Value]
@@ -15,10 +15,6 @@ Complex = Callable[[complex], Value]
 
 _LN2 = math.log(2)
 _LN10 = math.log(10)
-
-
-def _one(value: complex) -> complex:
-    return value
 
 
 def _inverse(value: float) -> Value:
@@ -29,34 +25,12 @@ def _logarithm(function: Callable[[float], float], pole: float = 0.0) -> Real:
     return lambda value: -math.inf if value == pole else function(value)
 
 
-def _sinc(value: float) -> float:
-    if value == 0:
-        return 1.0
-    return math.sin(math.pi * value) / (math.pi * value)
-
-
-def _complex_sinc(value: complex) -> complex:
-    return cmath.sin(math.pi * value) / (math.pi * value)
-
-
-def _sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-value))
-
-
-def _complex_sigmoid(value: complex) -> complex:
-    return 1 / (1 + cmath.exp(-value))
-
-
-def _angle(value: float) -> float:
-    return math.pi if value < 0 else 0.0
-
-
 #: The function of real numbers, and the one of complex numbers where ATen has one.
 UNARY: dict[str, tuple[Real, Complex | None]] = {
     "abs": (abs, abs),
     "acos": (math.acos, cmath.acos),
     "acosh": (math.acosh, cmath.acosh),
-    "angle": (_angle, cmath.phase),
+    "angle": (lambda x: math.pi if x < 0 else 0.0, cmath.phase),
     "asin": (math.asin, cmath.asin),
     "asinh": (math.asinh, cmath.asinh),
     "atan": (math.atan, cmath.atan),
@@ -95,14 +69,17 @@ UNARY: dict[str, tuple[Real, Complex | None]] = {
     "neg": (lambda x: -x, lambda z: -z),
     "_neg_view": (lambda x: -x, lambda z: -z),
     "rad2deg": (math.degrees, None),
-    "real": (_one, lambda z: z.real),
+    "real": (lambda x: x, lambda z: z.real),
     "reciprocal": (_inverse, lambda z: 1 / z),
     "rsqrt": (lambda x: _inverse(math.sqrt(x)), lambda z: 1 / cmath.sqrt(z)),
     "sgn": (sgn, sgn),
-    "sigmoid": (_sigmoid, _complex_sigmoid),
+    "sigmoid": (lambda x: 1 / (1 + math.exp(-x)), lambda z: 1 / (1 + cmath.exp(-z))),
     "sign": (sgn, None),
     "sin": (math.sin, cmath.sin),
-    "sinc": (_sinc, _complex_sinc),
+    "sinc": (
+        lambda x: math.sin(math.pi * x) / (math.pi * x) if x else 1.0,
+        lambda z: cmath.sin(math.pi * z) / (math.pi * z),
+    ),
     "sinh": (math.sinh, cmath.sinh),
     "special_bessel_j0": (lambda x: special.bessel_j(0, x), None),
     "special_bessel_j1": (lambda x: special.bessel_j(1, x), None),
@@ -137,14 +114,5 @@ def _both(real: Real, holomorphic: Complex | None) -> Callable[[Value], Value]:
     return function
 
 
-def _add_all() -> None:
-    for name, (real, holomorphic) in UNARY.items():
-        add((name,), _both(real, holomorphic), by_position=True)
-
-
-def _decimals(self: Value, decimals: int = 0) -> Value:
-    return float(round(self, decimals))
-
-
-_add_all()
-add(("round",), _decimals, by_position=False)
+helpers({name: _both(real, holomorphic) for name, (real, holomorphic) in UNARY.items()})
+operators({"round": lambda self, decimals=0: float(round(self, decimals))})

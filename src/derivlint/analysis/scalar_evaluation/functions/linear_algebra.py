@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 
-from derivlint.analysis.scalar_evaluation.functions.table import helper, operator
+from derivlint.analysis.scalar_evaluation.functions.table import helper, helpers, operator, operators
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, conj, real_only, sgn
 
 # ---- inverses and determinants
@@ -19,37 +19,25 @@ def pseudo_inverse(self: Value, atol: Value = None, rtol: Value = None, hermitia
     return 1 / self
 
 
-@helper("_linalg_det")
-def determinant(matrix: Value) -> Value:
-    """The number itself and its decomposition."""
-    return matrix, matrix, 0
+operators(
+    {
+        "linalg_cholesky_ex": lambda self, _upper=False, _check_errors=False: (math.sqrt(self), 0),
+    }
+)
 
 
-@helper()
-def linalg_det_backward(grad: Value, _det: Value, _matrix: Value, _lu: Value, _pivots: Value) -> Value:
-    """The gradient of the number itself."""
-    return grad
-
-
-@helper()
-def linalg_det_jvp(tangent: Value, _det: Value, _lu: Value, _pivots: Value) -> Value:
-    """The tangent of the number itself."""
-    return tangent
-
-
-@operator("linalg_cholesky_ex")
-def cholesky_ex(self: Value, _upper: Value = False, _check_errors: Value = False) -> Value:
-    """The square root of a positive number, and that it exists."""
-    return math.sqrt(self), 0
+helpers(
+    {
+        "_linalg_det": lambda matrix: (matrix, matrix, 0),
+        # the gradient of the number itself
+        "linalg_det_backward": lambda grad, _det, _matrix, _lu, _pivots: grad,
+        # the tangent of the number itself
+        "linalg_det_jvp": lambda tangent, _det, _lu, _pivots: tangent,
+    }
+)
 
 
 # ---- solving
-
-
-@helper("_linalg_solve_ex")
-def solve_ex(divisor: Value, dividend: Value, _left: Value = True, _check_errors: Value = False) -> Value:
-    """A quotient, and the decomposition of the divisor."""
-    return dividend / divisor, divisor, 0, 0
 
 
 @helper()
@@ -64,12 +52,6 @@ def linalg_solve_triangular(
 def linalg_lu_solve(lu: Value, _pivots: Value, dividend: Value, _left: Value = True, adjoint: Value = False) -> Value:
     """A quotient."""
     return dividend / (conj(lu) if adjoint else lu)
-
-
-@helper("linalg_lu_factor_ex")
-def lu_factor_ex(matrix: Value) -> Value:
-    """The number itself."""
-    return matrix, 0, 0
 
 
 @helper("linalg_lu")
@@ -87,12 +69,6 @@ def lu_unpack(
 ) -> Value:
     """The number itself, with a trivial left factor."""
     return lu(LU_data)
-
-
-@operator("linalg_eig")
-def eigenvalue(self: Value) -> Value:
-    """The number itself, with a trivial vector."""
-    return complex(self), 1 + 0j
 
 
 @operator("_linalg_eigh")
@@ -123,28 +99,31 @@ def polar_factors(A: Value) -> Value:  # noqa: N803 - as in the schema
     return sgn(real_only(A)), abs(A)
 
 
-@helper()
-def linalg_polar_backward(_grad_u: Value, grad_h: Value, _matrix: Value, u: Value, _h: Value) -> Value:
-    """The gradient of the absolute value."""
-    return u * grad_h
+operators(
+    {
+        # the number itself, with a trivial vector
+        "linalg_eig": lambda self: (complex(self), 1 + 0j),
+        "linalg_matrix_sqrth": lambda self: math.sqrt(self),
+    }
+)
 
 
-@helper()
-def linalg_polar_jvp(tangent: Value, _matrix: Value, u: Value, _h: Value) -> Value:
-    """The tangent of the absolute value; the sign does not move."""
-    return 0.0, u * tangent
-
-
-@operator()
-def linalg_matrix_sqrth(self: Value) -> Value:
-    """The square root of a positive number."""
-    return math.sqrt(self)
-
-
-@helper()
-def linalg_matrix_sqrth_differential(self: Value, direction: Value) -> Value:
-    """The derivative of the square root."""
-    return direction / (2 * math.sqrt(self))
+helpers(
+    {
+        "_linalg_solve_ex": lambda divisor, dividend, _left=True, _check_errors=False: (
+            dividend / divisor,
+            divisor,
+            0,
+            0,
+        ),
+        "linalg_lu_factor_ex": lambda matrix: (matrix, 0, 0),
+        # the gradient of the absolute value
+        "linalg_polar_backward": lambda _grad_u, grad_h, _matrix, u, _h: u * grad_h,
+        # the tangent of the absolute value; the sign does not move
+        "linalg_polar_jvp": lambda tangent, _matrix, u, _h: (0.0, u * tangent),
+        "linalg_matrix_sqrth_differential": lambda self, direction: direction / (2 * math.sqrt(self)),
+    }
+)
 
 
 # ---- reflections: the vector of the only one is 1
@@ -154,18 +133,6 @@ def linalg_matrix_sqrth_differential(self: Value, direction: Value) -> Value:
 def householder_product(input: Value, tau: Value) -> Value:
     """A reflection; the vector below the diagonal is empty."""
     return 1 - tau + 0.0 * input
-
-
-@helper()
-def householder_product_backward(grad: Value, _result: Value, _input: Value, _tau: Value) -> Value:
-    """The gradients of the vector and of its factor."""
-    return 0.0 * grad, -grad
-
-
-@helper()
-def householder_product_jvp(_vector: Value, tangent: Value) -> Value:
-    """The tangent of the reflection."""
-    return -tangent
 
 
 @operator()
@@ -188,3 +155,13 @@ def linalg_matrix_exp_differential(matrix: Value, direction: Value, adjoint: Val
     """The derivative of the exponential function."""
     value = cmath.exp(matrix) if type(matrix) is complex else math.exp(matrix)
     return direction * (conj(value) if adjoint else value)
+
+
+helpers(
+    {
+        # the gradients of the vector and of its factor
+        "householder_product_backward": lambda grad, _result, _input, _tau: (0.0 * grad, -grad),
+        # the tangent of the reflection
+        "householder_product_jvp": lambda _vector, tangent: -tangent,
+    }
+)

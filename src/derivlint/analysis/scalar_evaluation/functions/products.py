@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.analysis.scalar_evaluation.functions.table import helper, operator
+from derivlint.analysis.scalar_evaluation.functions.table import helper, helpers, operator, operators
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, conj, real_only
 
 # ---- products
@@ -67,32 +67,6 @@ def backend_convolution(self: Value, weight: Value, bias: Value = None) -> Value
     return _plus(real_only(self) * real_only(weight), bias)
 
 
-@operator("_nnpack_spatial_convolution")
-def convolution_of_input(input: Value, weight: Value, bias: Value = None) -> Value:
-    """A product and a bias."""
-    return _plus(real_only(input) * real_only(weight), bias)
-
-
-@helper("_grouped_mm")
-def grouped_product(
-    self: Value, factor: Value, _offs: Value = None, _bias: Value = None, _out_dtype: Value = None
-) -> Value:
-    """A product."""
-    return real_only(self) * real_only(factor)
-
-
-@operator("_sparse_mm_reduce_impl")
-def reduced_product(self: Value, other: Value, _reduce: Value = None) -> Value:
-    """A product; a sum, a mean and extremes of one number are that number."""
-    return real_only(self) * real_only(other), 0
-
-
-@helper("_sparse_mm_reduce_impl_backward")
-def reduced_product_backward(self: Value, grad: Value, weight: Value) -> Value:
-    """The gradients of both factors."""
-    return grad * weight, grad * self
-
-
 @helper("mps_convolution_backward", "mps_convolution_transpose_backward")
 def mps_convolution_backward(self: Value, grad: Value, weight: Value) -> Value:
     """The gradients of input, weight and bias."""
@@ -110,3 +84,25 @@ def _convolution_double_backward(
     grad_input: Value, grad_weight: Value, grad_bias: Value, grad: Value, weight: Value, input: Value
 ) -> Value:
     return grad_input * weight + grad_weight * input + grad_bias, grad_weight * grad, grad_input * grad
+
+
+operators(
+    {
+        "_nnpack_spatial_convolution": lambda input, weight, bias=None: _plus(
+            real_only(input) * real_only(weight), bias
+        ),
+        # a product; a sum, a mean and extremes of one number are that number
+        "_sparse_mm_reduce_impl": lambda self, other, _reduce=None: (real_only(self) * real_only(other), 0),
+    }
+)
+
+
+helpers(
+    {
+        "_grouped_mm": lambda self, factor, _offs=None, _bias=None, _out_dtype=None: (
+            real_only(self) * real_only(factor)
+        ),
+        # the gradients of both factors
+        "_sparse_mm_reduce_impl_backward": lambda self, grad, weight: (grad * weight, grad * self),
+    }
+)

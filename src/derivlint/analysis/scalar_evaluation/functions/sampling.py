@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.analysis.scalar_evaluation.functions.table import helper, operator
+from derivlint.analysis.scalar_evaluation.functions.table import helper, operator, operators
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 
 
@@ -71,12 +71,14 @@ def grid_sampler_jvp(
 
 
 @operator()
-def cudnn_grid_sampler(self: Value, grid: Value) -> Value:
-    """The pixel, since corners are aligned."""
-    return grid_sampler(self, grid, 0, 0, True)
-
-
-@operator()
 def cudnn_grid_sampler_backward(self: Value, grid: Value, grad_output: Value) -> Value:
     """The gradients of the pixel and of the coordinate."""
     return grid_sampler_backward(grad_output, self, grid, 0, 0, True)
+
+
+operators(
+    {
+        # the pixel, since corners are aligned
+        "cudnn_grid_sampler": lambda self, grid: grid_sampler(self, grid, 0, 0, True),
+    }
+)

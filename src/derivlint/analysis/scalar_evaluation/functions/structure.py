@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from derivlint.analysis.scalar_evaluation.functions.table import add, helper, operator
-from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError, Value, cast, real_only
+from derivlint.analysis.scalar_evaluation.functions.table import add, helper, helpers, operator, operators
+from derivlint.analysis.scalar_evaluation.values import (
+    COMPLEX,
+    REAL,
+    DualList,
+    UnknownValueError,
+    Value,
+    cast,
+    real_only,
+)
 from derivlint.formula.vocabulary import words
 from derivlint.operators import Book
 
@@ -48,10 +56,6 @@ def _listed(self: Value) -> Value:
     return (self,)
 
 
-def _selected(self: Value) -> Value:
-    return self, 0
-
-
 def _only(tensors: Value) -> Value:
     """The only tensor of a list; an argument that is a list may be a number already."""
     if not isinstance(tensors, tuple):
@@ -71,22 +75,10 @@ add(IDENTITIES, _first, by_position=True)
 add(JOINING, _only, by_position=True)
 add(JOINED_TANGENTS, _only_tangent, by_position=True)
 add(SPLITTING, _listed, by_position=True)
-add(SELECTIONS, _selected, by_position=True)
+add(SELECTIONS, lambda self: (self, 0), by_position=True)
 
 
 # ---- choices
-
-
-@operator("median", "nanmedian", "max", "min")
-def selection(self: Value, dim: Value = "all") -> Value:
-    """The only element; with its position where a dimension is given."""
-    return self if dim == "all" else (self, 0)
-
-
-@operator()
-def aminmax(self: Value) -> Value:
-    """The least and the greatest element."""
-    return self, self
 
 
 @operator()
@@ -98,18 +90,6 @@ def where(condition: Value, self: Value, other: Value) -> Value:
 
 
 @operator()
-def masked_fill(self: Value, mask: Value, value: Value) -> Value:
-    """The value where the mask is set."""
-    return where(mask, value, self)
-
-
-@operator()
-def masked_scatter(self: Value, mask: Value, source: Value) -> Value:
-    """The source where the mask is set."""
-    return where(mask, source, self)
-
-
-@operator()
 def masked_select(self: Value, mask: Value) -> Value:
     """The element where the mask is set; otherwise there is none."""
     if not mask:
@@ -117,79 +97,40 @@ def masked_select(self: Value, mask: Value) -> Value:
     return self
 
 
-@helper()
-def masked_select_backward(grad: Value, _input: Value, mask: Value) -> Value:
-    """The gradient where the mask is set."""
-    return where(mask, grad, 0.0 * grad)
+operators(
+    {
+        # the only element; with its position where a dimension is given
+        "median nanmedian max min": lambda self, dim="all": self if dim == "all" else (self, 0),
+        "aminmax": lambda self: (self, self),
+        # the value where the mask is set
+        "masked_fill": lambda self, mask, value: where(mask, value, self),
+        # the source where the mask is set
+        "masked_scatter": lambda self, mask, source: where(mask, source, self),
+        # the element where the mask is set
+        "_unsafe_masked_index": lambda self, mask, fill: where(mask, self, fill),
+        # the value is added where the mask is set
+        "_unsafe_masked_index_put_accumulate": lambda self, mask, values: self + values if mask else self,
+    }
+)
 
 
-@helper("masked_scatter_backward")
-def masked(grad: Value, mask: Value, _sizes: Value = None) -> Value:
-    """The gradient where the mask is set."""
-    return where(mask, grad, 0.0 * grad)
-
-
-@operator("_unsafe_masked_index")
-def masked_index(self: Value, mask: Value, fill: Value) -> Value:
-    """The element where the mask is set."""
-    return where(mask, self, fill)
-
-
-@operator("_unsafe_masked_index_put_accumulate")
-def masked_accumulate(self: Value, mask: Value, values: Value) -> Value:
-    """The value is added where the mask is set."""
-    return self + values if mask else self
+helpers(
+    {
+        # the gradient where the mask is set
+        "masked_select_backward": lambda grad, _input, mask: where(mask, grad, 0.0 * grad),
+        # the gradient where the mask is set
+        "masked_scatter_backward": lambda grad, mask, _sizes=None: where(mask, grad, 0.0 * grad),
+    }
+)
 
 
 # ---- writing elements
-
-
-@operator()
-def scatter(self: Value, _dim: Value, _index: Value, src: Value = None, value: Value = None) -> Value:
-    """The written value."""
-    return _like(self, value if src is None else src)
-
-
-@operator()
-def index_fill(self: Value, _dim: Value, _index: Value, value: Value) -> Value:
-    """The written value."""
-    return _like(self, value)
-
-
-@operator()
-def index_copy(self: Value, _dim: Value, _index: Value, source: Value) -> Value:
-    """The written value."""
-    return _like(self, source)
-
-
-@operator("select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter", "copy")
-def replaced(self: Value, src: Value) -> Value:
-    """The written value."""
-    return _like(self, src)
 
 
 @operator("index_put", "_unsafe_index_put", "_index_put_impl")
 def index_put(self: Value, _indices: Value, values: Value, accumulate: Value = False) -> Value:
     """The written value, or the sum with the element."""
     return self + values if accumulate else _like(self, values)
-
-
-@operator()
-def put(self: Value, _index: Value, source: Value, accumulate: Value = False) -> Value:
-    """The written value, or the sum with the element."""
-    return self + source if accumulate else _like(self, source)
-
-
-@operator()
-def index_add(self: Value, _dim: Value, _index: Value, source: Value, alpha: Value = 1) -> Value:
-    """The sum with the element."""
-    return self + alpha * source
-
-
-@operator()
-def scatter_add(self: Value, _dim: Value, _index: Value, src: Value) -> Value:
-    """The sum with the element."""
-    return self + src
 
 
 @operator("scatter_reduce")
@@ -228,34 +169,10 @@ def segment_reduce(data: Value, reduce: Value, initial: Value = None) -> Value:
     return data
 
 
-@helper("_segment_reduce_backward")
-def segment_reduce_backward(grad: Value) -> Value:
-    """The gradient of the only element."""
-    return grad
-
-
-@helper("_fft_r2c")
-def fft_r2c(self: Value) -> Value:
-    """The transform of one real number is that number."""
-    return complex(real_only(self))
-
-
-@helper("_fft_c2r")
-def fft_c2r(self: Value) -> Value:
-    """The transform of one number to a real one is its real part."""
-    return float(self.real)
-
-
 @helper("_pack_padded_sequence", "fractional_max_pool2d", "fractional_max_pool3d")
 def chosen(self: Value, _kernel: Value = None, _output: Value = None, _random_samples: Value = None) -> Value:
     """The only element, and where it was, or how many there are."""
     return self, 0
-
-
-@operator("_sparse_coo_tensor_with_dims_and_tensors", "sparse_compressed_tensor")
-def sparse_tensor(values: Value) -> Value:
-    """The only value."""
-    return values
 
 
 @operator("_embedding_bag", "_embedding_bag_forward_only")
@@ -291,17 +208,6 @@ def _embedding_bag_backward(
     return grad if per_sample_weights is None else grad * per_sample_weights
 
 
-@helper()
-def _embedding_bag_per_sample_weights_backward(grad: Value, weight: Value) -> Value:
-    return grad * weight
-
-
-@helper()
-def as_strided_scatter_backward(grad: Value) -> Value:
-    """All elements are overwritten."""
-    return 0.0 * grad
-
-
 def _like(self: Value, value: Value) -> Value:
     """A number as an element of a tensor, which is complex if that is."""
     if value is None:
@@ -309,10 +215,48 @@ def _like(self: Value, value: Value) -> Value:
     return complex(value) if type(self) is complex else float(value) if isinstance(value, int) else value
 
 
-@operator("_to_copy")
-def to_copy(self: Value, dtype: Value = None) -> Value:
-    """The element in another type."""
-    return cast(self, dtype)
+operators(
+    {
+        # the written value
+        "scatter": lambda self, _dim, _index, src=None, value=None: _like(self, value if src is None else src),
+        # the written value
+        "index_fill": lambda self, _dim, _index, value: _like(self, value),
+        # the written value
+        "index_copy": lambda self, _dim, _index, source: _like(self, source),
+        # the written value
+        "select_scatter slice_scatter diagonal_scatter as_strided_scatter copy": lambda self, src: _like(self, src),
+        # the written value, or the sum with the element
+        "put": lambda self, _index, source, accumulate=False: self + source if accumulate else _like(self, source),
+        "index_add": lambda self, _dim, _index, source, alpha=1: self + alpha * source,
+        "scatter_add": lambda self, _dim, _index, src: self + src,
+        # the only value
+        "_sparse_coo_tensor_with_dims_and_tensors sparse_compressed_tensor": lambda values: values,
+        "_to_copy": lambda self, dtype=None: cast(self, dtype),
+    }
+)
+
+
+helpers(
+    {
+        # the gradient of the only element
+        "_segment_reduce_backward": lambda grad: grad,
+        "to_sparse_backward sparse_mask_backward _sparse_sum_backward": lambda grad: grad,
+        "to_mkldnn_backward warn_backwards": lambda grad: grad,
+        "fft_r2c_backward": lambda grad: float(grad.real),
+        "fft_c2r_backward": lambda grad: cast(grad, COMPLEX),
+        "_fft_r2c": lambda self: complex(real_only(self)),
+        "_fft_c2r": lambda self: float(self.real),
+        "_embedding_bag_per_sample_weights_backward": lambda grad, weight: grad * weight,
+        # all elements are overwritten
+        "as_strided_scatter_backward": lambda grad: 0.0 * grad,
+    }
+)
+
+
+@helper()
+def handle_r_to_c(dtype: Value, gradient: Value) -> Value:
+    """The real part of a gradient, if the argument is real."""
+    return float(gradient.real) if dtype is REAL else gradient
 
 
 # ---- making tensors
@@ -336,13 +280,9 @@ def fill(self: Value, value: Value) -> Value:
     return _like(self, value)
 
 
-@operator("triu")
-def triu(self: Value, diagonal: Value = 0) -> Value:
-    """The element is on the main diagonal."""
-    return self if diagonal <= 0 else 0.0 * self
-
-
-@operator("tril")
-def tril(self: Value, diagonal: Value = 0) -> Value:
-    """The element is on the main diagonal."""
-    return self if diagonal >= 0 else 0.0 * self
+operators(
+    {
+        "triu": lambda self, diagonal=0: self if diagonal <= 0 else 0.0 * self,
+        "tril": lambda self, diagonal=0: self if diagonal >= 0 else 0.0 * self,
+    }
+)

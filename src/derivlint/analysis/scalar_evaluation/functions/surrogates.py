@@ -6,7 +6,7 @@ that is quantized.
 
 from __future__ import annotations
 
-from derivlint.analysis.scalar_evaluation.functions.table import helper, operator
+from derivlint.analysis.scalar_evaluation.functions.table import helper, operator, operators
 from derivlint.analysis.scalar_evaluation.values import Value
 
 
@@ -28,12 +28,6 @@ def ctc_loss(
 ) -> Value:
     """The loss of one step without a label, and its gradient."""
     return -log_probs, -1.0
-
-
-@operator()
-def _fused_dropout(self: Value, p: Value) -> Value:
-    """An element that is kept with the probability ``p``, and that it is kept."""
-    return self / p, True
 
 
 @operator(
@@ -81,3 +75,11 @@ def _fused_moving_avg_obs_fq_helper(
 def fake_quantized_backward(grad: Value, mask: Value) -> Value:
     """The gradient within the range."""
     return grad * mask
+
+
+operators(
+    {
+        # an element that is kept with the probability ``p``, and that it is kept
+        "_fused_dropout": lambda self, p: (self / p, True),
+    }
+)

@@ -65,6 +65,16 @@ class Table(dict[str, Implementation]):
 
         self.update(dict.fromkeys(names, Implementation(function, run, parameters, required, False)))
 
+    def operators(self, functions: Mapping[str, Function]) -> None:
+        """Add operators by their names, which spaces separate, with the parameters of their schemas."""
+        for names, function in functions.items():
+            self.add(names.split(), function, by_position=False)
+
+    def helpers(self, functions: Mapping[str, Function]) -> None:
+        """Add helpers by their names, which spaces separate, bound by position."""
+        for names, function in functions.items():
+            self.add(names.split(), function, by_position=True)
+
     def operator(self, *names: str) -> Callable[[Function], Function]:
         """An operator with the parameters of its schema; ``names`` are further operators, or all if there are any."""
 
@@ -86,3 +96,4 @@ class Table(dict[str, Implementation]):
 
 TABLE = Table()
 add, operator, helper = TABLE.add, TABLE.operator, TABLE.helper
+operators, helpers = TABLE.operators, TABLE.helpers
