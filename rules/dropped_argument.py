@@ -35,8 +35,8 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.calls.dropping import dropped_arguments
-from derivlint.analysis.shapes.judgement import shape_judgement_of
-from derivlint.analysis.small_tensors.judgement import small_tensors_of
+from derivlint.analysis.shapes.compare import shape_judgement_of
+from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges

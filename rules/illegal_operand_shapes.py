@@ -31,8 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.interpretation.callee import callee_name
-from derivlint.analysis.shapes.compare import ShapeProblem
-from derivlint.analysis.shapes.judgement import wrong_shapes_of
+from derivlint.analysis.shapes.compare import ShapeProblem, wrong_shapes_of
 from derivlint.formula import Binary, Call, Expr
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_SIZES

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import without_seed
-from derivlint.analysis.interpretation.seeds import seed_names
+from derivlint.analysis.typed import seed_names
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges

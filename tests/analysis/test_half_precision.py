@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from derivlint.analysis.formula_analyses import analyses_of
-from derivlint.analysis.half_precision.domain import rounding_implementation_named
-from derivlint.analysis.half_precision.evaluate import compile_in_half
+from derivlint.analysis.half_precision.evaluate import compile_in_half, rounding_implementation_named
 from derivlint.analysis.half_precision.judgement import losses_of
 from derivlint.analysis.half_precision.values import Half, LossCause, half, is_lost, operation
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError

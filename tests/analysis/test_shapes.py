@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from derivlint.analysis.shapes.compare import ShapeProblem
-from derivlint.analysis.shapes.judgement import wrong_shapes_of
+from derivlint.analysis.shapes.compare import ShapeProblem, wrong_shapes_of
 from derivlint.formula import Binary, Call, Expr, Member, Name, walk
 from derivlint.lint import run_rules
 from derivlint.model import Model, build_model

@@ -11,10 +11,9 @@ import torch
 
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError
-from derivlint.analysis.small_tensors.compare import compared_formulas, operator_of
+from derivlint.analysis.small_tensors.compare import compared_formulas, operator_of, small_tensors_of
 from derivlint.analysis.small_tensors.domain import implementation_named, is_elementwise
 from derivlint.analysis.small_tensors.inputs import small_arguments
-from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.analysis.small_tensors.tensor import TABLE, SmallTensor, Value
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunction, NativeFunctions

@@ -6,7 +6,7 @@ import pytest
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.small_tensors.judgement import small_tensors_of
+from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.model import build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile

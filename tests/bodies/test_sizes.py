@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.analysis.shapes.judgement import shape_judgement_of
+from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.bodies.sizes import Functions, body_sizes
 from derivlint.cpp.declarations.definitions import FunctionDefinition, function_definitions
 from derivlint.model import build_model

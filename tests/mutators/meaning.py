@@ -10,8 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from derivlint.analysis.interpretation.seeds import seed_names, seed_of
-from derivlint.analysis.typed import TypedFormula
+from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.formula import Binary, Call, Edit, Index, Member, Name, Node, apply_edits, walk
 from derivlint.model import Entry

@@ -1,26 +1,28 @@
 """Analyses of formulas: abstract interpretation of typed syntax trees, for rules, editor and back ends.
 
-Begin with :func:`analyses_of`, which holds the analyses of one model, each computed on demand, and
-:mod:`derivlint.analysis.interpretation.interpret`, which gives every node a ``Fact``: its degree in gradients or
-tangents, what it depends on, what it may alias.
+* typed formula (``typed``): a formula of an entry with the type of every node, and its seeds.
+* seed (``typed``): an output gradient or tangent, in which a formula must be linear.
+* fact, degree (``interpretation``): what every node depends on, and whether it is linear in the seeds.
+* reference (``scalar_evaluation``): the operator's own value and derivatives, with which formulas are compared.
+* judgement (``scalar_evaluation``, ``shapes``, ``small_tensors``, ``half_precision``): the wrong formulas of an entry.
+* analyses (``formula_analyses``): the analyses of one model, each computed on demand; begin with ``analyses_of``.
 
-    typed                formulas with the type of every node
-    interpretation       abstract interpretation; calls with arguments bound to parameters; what other entries imply
+The other modules:
+
     dependence           linear, conjugated, aliased, undefined or missing gradients and tangents; automatic formulas
     calls                swapped, omitted and misplaced arguments; names against returned gradients; casts
-    scalar_evaluation    formulas on tensors with one element, compared with the operator
-    small_tensors        formulas on small tensors, where dimensions, masks or indices matter
-    shapes               formulas on sizes alone
-    half_precision       what formulas lose in half precision
-    python               formulas written in Python, and how C++ writes them
-    soundness            what is certainly wrong with an entry, to try fixes
+    python               formulas written in Python, translated to C++
+    soundness            certain mistakes of an entry, to try fixes
     differentiability    whether a formula can be differentiated again: coverage
     outputs, integral    integral and boolean outputs
     siblings, dispatch   related operators; dispatch keys
-    judged               what can be judged of each formula: ``coverage --judged``
+    judged               properties of formulas that are checked: ``coverage --judged``
+    formula_compiler     the base of the evaluators of formulas
+    analyses             the analyses that most rules read, precomputed for many entries
 
-What is unknown stays unknown and is not reported. Helpers are judged by their definitions, or else assumed to be linear
-in the parameters that are named like gradients or tangents.
+Their order: types, interpretation, shapes, scalar evaluation; small tensors and half precision come last and skip
+formulas that an earlier analysis refutes. Unknown values stay unknown and are not reported. Helpers are judged by their
+definitions, or else assumed to be linear in the parameters that are named like gradients or tangents.
 """
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of

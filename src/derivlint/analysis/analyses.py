@@ -11,8 +11,8 @@ from contextlib import suppress
 
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.shapes.judgement import shape_judgement_of
-from derivlint.analysis.small_tensors.judgement import small_tensors_of
+from derivlint.analysis.shapes.compare import shape_judgement_of
+from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.model import Entry, Model
 
 #: The analyses of an entry, each on top of the ones before: first those that entries read of each other,

@@ -1,11 +1,14 @@
-"""The backends that the formulas of an entry are for."""
+"""The backends that the formulas of an entry are for, and the formulas that are evaluated."""
 
 from __future__ import annotations
 
-from derivlint.model import DispatchBody, Entry, Model
-from derivlint.model.keys import DEFAULT
-from derivlint.schema import NativeFunction
+from collections.abc import Iterator
 
+from derivlint.model import Differentiability, DispatchBody, Entry, Model
+from derivlint.model.keys import DEFAULT
+
+#: PyTorch's own tests use operators whose formulas are wrong on purpose.
+TEST_PREFIX = "_test_"
 AUTOGRAD = "Autograd"
 NESTED = "NestedTensor"
 
@@ -15,9 +18,20 @@ def autograd_key(backend: str) -> str:
     return AUTOGRAD + (NESTED if backend.startswith(NESTED) else backend)
 
 
-def valid_bodies(model: Model, entry: Entry) -> list[DispatchBody]:
-    """The bodies of an entry with a valid dispatch key; values are computed for no others."""
-    return [body for body in entry.bodies if body.key == DEFAULT or body.key in model.natives.autograd_keys]
+def is_for_tests(entry: Entry) -> bool:
+    """Whether the operator exists for PyTorch's own tests only."""
+    return entry.function is not None and entry.function.canonical.name.base.startswith(TEST_PREFIX)
+
+
+def judged_bodies(model: Model, entry: Entry) -> Iterator[tuple[DispatchBody, Differentiability]]:
+    """The bodies of an entry whose formulas are evaluated, each with the function that it differentiates."""
+    if entry.function is None or is_for_tests(entry):
+        return
+    for body in entry.bodies:
+        if body.key == DEFAULT or body.key in model.natives.autograd_keys:
+            differentiability = model.canonical_differentiability(body)
+            if differentiability is not None:
+                yield body, differentiability
 
 
 def bodies_without_default(model: Model, entry: Entry) -> tuple[str, ...]:
@@ -33,13 +47,8 @@ def bodies_without_default(model: Model, entry: Entry) -> tuple[str, ...]:
         return ()
     if not any(body.info is not None and body.info.has_derivatives for body in entry.bodies):
         return ()
-    if _needs_no_default(entry.function.canonical, keys) or model.served_without_default(entry):
+    function = entry.function.canonical
+    has_all_kernels = function.dispatch and all(autograd_key(backend) in keys for backend in function.dispatch)
+    if function.has_composite_implicit_autograd_kernel or has_all_kernels or model.served_without_default(entry):
         return ()
     return keys
-
-
-def _needs_no_default(function: NativeFunction, keys: tuple[str, ...]) -> bool:
-    if function.has_composite_implicit_autograd_kernel:
-        return True
-    backends = function.dispatch
-    return bool(backends) and all(autograd_key(backend) in keys for backend in backends or ())

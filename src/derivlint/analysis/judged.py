@@ -21,7 +21,7 @@ from derivlint.analysis.scalar_evaluation.domain import implementation_named
 from derivlint.analysis.scalar_evaluation.evaluate import is_understood
 from derivlint.analysis.scalar_evaluation.points import NumberKind
 from derivlint.analysis.scalar_evaluation.reference import reference_of
-from derivlint.analysis.shapes.judgement import why_unsized
+from derivlint.analysis.shapes.compare import why_unsized
 from derivlint.analysis.small_tensors.compare import compared_formulas
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_signatures import without_symint
@@ -97,8 +97,10 @@ def totals(rows: Collection[JudgedEntry]) -> dict[Question, tuple[int, int]]:
 
 def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFormula]:
     compared_at = _compared_at(analyses, body)
-    on_small_tensors = _compared_on_small_tensors(analyses, body)
-    for formula in analyses.formulas_of(body):
+    differentiability = analyses.model.canonical_differentiability(body)
+    formulas = analyses.formulas_of(body)
+    on_small_tensors = set() if differentiability is None else compared_formulas(differentiability, formulas)
+    for formula in formulas:
         missing = {}
         if formula.written.auto is not None or _is_refused(formula):
             # it is made of the backward formulas, or there is none
@@ -136,11 +138,6 @@ def _compared_at(analyses: FormulaAnalyses, body: DispatchBody) -> dict[TypedFor
         check.formula: check.compared
         for check in compared(analyses, analyses.formulas_of(body), differentiability, reference)
     }
-
-
-def _compared_on_small_tensors(analyses: FormulaAnalyses, body: DispatchBody) -> set[TypedFormula]:
-    differentiability = analyses.model.canonical_differentiability(body)
-    return set() if differentiability is None else compared_formulas(differentiability, analyses.formulas_of(body))
 
 
 def _why_not_compared(analyses: FormulaAnalyses, body: DispatchBody, formula: TypedFormula) -> str:

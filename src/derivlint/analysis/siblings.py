@@ -59,14 +59,11 @@ def main_form_without_derivative(model: Model, entry: Entry) -> MainForm | None:
                 return MainForm(entry, candidate, True)
     elif function.name.overload and model.is_pytorchs_own:
         main = model.natives.operator(function.name.base)
-        if main is not None and main is not function and _is_only_entry(model, entry) and _lacks(model, main):
+        # with several entries of one name, the main form may have its entry by mistake
+        is_only_entry = len(model.values_in(BY_BASE, function.name.base)) == 1
+        if main is not None and main is not function and is_only_entry and _lacks(model, main):
             return MainForm(entry, main, False)
     return None
-
-
-def _is_only_entry(model: Model, entry: Entry) -> bool:
-    """Whether no other entry is for the same operator: with several, the main form may have its entry by mistake."""
-    return entry.function is not None and len(model.values_in(BY_BASE, entry.function.canonical.name.base)) == 1
 
 
 def _needs_old_self(entry: Entry) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.small_tensors.judgement import small_tensors_of
+from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.cpp.problem import ACCEPTED
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.model import probe_model

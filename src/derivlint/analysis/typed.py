@@ -13,13 +13,16 @@ from msgspec import Struct
 from derivlint.analysis.interpretation.callee import CallFacts, call_facts
 from derivlint.cpp.cpp_type import UNKNOWN_VALUE, CppType, Value
 from derivlint.cpp.declarations.declaration import Function
-from derivlint.formula import Call, Expr, Formula, Name, Node
+from derivlint.cpp.types import TENSOR
+from derivlint.formula import Call, Expr, Formula, Index, Name, Node, Number, unparenthesized
 from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.entry import InFormula
 from derivlint.model.generated.consequences import is_checkable
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
+from derivlint.model.generated.forward import TANGENT, packed_lists
+from derivlint.model.generated.gradients import GRAD, GRADS
 from derivlint.source import Span
-from derivlint.source.lazy import cached_property
+from derivlint.source.lazy import cached_property, memoized
 
 
 class TypedFormula(Struct, eq=False, dict=True):
@@ -107,3 +110,45 @@ def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
         typed = model.typing.typed(evaluation, evaluation.text)
         if typed is not None:
             yield TypedFormula(evaluation, typed.formula, typed.tree, typed.typer.found, typed.typer.callees)
+
+
+#: What the kernel keeps of a tangent beside the tangent itself.
+RAW = "_raw"
+
+
+@memoized
+def seed_names(formula: TypedFormula) -> frozenset[str]:
+    """The names of all gradients, or of all tangents, that are declared where a formula is evaluated."""
+    variables = formula.evaluation.variables
+    if formula.is_backward:
+        info = formula.written.body.info
+        named = info.available_named_gradients if info is not None else ()
+        return frozenset({GRAD, GRADS, *named}) & (variables.keys() | {GRAD, GRADS})
+    function = formula.written.entry.function
+    if function is None:
+        return frozenset()
+    # a name ending like a tangent is none where an argument or an output is called like that
+    taken = {*(binding.name for binding in function.arguments), *(output.name for output in function.outputs)}
+    return frozenset(
+        name
+        for name, type in variables.items()
+        if type is TENSOR and name.removesuffix(RAW).endswith(TANGENT) and name not in taken
+    )
+
+
+def dual_lists(formula: TypedFormula) -> frozenset[str]:
+    """The lists of tensors in a forward formula whose tangents the called functions unpack themselves."""
+    info = formula.written.body.info
+    return frozenset() if formula.is_backward or info is None else frozenset(packed_lists(info))
+
+
+def seed_of(node: Expr, names: frozenset[str]) -> str | None:
+    """The seed that an expression is: ``grad``, ``(grads[1])``, ``self_t``; None where it is none."""
+    node = unparenthesized(node)
+    if isinstance(node, Name) and node.simple in names:
+        return node.simple
+    if isinstance(node, Index) and isinstance(node.object, Name) and node.object.simple == GRADS and GRADS in names:
+        index = node.args[0] if len(node.args) == 1 else None
+        if isinstance(index, (Number, Name)):
+            return f"{GRADS}[{index.spelling}]"
+    return None

@@ -1,6 +1,6 @@
 """Arguments of the calls in formulas: swapped, misplaced, omitted, or cast.
 
-* argument mismatch (``argument_order``, ``passed_outputs``): an argument that is passed for another parameter.
+* argument mismatch (``argument_order``): an argument that is passed for another parameter.
 * exchange (``swaps``): two arguments that make a wrong formula right when they are exchanged.
 * dropped argument (``dropping``): an argument of the operator that its backward function is not passed.
 * fixed type (``fixed_types``): a cast to a type that the formula names.

@@ -12,17 +12,18 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, callee_name, only_operand
+from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, callee_name, only_operand, role_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.interpret import Interpretation
-from derivlint.analysis.interpretation.roles import role_of
-from derivlint.analysis.interpretation.seeds import seed_names, seed_of
-from derivlint.analysis.typed import TypedFormula
+from derivlint.analysis.interpretation.operators import VIEWS
+from derivlint.analysis.outputs import discrete_kind
+from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
 from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.declarations.declaration import Parameter
-from derivlint.formula import Call, Expr, Member, Name, unparenthesized
+from derivlint.formula import Call, Expr, Index, Member, Name, unparenthesized
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
+from derivlint.model.resolve import EntryFunction, generic_output_index
 from derivlint.operators import Book
 from derivlint.operators.special import ParameterRole
 from derivlint.schema import OptionalType, SchemaKind
@@ -141,7 +142,11 @@ def _misplaced_gradients(
     if not directed:
         return None
     roles = {argument: role_of(argument.parameter) for argument, _ in bare if argument.parameter is not None}
-    elsewhere = [argument for argument, seed in bare if seed and _is_plain_tensor(argument, roles)]
+    elsewhere = [
+        argument
+        for argument, seed in bare
+        if seed and (parameter := argument.parameter) and parameter.type is TENSOR and roles.get(argument) is _OTHER
+    ]
     instead = [
         argument
         for argument, seed in bare
@@ -205,11 +210,6 @@ def _repeated(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None
         if name in own:
             return ArgumentMismatch(MismatchKind.REPEATED_VALUE, formula, call, (argument, own[name]), (name,))
     return None
-
-
-def _is_plain_tensor(argument: CallArgument, roles: dict[CallArgument, ParameterRole]) -> bool:
-    parameter = argument.parameter
-    return roles.get(argument) is _OTHER and parameter is not None and parameter.type is TENSOR
 
 
 def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None:
@@ -290,3 +290,77 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
 
 def _plain(name: str, suffix: str) -> str:
     return name.removesuffix(suffix) if suffix else name
+
+
+#: Parameters that take indices or a mask.
+INDICES = frozenset({"index", "indices", "mask"})
+
+
+def output_mismatches(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
+    """The outputs that seem to be meant for another parameter; at most one of each call."""
+    formula = interpretation.formula
+    function = formula.written.entry.function
+    if function is None or len(function.outputs) < 2:
+        return
+    positions = {output.name: index for index, output in enumerate(function.outputs)}
+    for call in interpretation.calls:
+        if call.function is None:
+            continue
+        passed = [
+            (argument, name)
+            for argument in call.arguments
+            if argument.parameter is not None and (name := _output(argument.node, positions)) is not None
+        ]
+        mismatch = _not_discrete(function, call, passed, positions)
+        if mismatch is None and not call.function.operators and any(part in call.name for part in (BACKWARD, JVP)):
+            mismatch = _repeated_outputs(passed) or _disordered_outputs(call, passed)
+        if mismatch is not None:
+            kind, arguments, names = mismatch
+            yield ArgumentMismatch(kind, formula, call, arguments, names)
+
+
+Mismatch = tuple[MismatchKind, tuple[CallArgument, ...], tuple[str, ...]]
+
+
+def _output(node: Expr, positions: dict[str, int]) -> str | None:
+    """The output that an expression is, or is a view of: ``result1`` of ``result1.flatten(-2)``."""
+    while True:
+        node = unparenthesized(node)
+        if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in VIEWS:
+            node = node.callee.object
+        elif isinstance(node, Index):
+            node = node.object
+        else:
+            return node.simple if isinstance(node, Name) and node.simple in positions else None
+
+
+def _not_discrete(
+    function: EntryFunction, call: CallFacts, passed: list[tuple[CallArgument, str]], positions: dict[str, int]
+) -> Mismatch | None:
+    discrete = [name for name, index in positions.items() if discrete_kind(function.canonical, index) is not None]
+    for argument, name in passed:
+        parameter = argument.parameter
+        if discrete and name not in discrete and parameter is not None and parameter.name in INDICES:
+            return MismatchKind.NOT_DISCRETE, (argument,), (name, discrete[0])
+    return None
+
+
+def _repeated_outputs(passed: list[tuple[CallArgument, str]]) -> Mismatch | None:
+    seen: dict[str, CallArgument] = {}
+    for argument, name in passed:
+        if name in seen:
+            return MismatchKind.REPEATED_VALUE, (argument, seen[name]), (name,)
+        seen[name] = argument
+    return None
+
+
+def _disordered_outputs(call: CallFacts, passed: list[tuple[CallArgument, str]]) -> Mismatch | None:
+    """``result2`` just before ``result1``."""
+    order = {id(argument): index for index, argument in enumerate(call.arguments)}
+    for (first, earlier), (second, later) in pairwise(passed):
+        position, next_position = generic_output_index(earlier), generic_output_index(later)
+        if position is None or next_position is None or order[id(second)] != order[id(first)] + 1:
+            continue
+        if position > next_position:
+            return MismatchKind.OUTPUT_DISORDER, (first, second), (earlier, later)
+    return None

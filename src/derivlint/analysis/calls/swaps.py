@@ -17,8 +17,7 @@ from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
 from derivlint.analysis.scalar_evaluation.compare import compared
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.reference import reference_of
-from derivlint.analysis.small_tensors.compare import is_confirmed, wrong_values
-from derivlint.analysis.small_tensors.judgement import small_tensors_of
+from derivlint.analysis.small_tensors.compare import is_confirmed, small_tensors_of, wrong_values
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL, DOUBLE
 from derivlint.cpp.expressions.operators import WHOLE_NUMBERS

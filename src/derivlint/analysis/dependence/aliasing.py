@@ -10,8 +10,7 @@ from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.interpretation.operators import VIEWS
-from derivlint.analysis.interpretation.seeds import seed_names
-from derivlint.analysis.typed import TypedFormula
+from derivlint.analysis.typed import TypedFormula, seed_names
 from derivlint.formula import Expr
 from derivlint.model.generated.evaluation import ORIGINAL_SELF
 from derivlint.schema import SchemaKind

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.cpp_type import BOOL, TENSOR, CppType, template_type
+from derivlint.cpp.cpp_type import BOOL, TENSOR, template_type
 from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
 from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
@@ -129,6 +129,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
         if body.info is None or not body.info.has_derivatives or not body.is_resolved:
             continue
         with_formula = _with_formula(body)
+        is_stub = all(NOT_IMPLEMENTED in (formula.text or "") for formula in body.with_role(Role.BACKWARD))
         for binding in function.arguments:
             name = binding.name
             if not binding.is_tensor_like or name in with_formula:
@@ -139,7 +140,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
                 continue
             reader, passer = _readers(analyses, body, name)
             n_with_formula, n_entries = analyses.model.fact(_usage, name)
-            if n_with_formula < ENOUGH_FOR_STUBS and _is_stub(body):
+            if n_with_formula < ENOUGH_FOR_STUBS and is_stub:
                 n_with_formula = n_entries = 0
             formula = _declaration(body, name)
             is_optional = binding.argument is not None and binding.argument.type.is_nullable
@@ -182,10 +183,6 @@ def _is_in_forward_formula(body: DispatchBody, argument: str) -> bool:
         if formula.parsed.tree is not None
         for node in walk(formula.parsed.tree)
     )
-
-
-def _is_stub(body: DispatchBody) -> bool:
-    return all(NOT_IMPLEMENTED in (formula.text or "") for formula in body.with_role(Role.BACKWARD))
 
 
 def _declaration(body: DispatchBody, argument: str) -> DerivativeFormula | None:
@@ -245,12 +242,12 @@ def constant_masks(formula: TypedFormula) -> Iterator[ConstantMask]:
         if facts is None or function is None:
             continue
         for index, parameter in enumerate(function.parameters):
-            size = _mask_size(parameter.type)
-            if size is None:
+            array = parameter.type.unreferenced
+            if array.size is None or array.arguments[:1] != (BOOL,):
                 continue
             argument = call.args[index] if index < len(call.args) else None
             if argument is None or not _has_variable(argument):
-                yield ConstantMask(formula, call, facts.spelling, parameter.name, argument, size)
+                yield ConstantMask(formula, call, facts.spelling, parameter.name, argument, array.size)
 
 
 def _results(node: Expr) -> Iterator[Call]:
@@ -262,11 +259,6 @@ def _results(node: Expr) -> Iterator[Call]:
         yield from _results(node.inner)
     elif isinstance(node, Call):
         yield node
-
-
-def _mask_size(type: CppType) -> int | None:
-    array = type.unreferenced
-    return array.size if array.arguments[:1] == (BOOL,) else None
 
 
 def _has_variable(node: Node) -> bool:

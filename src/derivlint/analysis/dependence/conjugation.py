@@ -14,13 +14,12 @@ from enum import Enum
 from msgspec import Struct
 
 from derivlint.analysis.calls.argument_order import variable_of
-from derivlint.analysis.interpretation.callee import CallFacts, callee_name, is_conventional
+from derivlint.analysis.interpretation.callee import CallFacts, callee_name, is_conventional, role_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.derived_calls import argument_positions, has_parameters
 from derivlint.analysis.interpretation.facts import Fact
 from derivlint.analysis.interpretation.interpret import METADATA_TYPES, TRANSPARENT, Interpretation, asks_metadata
 from derivlint.analysis.interpretation.operators import SHAPE_HELPERS
-from derivlint.analysis.interpretation.roles import role_of
 from derivlint.cpp.expressions.conversion import FLOATS
 from derivlint.formula import (
     Binary,

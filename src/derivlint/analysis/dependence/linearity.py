@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from derivlint.analysis.dispatch import is_for_tests
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.interpretation.callee import callee_name
 from derivlint.analysis.interpretation.degree import Degree
@@ -14,8 +15,6 @@ from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.formula import Call, Expr
 from derivlint.model import Entry
 
-#: PyTorch's own tests use operators whose formulas are wrong on purpose.
-TEST_PREFIX = "_test_"
 TUPLES = ("make_tuple", "tuple")
 AFFINE = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
 
@@ -30,11 +29,6 @@ class NotLinear(Struct, frozen=True):
 
     interpretation: Interpretation
     culprit: Culprit
-
-
-def is_for_tests(entry: Entry) -> bool:
-    """Whether the operator exists for PyTorch's own tests only."""
-    return entry.function is not None and entry.function.canonical.name.base.startswith(TEST_PREFIX)
 
 
 def not_linear(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> Iterator[NotLinear]:

@@ -8,10 +8,9 @@ from msgspec import Struct
 
 from derivlint.analysis.calls.argument_order import BACKWARD
 from derivlint.analysis.formula_analyses import FormulaAnalyses
-from derivlint.analysis.interpretation.callee import CallFacts
+from derivlint.analysis.interpretation.callee import CallFacts, role_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.interpret import Interpretation
-from derivlint.analysis.interpretation.roles import role_of
 from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.model import DerivativeFormula, DispatchBody

@@ -16,8 +16,7 @@ from msgspec import Struct
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.interpret import Interpretation, asks_metadata
-from derivlint.analysis.interpretation.seeds import seed_names, seed_of
-from derivlint.analysis.typed import TypedFormula
+from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
 from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.expressions.consumer import Use
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
@@ -27,7 +26,6 @@ from derivlint.model.generated.gradients import GRAD, GRADS, gradients_of
 from derivlint.model.index import EntryIndex
 from derivlint.model.query import file_fact
 from derivlint.operators import Book
-from derivlint.schema import Argument
 
 DEFINED = "defined"
 #: Backward operators whose kernels return undefined gradients for an undefined gradient (LinearAlgebra.cpp,
@@ -102,7 +100,11 @@ def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterato
     function = formula.written.entry.function
     if function is None or not formula.written.names:
         return
-    optional = {argument.name for argument in function.schema.arguments.flat_non_out if _is_optional_tensor(argument)}
+    optional = {
+        argument.name
+        for argument in function.schema.arguments.flat_non_out
+        if (type := argument.type).is_nullable and type.is_tensor_like and type.is_list_like is None
+    }
     names = [name.text for name in formula.written.names]
     if formula.is_backward and len(names) == 1:
         # it is evaluated only if this argument needs a gradient, and then it is defined
@@ -111,10 +113,6 @@ def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterato
     suffixes = ("",) if formula.is_backward else (PRIMAL, TANGENT)
     forms = frozenset(name + suffix for name in optional for suffix in suffixes)
     yield from _Reader(model, formula, forms).first_reads()
-
-
-def _is_optional_tensor(argument: Argument) -> bool:
-    return argument.type.is_nullable and argument.type.is_tensor_like and argument.type.is_list_like is None
 
 
 def keeps_contract(model: Model) -> bool:

@@ -24,8 +24,7 @@ from derivlint.analysis.differentiability.operators import (
     is_followed,
 )
 from derivlint.analysis.interpretation.callee import CallFacts, callee_name
-from derivlint.analysis.interpretation.seeds import seed_names
-from derivlint.analysis.typed import TypedFormula
+from derivlint.analysis.typed import TypedFormula, seed_names
 from derivlint.cpp import cpp_arguments
 from derivlint.cpp.cpp_type import types
 from derivlint.cpp.operator_signatures import is_symint, without_symint

@@ -3,6 +3,6 @@
 * half (``values``): a rounded number with its exact shadow, computed without any rounding.
 * loss (``values``): the operation after which a number is no longer near its shadow, with the cause.
 * operation (``values``): a function of numbers that rounds its result.
-* domain (``domain``, ``evaluate``): reference definitions and formulas over such numbers.
+* evaluator (``evaluate``): reference definitions and formulas over such numbers.
 * judgement (``judgement``): the formulas of an entry that lose their value, and at which inputs; begin here.
 """

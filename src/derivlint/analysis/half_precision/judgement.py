@@ -8,8 +8,7 @@ from itertools import product
 
 from msgspec import Struct
 
-from derivlint.analysis.dependence.linearity import is_for_tests
-from derivlint.analysis.dispatch import valid_bodies
+from derivlint.analysis.dispatch import judged_bodies
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.half_precision.evaluate import compile_in_half
 from derivlint.analysis.half_precision.values import Half, Loss, LossCause, half, is_lost
@@ -21,7 +20,7 @@ from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator, re
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, signature_of
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 from derivlint.analysis.typed import TypedFormula
-from derivlint.model import DispatchBody, Entry, Model
+from derivlint.model import Differentiability, DispatchBody, Entry, Model
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes.sizes import is_broadcasting
 
@@ -63,19 +62,17 @@ def losses_of(model: Model, entry: Entry) -> tuple[Lost, ...]:
 
 
 def _losses(model: Model, entry: Entry) -> tuple[Lost, ...]:
-    if entry.function is None or is_for_tests(entry):
-        return ()
     judgement = judgement_of(model, entry)
     wrong = {item.formula for item in (*judgement.wrong, *judgement.contradictions)}
     return tuple(
-        item for body in valid_bodies(model, entry) for item in _of_body(model, body) if item.formula not in wrong
+        item
+        for body, differentiability in judged_bodies(model, entry)
+        for item in _of_body(model, body, differentiability)
+        if item.formula not in wrong
     )
 
 
-def _of_body(model: Model, body: DispatchBody) -> Iterator[Lost]:
-    differentiability = model.canonical_differentiability(body)
-    if differentiability is None:
-        return
+def _of_body(model: Model, body: DispatchBody, differentiability: Differentiability) -> Iterator[Lost]:
     function = differentiability.function
     base = function.name.base
     reference = reference_of(function)

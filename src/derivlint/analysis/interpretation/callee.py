@@ -12,6 +12,7 @@ from derivlint.cpp.declarations.declaration import Function, Parameter
 from derivlint.cpp.operator_signatures import base_name, functional, without_symint
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.operators.book import assumed_parameters
+from derivlint.operators.special import ParameterRole, role_of_name
 
 SELF = Parameter(TENSOR, "self")
 #: What a function takes that writes to a tensor: "out" of "at::mul_out".
@@ -149,3 +150,8 @@ def _bound(arguments: Sequence[Expr], parameters: Sequence[Parameter]) -> tuple[
             for index, node in enumerate(arguments)
         ]
     )
+
+
+def role_of(parameter: Parameter) -> ParameterRole:
+    """The role of a parameter, by its name; ``OTHER`` if it takes no tensor."""
+    return role_of_name(parameter.name) if parameter.type.has_tensors else ParameterRole.OTHER

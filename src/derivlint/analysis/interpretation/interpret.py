@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
-from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, is_conventional
+from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, is_conventional, role_of
 from derivlint.analysis.interpretation.degree import Degree, function_of, product_of, sum_of
 from derivlint.analysis.interpretation.derived_calls import argument_positions, degree_of, has_parameters
 from derivlint.analysis.interpretation.facts import Cause, Culprit, Dependence, Fact, merged, weakened
@@ -21,9 +21,7 @@ from derivlint.analysis.interpretation.operators import (
     VIEWS,
     OperatorDegrees,
 )
-from derivlint.analysis.interpretation.roles import role_of
-from derivlint.analysis.interpretation.seeds import dual_lists, seed_names, seed_of
-from derivlint.analysis.typed import TypedFormula
+from derivlint.analysis.typed import TypedFormula, dual_lists, seed_names, seed_of
 from derivlint.cpp.cpp_type import types
 from derivlint.formula import (
     Binary,
@@ -139,7 +137,8 @@ class _InterpretationRun(Analysis[Fact]):
     def of(self, node: Expr) -> Fact:
         fact = super().of(node)
         if fact.degree not in (Degree.CONSTANT, Degree.ZERO) and self.formula.type_of(node) in METADATA_TYPES:
-            fact = self.found[node] = _metadata(fact)
+            dependence = weakened(fact.dependence, Dependence.METADATA)
+            fact = self.found[node] = Fact(Degree.CONSTANT, frozenset(), dependence)
         return fact
 
     def otherwise(self, node: Expr) -> Fact:
@@ -292,7 +291,9 @@ class _InterpretationRun(Analysis[Fact]):
         if asks_metadata(call):
             return Fact(Degree.CONSTANT, frozenset(), {})
         if not call.is_method and name in TRANSPARENT:
-            return _collected(facts) if self._holds_tensors(call) else ZERO
+            # "std::vector<Tensor>(n)" holds undefined tensors
+            types = (self.formula.type_of(argument.node) for argument in call.arguments)
+            return _collected(facts) if any(type not in METADATA_TYPES for type in types) else ZERO
         if name in RAISING or "error" in name:
             return Fact(Degree.UNKNOWN)
         if name in LIKE_SECOND and len(facts) > 1:
@@ -372,11 +373,6 @@ class _InterpretationRun(Analysis[Fact]):
         if key not in self._positions:
             self._positions[key] = argument_positions(call, derived)
         return self._positions[key]
-
-    def _holds_tensors(self, call: CallFacts) -> bool:
-        """Whether a list or tuple is made of values: ``std::vector<Tensor>(n)`` holds undefined tensors."""
-        types = [self.formula.type_of(argument.node) for argument in call.arguments]
-        return bool(types) and not all(type in METADATA_TYPES for type in types)
 
     def _polynomial(self, call: CallFacts, facts: list[Fact], polynomial: Polynomial) -> Fact:
         if not polynomial.terms:
@@ -525,10 +521,6 @@ def _owners(formula: TypedFormula) -> dict[str, str]:
         if owners:
             owner_of[saved] = max(owners, key=len)
     return owner_of
-
-
-def _metadata(fact: Fact) -> Fact:
-    return Fact(Degree.CONSTANT, frozenset(), weakened(fact.dependence, Dependence.METADATA))
 
 
 def _seeds_of(facts: Iterable[Fact]) -> frozenset[str]:

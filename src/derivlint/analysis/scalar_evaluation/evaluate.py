@@ -190,7 +190,9 @@ class ElementCompiler(FormulaCompiler):
             )
         if name == "scalar_tensor":
             options = self.of(arguments[-1]) if len(arguments) > 1 else _constant(None)
-            return lambda environment: cast(_as_element(first(environment)), options(environment))
+            return lambda environment: cast(
+                float(value) if isinstance(value := first(environment), int) else value, options(environment)
+            )
         if name in ("make_tuple", "tuple"):
             items = [self.of(argument) for argument in arguments]
             return lambda environment: tuple(item(environment) for item in items)
@@ -223,7 +225,3 @@ def _by_name(arguments: tuple[CallArgument, ...], implementation: Implementation
             return None
     complete = all(name in bound or name[0] == "_" for name in implementation.parameters[: implementation.required])
     return bound if complete else None
-
-
-def _as_element(value: Value) -> Value:
-    return float(value) if isinstance(value, int) else value

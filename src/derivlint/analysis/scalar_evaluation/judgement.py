@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from derivlint.analysis.dependence.conjugation import mistakes
-from derivlint.analysis.dependence.linearity import is_for_tests
-from derivlint.analysis.dispatch import valid_bodies
+from derivlint.analysis.dispatch import judged_bodies
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.scalar_evaluation.adjoint import contradictions
 from derivlint.analysis.scalar_evaluation.compare import (
@@ -19,7 +18,7 @@ from derivlint.analysis.scalar_evaluation.compare import (
 from derivlint.analysis.scalar_evaluation.poles import Pole, poles
 from derivlint.analysis.scalar_evaluation.reference import reference_of
 from derivlint.analysis.scalar_evaluation.ties import WrongShares, wrong_shares
-from derivlint.model import DispatchBody, Entry, Model
+from derivlint.model import Differentiability, DispatchBody, Entry, Model
 
 
 class Judgement(Struct):
@@ -47,17 +46,14 @@ def judgement_of(model: Model, entry: Entry) -> Judgement:
 
 def _judgement(model: Model, entry: Entry) -> Judgement:
     judgement = Judgement()
-    if entry.function is not None and not is_for_tests(entry):
-        for body in valid_bodies(model, entry):
-            _judge(model, body, judgement)
+    for body, differentiability in judged_bodies(model, entry):
+        _judge(analyses_of(model), body, differentiability, judgement)
     return judgement
 
 
-def _judge(model: Model, body: DispatchBody, judgement: Judgement) -> None:
-    analyses = analyses_of(model)
-    differentiability = model.canonical_differentiability(body)
-    if differentiability is None:
-        return
+def _judge(
+    analyses: FormulaAnalyses, body: DispatchBody, differentiability: Differentiability, judgement: Judgement
+) -> None:
     reference = reference_of(differentiability.function)
     if reference is None:
         contradicting = contradictions(analyses, body, differentiability)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from derivlint.analysis.scalar_evaluation.values import DualList, NotFiniteError, UnknownValueError, Value, is_finite
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp import Binding, return_names
+from derivlint.cpp import return_names
 from derivlint.model import Differentiability
 from derivlint.model.generated.evaluation import INDEX
 from derivlint.model.generated.forward import PRIMAL, TANGENT
@@ -102,8 +102,11 @@ def signature_of(differentiability: Differentiability) -> EvaluationSignature:
     """The signature of a function."""
     info = differentiability.info
     function = differentiability.function
+    # a number stands for a tensor, or for the only one of a list
     inputs = tuple(
-        binding.name for binding in info.args_with_derivatives if _is_input(binding) and binding.name != GRAD
+        binding.name
+        for binding in info.args_with_derivatives
+        if binding.argument is not None and binding.argument.type.is_tensor_like and binding.name != GRAD
     )
     outputs = (RESULT,) if differentiability.is_inplace else return_names(function)
     differentiable = tuple(value.name for value in differentiability.outputs or ())
@@ -111,20 +114,13 @@ def signature_of(differentiability: Differentiability) -> EvaluationSignature:
         differentiable = (RESULT,)
     lists: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
+    listed = [item.name for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None]
     if function.name.is_foreach:
-        listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
-        lists = (*(argument.name for argument in listed), *outputs)
+        lists = (*listed, *outputs)
     else:
-        listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
-        joined = tuple(argument.name for argument in listed if argument.name in inputs)
+        joined = tuple(name for name in listed if name in inputs)
     mask_size = len(info.args_with_derivatives)
     return EvaluationSignature(inputs, outputs, differentiable, differentiability.is_inplace, mask_size, lists, joined)
-
-
-def _is_input(binding: Binding) -> bool:
-    """Whether a number stands for an argument: a tensor, or the only one of a list."""
-    argument = binding.argument
-    return argument is not None and argument.type.is_tensor_like
 
 
 def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[Value, ...]:

@@ -4,5 +4,5 @@
 * size evaluator (``evaluate``): a formula, compiled into a function of sizes.
 * sized signature (``compare``): an operator at one case, with the sizes of its outputs.
 * wrong shape (``compare``): sizes that the autograd engine or forward mode would refuse.
-* judgement (``judgement``): all wrong shapes of an entry, computed once; begin here.
+* judgement (``compare``): all wrong shapes of an entry, computed once; begin with ``shape_judgement_of``.
 """

@@ -11,14 +11,16 @@ from enum import Enum
 
 from msgspec import Struct
 
+from derivlint.analysis.dispatch import judged_bodies
+from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.interpretation.operators import OperatorDegrees
 from derivlint.analysis.scalar_evaluation.signature import ORIGINAL_SELF, EvaluationSignature, signature_of
 from derivlint.analysis.shapes.cases import FOREACH, Values, legal_cases
-from derivlint.analysis.shapes.evaluate import compile_sizes
+from derivlint.analysis.shapes.evaluate import compile_sizes, is_understood
 from derivlint.analysis.typed import TypedFormula
-from derivlint.formula import Expr
-from derivlint.model import Differentiability
+from derivlint.formula import Call, Expr
+from derivlint.model import Differentiability, DispatchBody, Entry, Model
 from derivlint.model.generated.evaluation import INDEX
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
@@ -26,7 +28,7 @@ from derivlint.model.keys import RESULT
 from derivlint.operators import Book
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Sizes, Value, is_expandable
-from derivlint.operators.shapes.sizes import FAILURES, is_broadcasting
+from derivlint.operators.shapes.sizes import FAILURES, is_broadcasting, unsized
 from derivlint.schema import NativeFunction
 
 
@@ -201,3 +203,44 @@ def _environment(formula: TypedFormula, signature: EvaluationSignature, case: Si
         for name in signature.lists:
             variables[name] = (variables.get(name, UNKNOWN),)
     return variables
+
+
+def wrong_shapes_of(model: Model, entry: Entry, problem: ShapeProblem) -> Iterator[WrongShape]:
+    """The formulas of an entry whose sizes cannot be right, with one problem."""
+    return (wrong for wrong in shape_judgement_of(model, entry) if wrong.problem is problem)
+
+
+def shape_judgement_of(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
+    """The formulas of an entry whose sizes cannot be right."""
+    return model.ask(_judged_shapes, model, entry)
+
+
+def _judged_shapes(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
+    analyses = analyses_of(model)
+    return tuple(
+        wrong
+        for body, differentiability in judged_bodies(model, entry)
+        for wrong in wrong_shapes(differentiability, analyses.formulas_of(body), analyses.operators)
+    )
+
+
+def why_unsized(analyses: FormulaAnalyses, body: DispatchBody, formula: TypedFormula) -> str:
+    """Why the sizes of a formula are not known; empty if they are."""
+    differentiability = analyses.model.canonical_differentiability(body)
+    if differentiability is None:
+        return "the operator is not known"
+    function = differentiability.function
+    if not any(True for _ in legal_cases(function)):
+        base = function.name.base
+        return f'"{base}" {_reason(base)}'
+    if has_known_sizes(differentiability, formula, analyses.operators):
+        return ""
+    for node in formula.nodes:
+        call = formula.call(node) if isinstance(node, Call) else None
+        if call is not None and (call.name in unsized() or not is_understood(formula, analyses.operators, call.node)):
+            return f'"{call.spelling}" {_reason(call.name)}'
+    return "its sizes depend on values"
+
+
+def _reason(name: str) -> str:
+    return unsized().get(name, "has no sizes in the operator book")

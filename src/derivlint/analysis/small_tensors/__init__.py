@@ -4,5 +4,5 @@
 * lifted operator (``domain``): an elementwise operator of ``scalar_evaluation``, applied to each element.
 * table (``tensor``): the other operators, from ``view_ops``, ``index_ops``, ``reduce_ops``, ``products``, ``windows``.
 * seed (``inputs``): a gradient or tangent with different numbers everywhere, as the arguments have.
-* comparison (``compare``): a formula against differences of the operator; begin here.
+* judgement (``compare``): the formulas of an entry that are wrong, computed once; begin with ``small_tensors_of``.
 """

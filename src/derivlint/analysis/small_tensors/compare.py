@@ -13,14 +13,17 @@ from operator import mul
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from derivlint.analysis.dispatch import judged_bodies
+from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.compare import differ
+from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.points import COMPUTED
 from derivlint.analysis.scalar_evaluation.reference import bound_operator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
 from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError
 from derivlint.analysis.shapes.cases import KEEPDIM, REDUCTION
-from derivlint.analysis.shapes.compare import shown
+from derivlint.analysis.shapes.compare import shape_judgement_of, shown
 from derivlint.analysis.small_tensors.domain import FAILURES, implementation_named, is_elementwise
 from derivlint.analysis.small_tensors.evaluate import compile_formula
 from derivlint.analysis.small_tensors.index_ops import PositionError
@@ -28,7 +31,7 @@ from derivlint.analysis.small_tensors.inputs import Values, other_scalars, scala
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
 from derivlint.analysis.small_tensors.view_ops import sum_to
 from derivlint.analysis.typed import TypedFormula
-from derivlint.model import Differentiability
+from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.generated.forward import TANGENT
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.schema import NativeFunction
@@ -457,3 +460,26 @@ def _index(sizes: Sequence[int], place: int) -> tuple[int, ...]:
         place, at = divmod(place, size)
         index.append(at)
     return tuple(reversed(index))
+
+
+def small_tensors_of(model: Model, entry: Entry) -> tuple[WrongValues, ...]:
+    """The formulas of an entry that are wrong on small tensors, without those that other analyses refute."""
+    return model.ask(_judged_values, model, entry)
+
+
+def _judged_values(model: Model, entry: Entry) -> tuple[WrongValues, ...]:
+    bodies = tuple(judged_bodies(model, entry))
+    if not bodies:
+        return ()
+    judged = judgement_of(model, entry)
+    refuted = {item.formula for item in (*judged.wrong, *judged.contradictions)}
+    refuted |= {formula for item in judged.shares for formula in item.formulas}
+    refuted |= {item.formula for item in shape_judgement_of(model, entry)}
+    analyses = analyses_of(model)
+    # what is not linear has no right value
+    refuted |= {interpretation.formula for interpretation in analyses.interpretations(entry) if interpretation.culprits}
+    return tuple(
+        wrong
+        for body, differentiability in bodies
+        for wrong in wrong_values(differentiability, analyses.formulas_of(body), refuted)
+    )

@@ -102,10 +102,6 @@ UNARY: Mapping[str, Callable[[Value], Value]] = {
 BINARY: Mapping[str, Callable[[Value, Value], Value]] = {symbol: _by_sizes(symbol) for symbol in BINARY_OF_ELEMENTS}
 
 
-def _created(element: Value) -> Callable[..., Value]:
-    return lambda sizes, *_: filled(sizes, element)
-
-
 def _like(element: Value) -> Callable[..., Value]:
     return lambda tensor, *_: filled(tensor_of(tensor).sizes, element)
 
@@ -138,7 +134,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "is_vector": Primitive(_sized(sizes_by.is_vector)),
     "only": Primitive(_only),
     "last_given": Primitive(lambda first, second=None: first if second is None else second),
-    "zeros": Primitive(_created(0.0)),
+    "zeros": Primitive(lambda sizes, *_: filled(sizes, 0.0)),
     "full": Primitive(lambda sizes, value, *_: filled(sizes, float(number_of(value)))),
     "eye": Primitive(_identity),
     "zeros_like": Primitive(_like(0.0)),

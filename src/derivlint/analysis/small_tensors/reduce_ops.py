@@ -159,13 +159,13 @@ def softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: Valu
     return broadcast_map(math.exp, log_softmax(self, dim))
 
 
-def _others(items: Sequence[Value]) -> list[Value]:
-    return [math.prod(items[:at]) * math.prod(items[at + 1 :]) for at in range(len(items))]
-
-
 def products_of_others(tensor: Value, dim: Value) -> Value:
     """Along a dimension, the products of all elements but each."""
-    return scanned(_others, tensor, dim)
+
+    def along(items: Sequence[Value]) -> list[Value]:
+        return [math.prod(items[:at]) * math.prod(items[at + 1 :]) for at in range(len(items))]
+
+    return scanned(along, tensor, dim)
 
 
 @helper()

@@ -24,12 +24,12 @@ def _weighted(tensor: Value, rows_of_axes: Sequence[Rows]) -> Value:
     """An operator on the last dimensions."""
     result = tensor_of(tensor)
     for at, rows in enumerate(reversed(rows_of_axes)):
-        result = along_axis(result, len(result.sizes) - 1 - at, _sums(rows))
+
+        def sums(items: Sequence[Value], rows: Rows = rows) -> list[Value]:
+            return [sum(weight * items[at] for at, weight in row) for row in rows]
+
+        result = along_axis(result, len(result.sizes) - 1 - at, sums)
     return result
-
-
-def _sums(rows: Rows) -> Callable[[Sequence[Value]], list[Value]]:
-    return lambda items: [sum(weight * items[at] for at, weight in row) for row in rows]
 
 
 def _exchanged(rows: Rows, size: int) -> Rows:
@@ -282,11 +282,7 @@ def _add_resizing(name: str, count: int, rows: Callable[[int, int, Value, Value]
         TABLE.add_with((key,), function, (*needed, *scales), len(needed))
 
 
-def _resizings() -> None:
-    for count, linear in ((1, "linear1d"), (2, "bilinear2d"), (3, "trilinear3d")):
-        _add_resizing(f"upsample_{linear}", count, _linear, True)
-        _add_resizing(f"upsample_nearest{count}d", count, _nearest(0.0), False)
-        _add_resizing(f"_upsample_nearest_exact{count}d", count, _nearest(0.5), False)
-
-
-_resizings()
+for _count, _name in ((1, "linear1d"), (2, "bilinear2d"), (3, "trilinear3d")):
+    _add_resizing(f"upsample_{_name}", _count, _linear, True)
+    _add_resizing(f"upsample_nearest{_count}d", _count, _nearest(0.0), False)
+    _add_resizing(f"_upsample_nearest_exact{_count}d", _count, _nearest(0.5), False)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.calls.argument_order import ArgumentMismatch, argument_mismatches
-from derivlint.analysis.calls.passed_outputs import output_mismatches
+from derivlint.analysis.calls.argument_order import ArgumentMismatch, argument_mismatches, output_mismatches
 from derivlint.lint.diagnostic import Finding, Fix
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from derivlint.analysis.shapes.cases import AXES, KEEPDIM
-from derivlint.analysis.shapes.compare import ShapeProblem, WrongShape
-from derivlint.analysis.shapes.judgement import wrong_shapes_of
+from derivlint.analysis.shapes.compare import ShapeProblem, WrongShape, wrong_shapes_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.wording import quoted

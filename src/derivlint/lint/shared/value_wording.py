@@ -9,8 +9,7 @@ from typing import Any
 from derivlint.analysis.half_precision.judgement import Lost, losses_of
 from derivlint.analysis.half_precision.values import LossCause
 from derivlint.analysis.scalar_evaluation.compare import Disagreement
-from derivlint.analysis.small_tensors.compare import WrongValues
-from derivlint.analysis.small_tensors.judgement import small_tensors_of
+from derivlint.analysis.small_tensors.compare import WrongValues, small_tensors_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Call
 from derivlint.lint.diagnostic import Finding, Related
