@@ -6,16 +6,16 @@ import posixpath
 import re
 from typing import Any
 
-REPOSITORY = "https://github.com/derivlint/derivlint/blob/main/"
 LINK = re.compile(r"(?<=\]\()(?P<path>(?:\.\./)+[^)\s#]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
     """Make the links of a page to files outside of docs/ absolute."""
+    repository = config["extra"]["social"][0]["link"]
     folder = posixpath.join("docs", posixpath.dirname(page.file.src_uri))
 
     def absolute(match: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(folder, match["path"]))
-        return match[0] if target.startswith("docs/") else f"{REPOSITORY}{target}{match['anchor'] or ''}"
+        return match[0] if target.startswith("docs/") else f"{repository}/blob/main/{target}{match['anchor'] or ''}"
 
     return LINK.sub(absolute, markdown)
