@@ -1,4 +1,4 @@
-"""Puts Pyodide, and the wheels of derivlint and of its dependencies, next to the playground in a built site.
+"""Puts the editor, Pyodide, and the wheels of derivlint and of its dependencies into a built site, for the playground.
 
     npm --prefix playground ci
     python playground/build.py SITE
@@ -15,6 +15,17 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parent / "examples"
+#: The examples by title: the entries, and the operators that they declare beside PyTorch's.
+TEXTS = {
+    "Mistakes, each explained": {"text": "derivatives.yaml", "natives": ""},
+    "A new operator, first attempt": {
+        "text": "tutorial/1-first-attempt.yaml",
+        "natives": "tutorial/native_functions.yaml",
+    },
+    "The same, correct": {"text": "tutorial/4-twice.yaml", "natives": "tutorial/native_functions.yaml"},
+    "Custom operators": {"text": "custom_ops/derivatives.yaml", "natives": "custom_ops/my_ops.yaml"},
+}
 #: The files of Pyodide that a page loads.
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 #: The dependencies of derivlint. There is no WebAssembly build of ruamel.yaml.clib; the parser in Python does the same.
@@ -50,7 +61,15 @@ def build(site: Path) -> None:
     (folder / "pyodide").mkdir(parents=True, exist_ok=True)
     for name in PYODIDE:
         shutil.copy(HERE / "node_modules" / "pyodide" / name, folder / "pyodide" / name)
-    shutil.copy(HERE.parent / "examples" / "derivatives.yaml", folder / "example.yaml")
+    shutil.copy(HERE / "src" / "worker.js", folder)
+    shutil.copy(HERE / "src" / "bench.py", folder)
+    bundle = ["npx", "esbuild", "src/main.js", "--bundle", "--minify", "--format=esm", "--log-level=warning"]
+    subprocess.run([*bundle, f"--outfile={(folder / 'playground.js').resolve()}"], cwd=HERE, check=True)
+    examples = [
+        {"title": title, **{name: (EXAMPLES / file).read_text("utf-8") if file else "" for name, file in texts.items()}}
+        for title, texts in TEXTS.items()
+    ]
+    (folder / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
     wheels = folder / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     # from a source distribution, so that nothing is left in the checkout

@@ -1,9 +1,9 @@
 """The playground in a real browser: the findings it shows for an example of every rule are those of the command.
 
-    python playground/test.py SITE CHROMIUM
+    python playground/test.py SITE CHROMIUM SCREENSHOTS
 
-A page with the playground in a frame types each example into the editor, and sends what is shown back to this process.
-One fix is clicked as well.
+drive.mjs types, hovers, takes a fix, opens every tab, loads each example, and opens a link on a phone; its screenshots
+go into a folder.
 """
 
 from __future__ import annotations
@@ -18,49 +18,14 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from derivlint.cli.main import cli
 from derivlint.rules import load_rules
 
-#: Seconds without any progress of the browser, which may share its machine with others.
-LIMIT = 180
-DRIVER = """<!doctype html><iframe src="/playground/" width="1000" height="800"></iframe><script type="module">
-const send = (path, value) => fetch(path, { method: "POST", body: JSON.stringify(value) });
-const frame = document.querySelector("iframe");
-await new Promise((resolve) => frame.addEventListener("load", resolve));
-const page = frame.contentDocument;
-const shown = () => [...page.querySelectorAll("#findings li")].map((item) => JSON.parse(item.dataset.finding));
-const checked = () => new Promise((resolve) => page.addEventListener("checked", resolve, { once: true }));
-const type = (id, text, event) => {
-  page.getElementById(id).value = text;
-  page.getElementById(id).dispatchEvent(new Event(event));
-};
-try {
-  const start = await checked();
-  if (start.detail.error) throw new Error(start.detail.error);
-  const first = shown();
-  const fix = [...page.querySelectorAll("#findings button")].find((button) => button.textContent.startsWith("Fix: "));
-  const before = page.getElementById("derivatives").value;
-  const again = checked();
-  fix.click();
-  await again;
-  const fixed = { before, after: page.getElementById("derivatives").value, first: first.length, left: shown().length };
-  const results = [];
-  for (const [text, natives] of await (await fetch("/cases.json")).json()) {
-    const done = checked();
-    page.getElementById("natives").value = natives;
-    type("derivatives", text, results.length ? "change" : "input"); // both start a check, "input" after a pause
-    const event = await done;
-    await send("/progress", results.length);
-    const typed = page.getElementById("derivatives").value;
-    results.push({ typed, findings: shown(), error: event.detail.error ?? null });
-  }
-  await send("/results", { fixed, results, seconds: performance.now() / 1000 });
-} catch (error) {
-  await send("/results", { error: String(error) });
-}
-</script>"""
+HERE = Path(__file__).resolve().parent
+#: A part of what each tab shows for the first example.
+PARTS = {"model": '"version"', "cpp": "Backward", "python": "import torch", "derive": "cosh"}
 
 
 def examples() -> list[tuple[str, str]]:
@@ -105,91 +70,72 @@ def without_paths(value: Any) -> Any:
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """The site, the driving page, and the place where the results go."""
-
-    received: ClassVar[dict[str, Any]] = {}
-    arrived = threading.Event()
-    cases: ClassVar[list[tuple[str, str]]] = []
-
-    def do_GET(self) -> None:
-        """A file of the site, or a page of the test."""
-        pages = {"/driver.html": ("text/html", DRIVER), "/cases.json": ("application/json", json.dumps(self.cases))}
-        if self.path not in pages:
-            super().do_GET()
-            return
-        kind, body = pages[self.path]
-        self.send_response(200)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def do_POST(self) -> None:
-        """A step, or the results."""
-        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.send_response(204)
-        self.end_headers()
-        if self.path == "/results":
-            Handler.received = sent
-        Handler.arrived.set()
+    """The files of the site."""
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is printed for a request."""
+        """Print nothing for a request."""
 
 
 @contextlib.contextmanager
-def serving(site: Path) -> Iterator[int]:
-    """A server of the site; gives its port."""
+def serving(site: Path) -> Iterator[str]:
+    """A server of the site; gives its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield server.server_address[1]
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
     finally:
         server.shutdown()
 
 
-def main(site: Path, chromium: str) -> None:
-    """Run the browser and compare.
+def main(site: Path, chromium: str, screenshots: Path) -> None:
+    """Drive the browser and compare.
 
     Raises:
-        SystemExit: something differs, or the browser is not done in time.
+        SystemExit: something differs, or the browser fails.
     """
-    Handler.cases = examples()
-    with serving(site) as port, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        options = [
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            f"--user-data-dir={profile}",
-        ]
-        address = f"http://127.0.0.1:{port}/driver.html"
-        browser = subprocess.Popen([chromium, *options, address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            while not Handler.received:
-                if not Handler.arrived.wait(LIMIT):
-                    raise SystemExit(f"the browser has done nothing for {LIMIT} s")
-                Handler.arrived.clear()
-        finally:
-            browser.terminate()
-            browser.wait()
-    received = Handler.received
-    if "error" in received:
-        raise SystemExit(f"the page fails: {received['error']}")
-    fixed = received["fixed"]
+    cases = examples()
+    screenshots.mkdir(parents=True, exist_ok=True)
+    with serving(site) as address, tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary) / "cases.json"
+        file.write_text(json.dumps(cases), encoding="utf-8")
+        command = ["node", "drive.mjs", address, chromium, str(file), str(screenshots.resolve())]
+        process = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, text=True, check=False)
+    if process.returncode:
+        raise SystemExit("the page fails")
+    received = json.loads(process.stdout)
+    fixed, tabs, phone = received["fixed"], received["tabs"], received["phone"]
+    wrong = [
+        *(f"a request to another host: {address}" for address in received["foreign"]),
+        *(
+            f"{name}: no {part!r} in {tabs[name][:300]!r}"
+            for name, part in (
+                ("model", '"version"'),
+                ("cpp", "Backward"),
+                ("python", "import torch"),
+                ("derive", "cosh"),
+            )
+            if part not in tabs[name]
+        ),
+    ]
     if fixed["before"] == fixed["after"] or not fixed["left"] < fixed["first"]:
-        raise SystemExit(f"a fix does not change the findings: {fixed}")
+        wrong.append(f"a fix does not change the findings: {fixed}")
+    if "help: " not in received["tooltip"]:
+        wrong.append(f"no help in the tooltip: {received['tooltip']}")
+    if (phone["findings"], phone["overflow"], "gard" in phone["text"]) != (1, 0, True):
+        wrong.append(f"on a phone: {phone}")
     with tempfile.TemporaryDirectory() as folder:
-        differing = []
-        for (text, natives), result in zip(Handler.cases, received["results"], strict=True):
+        for (text, natives), result in zip(cases, received["results"], strict=True):
             expected = without_paths(of_the_command(text, natives, Path(folder)))
             if result["typed"] != text or result["error"] or without_paths(result["findings"]) != expected:
-                differing.append((text, result, expected))
-    for text, result, expected in differing[:5]:
-        print(text, result, expected, sep="\n", end="\n\n")
-    if differing:
-        raise SystemExit(f"{len(differing)} of {len(Handler.cases)} examples differ")
-    print(f"{len(Handler.cases)} examples in {received['seconds']:.0f} s: the playground shows what the command finds")
+                wrong.append(f"{text}\n{result}\n{expected}")
+    if wrong:
+        raise SystemExit("\n\n".join(wrong[:8]) + f"\n{len(wrong)} differences, {len(cases)} examples")
+    edits = sorted(received["edits"])
+    print(
+        f"{len(cases)} examples: the playground shows what the command finds; first findings after "
+        f"{received['cold'] / 1000:.1f} s, after an edit {edits[len(edits) // 2]:.0f} ms"
+    )
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
