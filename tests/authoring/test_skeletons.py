@@ -99,7 +99,7 @@ def test_gradients_of_several_outputs_are_passed_together(bundled_natives: Nativ
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wanted("nobody_knows"), 'what does "nobody_knows" take? give its schema'),
+        (Wanted("nobody_knows"), 'no schema for "nobody_knows"; write "nobody_knows(Tensor self'),
         (Wanted("f(Tensor x -> Tensor"), "is not a schema"),
         (Wanted("f_(Tensor(a!) self) -> Tensor(a!)"), "name the schema of its functional form"),
         (Wanted("f(int x) -> Tensor"), "has no tensor argument that could have a gradient"),

@@ -153,7 +153,7 @@ def test_verbose_tells_what_is_read_and_how_long_it_takes(run: Run) -> None:
         (["--select", "undefined-nam"], 'unknown rule "undefined-nam"; did you mean "undefined-name"?'),
         (
             ["--torch", "1.2"],
-            'no bundled operator index of version "1.2"; there is "2.1.2", "2.2.2", "2.3.1", "2.4.1", "2.5.1", '
+            'no bundled operators of version "1.2"; choose "2.1.2", "2.2.2", "2.3.1", "2.4.1", "2.5.1", '
             '"2.6.0", "2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1" and "2.15.0", '
             'or "installed"',
         ),

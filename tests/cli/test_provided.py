@@ -135,7 +135,7 @@ def test_operators_that_are_named_are_those_of_another_file(run: Run, here: Path
 
 @pytest.mark.usefixtures("without_torch")
 def test_code_is_printed_only_of_operators_that_are_named(run: Run) -> None:
-    wanted = "say with --out where to write the code, or with --ops the operators whose code is printed"
+    wanted = "name a destination with --out, or operators to print with --ops"
     for command in ("cpp", "python"):
         outcome = run("emit", command)
         assert (outcome.status, outcome.out, outcome.err) == (2, "", f"derivlint: {wanted}\n")

@@ -52,7 +52,7 @@ def test_every_rule_is_explained(run: Run) -> None:
 @pytest.mark.parametrize("arguments", [[], ["missing-conjugate", "--all"]])
 def test_one_rule_or_all_of_them(run: Run, arguments: list[str]) -> None:
     outcome = run("rule", *arguments)
-    assert (outcome.status, outcome.out, outcome.err) == (2, "", "derivlint: name one rule, or ask for --all\n")
+    assert (outcome.status, outcome.out, outcome.err) == (2, "", "derivlint: name a rule, or use --all\n")
 
 
 def test_the_version_names_what_verdicts_depend_on(run: Run) -> None:

@@ -41,7 +41,7 @@ def test_compiler_is_found_by_name_by_path_and_by_environment(monkeypatch: pytes
 
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert find_compiler("no-such-compiler") is None
-    with pytest.raises(CompilerError, match='no compiler "no-such-compiler" that runs'):
+    with pytest.raises(CompilerError, match='cannot run the compiler "no-such-compiler"'):
         find_toolchain("no-such-compiler")
     monkeypatch.setenv("CXX", "no-such-compiler")
     assert find_compiler() is None

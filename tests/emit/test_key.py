@@ -191,13 +191,13 @@ def test_without_the_release_installed_all_nodes_are_ours(file: Path, tmp_path: 
         (["--key", "AutogradXLE"], '"AutogradXLE" is not an autograd key; did you mean "AutogradXLA"?'),
         (["--key", "PrivateUse1"], '"PrivateUse1" is not an autograd key; did you mean "AutogradPrivateUse1"?'),
         (["--key", "CompositeExplicit"], '"CompositeExplicit" is not an autograd key'),
-        (["--key", KEY, "--mode", "in-tree"], "--key is for extensions; a build of PyTorch has its own"),
+        (["--key", KEY, "--mode", "in-tree"], "--key needs --mode extension"),
         (
             ["--sources", str(DEVICE), "--mode", "in-tree"],
-            "--sources is for extensions; a build of PyTorch has its own",
+            "--sources needs --mode extension",
         ),
         (["--key", KEY, "--ops", "relu"], "relu cannot be emitted: its formulas are for AutogradXLA only"),
-        (["--key", KEY, "--ops", "cos"], '"cos" gets no code: no entry applies to it'),
+        (["--key", KEY, "--ops", "cos"], 'no code for "cos": no entry applies to this operator'),
     ],
 )
 def test_what_is_refused(file: Path, tmp_path: Path, arguments: list[str], said: str) -> None:

@@ -162,7 +162,7 @@ def test_headers_beside_the_file_need_no_option(tmp_path: Path) -> None:
     given = {"functions": FUNCTIONS + MORE_FUNCTIONS, "derivatives": entry}
     said = emit("cpp", tmp_path, "cpp", **given)
     shown = os.path.relpath(tmp_path / "csrc" / "formulas.h")
-    assert f'derivlint: formulas call functions of "{shown}"\n' in said
+    assert f'derivlint: reading called functions from "{shown}"\n' in said
     header = (tmp_path / "cpp" / "nodes.h").read_text(encoding="utf-8")
     assert "formulas.h" in header
     assert "other.h" not in header

@@ -81,7 +81,7 @@ def test_entries_with_errors_are_left_out_of_a_whole_file(tmp_path: Path) -> Non
 def test_an_operator_called_all_is_not_all_operators(derivatives: Path, tmp_path: Path) -> None:
     done = run(derivatives, tmp_path / "out.py", "--ops", "all")
     assert done.exit_code == 2
-    assert '"all" gets no code: no entry applies to it' in done.stderr
+    assert 'no code for "all": no entry applies to this operator' in done.stderr
 
 
 def test_what_is_left_out_is_named(tmp_path: Path) -> None:

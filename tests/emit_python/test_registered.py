@@ -253,7 +253,7 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
     more = {"functions": FUNCTIONS + MORE_FUNCTIONS, "derivatives": DERIVATIVES + MORE_DERIVATIVES}
     said = emit("python", tmp_path, "generated.py", "--register", "--allow-errors", "--helpers", helpers, **more)
     reasons = {
-        line.removeprefix("derivlint: ").partition(" gets no fake kernel")[0]: line.rpartition(" outputs: ")[2]
+        line.partition("no fake kernel for ")[2].partition(":")[0]: line.rpartition(" unknown: ")[2]
         for line in said.splitlines()
         if "no fake kernel" in line
     }
@@ -304,7 +304,7 @@ def test_helpers_beside_the_file_need_no_option(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text("def scaled(): ...\n", encoding="utf-8")
     (tmp_path / "notes.py").write_text("def scaled_by(:\n", encoding="utf-8")
     said = emit("python", tmp_path, "generated.py", "--register")
-    assert f'derivlint: formulas call functions of "{os.path.relpath(tmp_path / "my_helpers.py")}"\n' in said
+    assert f'derivlint: reading called functions from "{os.path.relpath(tmp_path / "my_helpers.py")}"\n' in said
     text = (tmp_path / "generated.py").read_text(encoding="utf-8")
     assert "import my_helpers\n" in text
     assert "kernels" not in text

@@ -196,7 +196,7 @@ def test_a_damaged_file_of_a_wheel_is_refused(here: Path, run: Run) -> None:
 def test_a_pytorch_without_version_needs_one(here: Path, run: Run) -> None:
     wheel_with(here / "torch.whl")
     outcome = run("index", "build", "--torch", "torch.whl", "--out", "index.json")
-    assert (outcome.status, outcome.err) == (*(2, "derivlint: say with --version which PyTorch the index describes\n"),)
+    assert (outcome.status, outcome.err) == (*(2, "derivlint: name the PyTorch version of the index with --version\n"),)
     outcome = run("index", "build", "--torch", "torch.whl", "--version", "2.1", "--out", "index.json")
     assert (outcome.status, outcome.out) == (0, "wrote index.json: 1 operator of PyTorch 2.1\n")
 

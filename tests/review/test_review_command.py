@@ -203,7 +203,7 @@ def test_a_repository_that_git_cannot_read_is_called_so(run: Run, here: Path, co
     (here / ".git/config").write_text(content)
     outcome = run("review")
     assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == f'derivlint: git cannot read the repository "{here}"; "git status" says there why\n'
+    assert outcome.err == f'derivlint: git cannot read the repository "{here}"; run "git status" there\n'
 
 
 @pytest.mark.parametrize("slip", ["@maintainers", "x@pytorch/core-team", "`@a` <b> #1"])

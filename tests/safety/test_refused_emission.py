@@ -254,7 +254,7 @@ def test_cpp_of_a_namespace_that_cannot_be_in_cpp_is_refused(here: Path) -> None
 def test_an_operator_without_entry_is_not_emitted_as_nothing(here: Path) -> None:
     for arguments in (("cpp", "--out", "ext"), ("python", "--out", "made.py")):
         status, reported = run("emit", *arguments, "--ops", "sin,tan")
-        assert (status, reported) == (2, 'derivlint: "tan" gets no code: no entry applies to it\n')
+        assert (status, reported) == (2, 'derivlint: no code for "tan": no entry applies to this operator\n')
     assert sorted(path.name for path in here.iterdir()) == ["derivatives.yaml"]
 
 

@@ -191,7 +191,7 @@ def test_comments_hide_nothing(repository: Path, capsys: pytest.CaptureFixture[s
         status, out, err = check(capsys, "derivatives.yaml", "--untrusted", "--output-format", output_format)
         assert status == 1
         assert "is not declared in a backward formula" in out
-        assert err == "derivlint: derivatives.yaml: 1 finding that comments silence is shown with --untrusted\n"
+        assert err == "derivlint: derivatives.yaml: --untrusted reports 1 finding that comments suppress\n"
 
 
 def test_the_environment_asks_for_it_in_every_command(

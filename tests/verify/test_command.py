@@ -21,7 +21,7 @@ FAST = ("--no-compile", "--quick", "--jobs", "1")
         (("--ops", "sine"), 'no entry of an operator "sine"; did you mean "sin"?'),
         (("--ops", "sin", "--all"), "--ops, --changed and --all exclude each other"),
         (("--quick", "--thorough", "--all"), "--quick and --thorough exclude each other"),
-        (("--dtype", "float16", "--all"), 'no "float16" to check with; there are float64, complex128'),
+        (("--dtype", "float16", "--all"), '"float16" is no --dtype; choose float64 or complex128'),
         (("--all", "--no-base", "--diff-base", "HEAD"), "--diff-base, --against and --no-base exclude each other"),
         (("--no-base",), "--no-base needs --ops or --all: without a base nothing has changed"),
         (("--no-compile", "--compiler", "g++", "--all"), "--no-compile excludes --helpers and --compiler"),
@@ -39,7 +39,7 @@ def test_without_torch_there_is_nothing_to_check_with(command: Command, monkeypa
     monkeypatch.setattr("derivlint.compiler.gxx.torch_includes", lambda: None)
     done = command("derivatives.yaml", "--all")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "derivlint: torch is not installed here; the extra derivlint[verify] has it\n"
+    assert done.stderr == 'derivlint: torch is not installed; run: pip install "derivlint[verify]"\n'
 
 
 def test_entries_are_chosen_by_name_with_and_without_overload(command: Command, tmp_path: Path) -> None:

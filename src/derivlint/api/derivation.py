@@ -76,7 +76,7 @@ class Differentiator:
         with self._user_errors():
             graph = self._read(text)
         if not graph.outputs:
-            raise InputError("the graph returns nothing that could be differentiated")
+            raise InputError("the graph returns no differentiable value")
         return graph
 
     def _read(self, text: str) -> Graph:
@@ -118,7 +118,7 @@ class Differentiator:
                 else:
                     graph = differentiate(graph, self.entries, wrt).joined()
                 if not graph.outputs:
-                    raise InputError(f"the result does not depend on {quoted_list(wrt)} in a way that has a derivative")
+                    raise InputError(f"the result has no derivative by {quoted_list(wrt)}")
                 if same_shape:
                     drop_sum_to_size(graph)
                     optimize(graph)

@@ -129,12 +129,12 @@ class CppOptions(Struct, frozen=True):
         """
         name = self.namespace or (IN_TREE_NAMESPACE if self.in_tree else DEFAULT_NAMESPACE)
         if _NAMESPACE.fullmatch(name) is None or not name.isascii():
-            raise InputError(f'"{name}" is not a name of a namespace')
+            raise InputError(f'"{name}" is not a C++ namespace')
         if not self.in_tree and name.partition("::")[0] in ("torch", "at", "c10", "std"):
-            raise InputError(f'an extension cannot be in "{name}", where PyTorch has its own classes')
+            raise InputError(f'"{name}" is a namespace of PyTorch; use another --namespace')
         for option, value in {"--key": self.key, "--sources": self.sources}.items():
             if value and self.in_tree:
-                raise InputError(f"{option} is for extensions; a build of PyTorch has its own")
+                raise InputError(f"{option} needs --mode extension")
         return name
 
 
@@ -290,7 +290,7 @@ def _helpers(options: CppOptions) -> Helpers | None:
     if options.helpers is None:
         return None
     if options.in_tree:
-        raise InputError("--helpers is for extensions; a build of PyTorch has its own")
+        raise InputError("--helpers needs --mode extension")
     return Helpers.read(options.helpers)
 
 
@@ -404,6 +404,6 @@ def _require_all(
         return
     missing = unmatched_names(model, operators, {*emitted, *left_out})
     if missing:
-        raise InputError(*(f'"{name}" gets no code: no entry applies to it' for name in missing))
+        raise InputError(*(f'no code for "{name}": no entry applies to this operator' for name in missing))
     if not emitted:
         raise InputError(*(f"{name} cannot be emitted: {reason}" for name, reason in left_out.items()))

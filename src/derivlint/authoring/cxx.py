@@ -82,7 +82,7 @@ class Printer:
 
     def _node(self, node: GraphNode) -> None:
         if len(node.outputs) != 1 or node.blocks:
-            raise GraphError(f'"{node.kind}" has no form as a C++ expression')
+            raise GraphError(f'"{node.kind}" cannot be written as a C++ expression')
         self._texts[node.output] = self._text(node)
         asks = operator_name(node) in ("size", "numel")
         if asks or (not node.output.type.is_tensor and self._symbolic.intersection(node.inputs)):
@@ -118,7 +118,7 @@ class Printer:
             # numbers, which no operator is for
             return self._binary(*_BINARY[name], *(self._texts[value] for value in node.inputs))
         if bound is None:
-            raise GraphError(f'"{name}" has no form as a C++ expression')
+            raise GraphError(f'"{name}" cannot be written as a C++ expression')
         function = bound.function
         base = function.name.base
         passed = [*zip(function.schema.arguments.flat_non_out, node.inputs, strict=False)]

@@ -82,9 +82,9 @@ class Deriver:
             message = f'"{text}" calls "{error.name}", which is not an operator'
             raise InputError(f"{message}; {question}" if question else message) from error
         except GraphError as error:
-            raise InputError(f'"{text}" cannot be followed: {error}') from error
+            raise InputError(f'cannot differentiate "{text}": {error}') from error
         if not graph.outputs[0].type.is_tensor:
-            raise InputError(f'"{text}" does not give a tensor')
+            raise InputError(f'"{text}" is not a tensor')
         used = {value for node in graph.walk() for value in node.inputs} | set(graph.outputs)
         unused = [item.name for item in graph.inputs if item not in used]
         if unused:
@@ -198,7 +198,7 @@ class Deriver:
         sizes = {**inputs, **{name + TANGENT: inputs[name] for name in tensors}}
         tangents = jvp(graph, self.entries, tensors)
         if len(tangents.outputs) < 2:
-            raise GraphError("the result does not depend on the arguments in a way that has a derivative")
+            raise GraphError("the result has no derivative by its arguments")
         tangent = self._single(tangents, 1, sizes)
         (text,) = Printer(tangent, self.entries.operators, {name: name + PRIMAL for name in tensors}).expressions()
         # a tangent may not be the one of an argument itself, nor a view of it
@@ -213,7 +213,7 @@ class Deriver:
         try:
             return work()
         except GraphError as error:
-            raise InputError(f"the derivative cannot be derived: {error}") from error
+            raise InputError(f"cannot derive the gradient: {error}") from error
 
 
 def _shares_memory(value: GraphValue) -> bool:

@@ -159,7 +159,7 @@ def _schema(request: Wanted, natives: NativeFunctions) -> str:
     """The schema that is meant."""
     if "(" in request.operator:
         if request.schema:
-            raise InputError("the schema is given twice")
+            raise InputError("OP and --schema both hold a schema; give one")
         return request.operator
     if request.schema:
         name = request.schema.partition("(")[0].strip()
@@ -171,8 +171,8 @@ def _schema(request: Wanted, natives: NativeFunctions) -> str:
         return str(native.schema)
     if not request.forward:
         raise InputError(
-            f'what does "{request.operator}" take? give its schema, "{request.operator}(Tensor self, float alpha=1.0) '
-            '-> Tensor", or what it computes: --forward "x * sigmoid(x)"'
+            f'no schema for "{request.operator}"; write "{request.operator}(Tensor self, float alpha=1.0) -> Tensor", '
+            'or define the operator: --forward "x * sigmoid(x)"'
         )
     formula = parse_formula(request.forward)
     if formula.problems:

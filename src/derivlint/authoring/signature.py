@@ -74,7 +74,7 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Operato
     if schema.kind is not SchemaKind.functional:
         raise InputError(f'"{schema.name}" writes to its arguments; name the schema of its functional form')
     if schema.arguments.tensor_options is not None:
-        raise InputError(f'"{schema.name}" makes a tensor of nothing, and has no gradient')
+        raise InputError(f'"{schema.name}" takes no tensor, so that it has no gradient')
     arguments = schema.arguments.flat_non_out
     names = output_names(schema)
     all_names = {each.name for each in arguments}.union(names)

@@ -85,7 +85,7 @@ def coverage(
     """
     if judged:
         if missing:
-            raise click.UsageError("--missing has no meaning with --judged")
+            raise click.UsageError("--missing and --judged exclude each other")
         loaded = load_models(paths, stdin_filename, no_config, **setting_options)
         _show_judged([(each.source, each.model) for each in loaded], ops, output_format, color)
         return

@@ -69,7 +69,7 @@ def derive(
     from derivlint.api.derivation import Differentiator
 
     if check and mode != "reverse":
-        raise InputError("--check compares gradients, so that it is for --mode reverse")
+        raise InputError("--check needs --mode reverse")
     differentiator = Differentiator(load_model(paths, stdin_filename, no_config, **setting_options).model)
     graph = differentiator.read(expression)
     derived = differentiator.derivative(graph, wrt, order, mode, same_shape=same_shape)

@@ -56,7 +56,7 @@ def lsp(stdio: bool, tcp: int | None) -> None:
         try:
             status = serve_port(server, HOST, tcp)
         except OSError as error:
-            raise InputError(f"cannot wait at port {tcp} of {HOST}: {error.strerror or error}") from error
+            raise InputError(f"cannot listen on port {tcp} of {HOST}: {error.strerror or error}") from error
         click.get_current_context().exit(status)
     # standard output is the wire: other output would corrupt the messages
     click.get_current_context().exit(serve_streams(server, sys.stdin.buffer, take_wire()))

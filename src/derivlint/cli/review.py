@@ -97,7 +97,7 @@ def _versions(arguments: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path
     if len(arguments) == 2 and all(map(os.path.exists, arguments)):
         inputs = resolve_inputs(lookup, arguments, None, FallbackPolicy.NEVER)
         if len(inputs.files) != 2:
-            raise InputError("name two different files")
+            raise InputError("BEFORE and AFTER are the same file")
         load = cache(load_operators)
         versions = []
         for path in inputs.files:
@@ -119,7 +119,7 @@ def _versions(arguments: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path
         reason = str(error).removeprefix("nothing to check: ").partition(";")[0]
         raise InputError(f"nothing to review: {reason}; name a file, or two: derivlint review BEFORE AFTER") from error
     if len(inputs.files) != 1:
-        raise InputError(f"one derivatives file is wanted, and there are {len(inputs.files)}")
+        raise InputError(f"expected one derivatives file, found {len(inputs.files)}; name one")
     return _since(revision, inputs, scratch)
 
 

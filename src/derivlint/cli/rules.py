@@ -52,7 +52,7 @@ def rules(output_format: str) -> None:
 def rule(name: str | None, every: bool, output_format: str) -> None:
     """Explain a rule: what it detects, why that is wrong, an example, and the remedy."""
     if (name is None) != every:
-        raise InputError("name one rule, or ask for --all")
+        raise InputError("name a rule, or use --all")
     if name is not None and name in RENAMED:
         warn(f'rule "{name}" is now called "{RENAMED[name]}"')
         name = RENAMED[name]

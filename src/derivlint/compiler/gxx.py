@@ -146,7 +146,7 @@ def find_toolchain(name: str | None = None, includes: Sequence[Path] | None = No
     """
     compiler = find_compiler(name)
     if compiler is None:
-        raise CompilerError(f'no compiler "{name or os.environ.get("CXX") or DEFAULT_COMPILER}" that runs')
+        raise CompilerError(f'cannot run the compiler "{name or os.environ.get("CXX") or DEFAULT_COMPILER}"')
     directories = torch_includes() if includes is None else includes
     if not directories:
         raise CompilerError("no headers of PyTorch: torch is not installed")
@@ -209,5 +209,5 @@ def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = 
     except OSError as error:
         raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
     except subprocess.TimeoutExpired as error:
-        raise CompilerError(f'"{command[0]}" did not end within {timeout:g} seconds') from error
+        raise CompilerError(f'"{command[0]}" timed out after {timeout:g} seconds') from error
     return ProcessResult(process.returncode, stdout.decode(errors="replace"), stderr.decode(errors="replace"))

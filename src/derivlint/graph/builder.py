@@ -105,7 +105,7 @@ class Builder:
         if isinstance(item, GraphValue):
             return item
         if isinstance(item, TensorOptions):
-            raise GraphError("tensor options are not value")
+            raise GraphError("tensor options are not a value")
         if isinstance(item, list):
             values = [self.value(part) for part in item]
             kinds = {value.type.name for value in values}
@@ -217,7 +217,7 @@ class Builder:
         if tensors[0]:
             name = ARITHMETIC.get(op) or COMPARISONS.get(op) or LOGICAL.get(op)
             if name is None:
-                raise GraphError(f'the operator "{op}" is not known')
+                raise GraphError(f'unknown operator "{op}"')
             return self.call(name, [left, right])
         if op in ("+", "*"):
             return self.call(ARITHMETIC[op], [right, left])
@@ -227,7 +227,7 @@ class Builder:
             return self.call("mul", [self.call("reciprocal", [right]), left])
         if op in FLIPPED:
             return self.call(COMPARISONS[FLIPPED[op]], [right, left])
-        raise GraphError(f'the operator "{op}" is not known')
+        raise GraphError(f'unknown operator "{op}"')
 
     def _static(self, op: str, left: Item, right: Item) -> Item:
         if op in ("&&", "||"):
@@ -246,7 +246,7 @@ class Builder:
             return left == right
         if op == "!=":
             return left != right
-        raise GraphError(f'the operator "{op}" is not known')
+        raise GraphError(f'unknown operator "{op}"')
 
     def _numbers(self, op: str, left: Item, right: Item) -> Item:
         if op in ("&&", "||"):
@@ -261,7 +261,7 @@ class Builder:
         if op in COMPARISONS:
             return self.node(f"aten::{COMPARISONS[op]}", values, [BOOL]).output
         if op not in ARITHMETIC:
-            raise GraphError(f'the operator "{op}" is not known')
+            raise GraphError(f'unknown operator "{op}"')
         if kinds == [INT, INT]:
             return self.node("aten::floordiv" if op == "/" else f"aten::{ARITHMETIC[op]}", values, [INT]).output
         type_ = FLOAT if FLOAT in kinds else NUMBER

@@ -55,7 +55,7 @@ def compare(graph: Graph, entries: Entries, wrt: Collection[str], order: int) ->
     except (RuntimeError, IndexError, TypeError) as error:
         raise GraphError(f"PyTorch cannot run it: {str(error).splitlines()[0]}") from error
     if not largest <= TOLERANCE:
-        raise GraphError(f"the numbers differ from PyTorch's by {largest:.2g}")
+        raise GraphError(f"the values differ from PyTorch's by {largest:.2g}")
     return f"# agrees with PyTorch (largest difference: {largest:.2g})"
 
 

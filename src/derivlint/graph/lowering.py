@@ -90,7 +90,7 @@ class Lowering:
             # parts before what they are parts of
             unknown = (part for part in reversed(list(walk(node))) if part not in evaluation.found)
             part = next((part for part in unknown if isinstance(part, (Call, Binary, Unary))), node)
-            raise GraphError(f"{_described(part)} has no meaning in graphs with these operands") from error
+            raise GraphError(f"{_described(part)} is not supported in graphs for these operands") from error
 
     def function(self, name: str, arguments: Sequence[Item]) -> Item:
         """Call a helper or an operator by its C++ name."""
@@ -164,7 +164,7 @@ class Lowering:
         if isinstance(held, TensorOptions) and name in ("dtype", "device", "layout"):
             return held
         if not isinstance(held, GraphValue):
-            raise GraphError(f'"{name}" has no meaning for what is absent')
+            raise GraphError(f'"{name}" cannot be applied to an absent value')
         if not held.type.is_tensor:
             return self._of_value(held, name)
         return self._of_tensor(held, name, arguments)
@@ -183,7 +183,7 @@ class Lowering:
             return math.log(held)
         if name in ("to", "toInt", "toLong", "toFloat", "conj"):
             return held
-        raise GraphError(f'"{name}" has no meaning for a number')
+        raise GraphError(f'"{name}" is not defined for a number')
 
     def _of_value(self, held: GraphValue, name: str) -> Item:
         if name == "size":
@@ -194,7 +194,7 @@ class Lowering:
             return False
         if name in ("to", "toInt", "toLong", "conj"):
             return held
-        raise GraphError(f'"{name}" has no meaning for a {held.type}')
+        raise GraphError(f'"{name}" is not defined for a {held.type}')
 
     def _of_tensor(self, held: GraphValue, name: str, arguments: list[Item]) -> Item:
         builder = self.builder
@@ -262,7 +262,7 @@ class _Evaluation(Analysis[Item]):
         self._names = names
 
     def otherwise(self, node: Expr) -> Item:
-        raise GraphError(f"a {type(node).__name__.lower()} has no meaning in graphs")
+        raise GraphError(f"a {type(node).__name__.lower()} is not supported in graphs")
 
     def name(self, node: Name) -> Item:
         if node.simple is not None and node.simple in self._names:
@@ -270,7 +270,7 @@ class _Evaluation(Analysis[Item]):
         constant = constant_named(node) or scalar_type_named(node)
         if constant is not None:
             return constant.value
-        raise GraphError(f'"{node.spelling}" has no meaning in graphs')
+        raise GraphError(f'"{node.spelling}" is not supported in graphs')
 
     def number(self, node: Number) -> Item:
         return read_number(node.text)
@@ -289,7 +289,7 @@ class _Evaluation(Analysis[Item]):
             return self._builder.negation(operand)
         if node.op in "+*":
             return operand
-        raise GraphError(f'the operator "{node.op}" is not known')
+        raise GraphError(f'unknown operator "{node.op}"')
 
     def binary(self, node: Binary) -> Item:
         left = self.of(node.left)
@@ -315,7 +315,7 @@ class _Evaluation(Analysis[Item]):
             return held[index]
         if isinstance(held, GraphValue) and held.type == list_of(INT):
             return self._builder.size(held, index)
-        raise GraphError("a subscript has no meaning here")
+        raise GraphError("a subscript is not supported here")
 
     def call(self, node: Call) -> Item:
         callee = node.callee
@@ -323,7 +323,7 @@ class _Evaluation(Analysis[Item]):
             held = self.of(callee.object)
             return self._lowering.method(held, callee.name, list(map(self.of, node.args)))
         if not isinstance(callee, Name):
-            raise GraphError("a call of an expression has no meaning in graphs")
+            raise GraphError("a call of an expression is not supported in graphs")
         spelling = callee.spelling
         if spelling in ("GradMode::is_enabled", "at::GradMode::is_enabled", "any_grad_defined"):
             # the result is to be differentiable itself
@@ -354,7 +354,7 @@ _FALSE = words("is_sparse is_sparse_csr is_mkldnn is_cuda is_meta is_nested is_q
 
 def _square_root(value: Item) -> float:
     if not isinstance(value, (int, float)) or value < 0:
-        raise GraphError("the square root is not one of a number")
+        raise GraphError("the square root needs a number")
     return math.sqrt(value)
 
 

@@ -69,7 +69,7 @@ class Revision:
                 around := next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
             ) is None:
                 raise InputError(f'"{folder}" is not in a git repository: there is no revision to compare with')
-            raise InputError(f'git cannot read the repository "{around}"; "git status" says there why')
+            raise InputError(f'git cannot read the repository "{around}"; run "git status" there')
         self.root = Path(os.path.realpath(os.fsdecode(top.removesuffix(b"\n"))))
         base = name.removesuffix(MERGE_BASE)
         commit = None
@@ -143,7 +143,7 @@ class Revision:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"cannot run git, which --diff-base needs: {reason}") from error
         if not in_time:
-            raise InputError(f"git did not end within {TIMEOUT:g} seconds")
+            raise InputError(f"git timed out after {TIMEOUT:g} seconds")
         if status is not None:
             return printed if status == 0 else None
         raise InputError(f'git prints more than {MAX_BYTES // 2**20} MiB for "{" ".join(arguments)}"')

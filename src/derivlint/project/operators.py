@@ -593,6 +593,4 @@ def _load_index(version: str | None) -> NativeFunctions:
         return load_release(version)
     except LookupError as error:
         versions = quoted_list(bundled_versions())
-        raise InputError(
-            f'no bundled operator index of version "{version}"; there is {versions}, or "{INSTALLED}"'
-        ) from error
+        raise InputError(f'no bundled operators of version "{version}"; choose {versions}, or "{INSTALLED}"') from error

@@ -65,7 +65,7 @@ def load(
 
         load_library: Callable[[str], None] = torch.ops.load_library
     except ImportError as error:
-        raise LoadError(f"no torch to load an extension into: {error}") from error
+        raise LoadError(f"cannot import torch: {error}") from error
     try:
         manifest = read_manifest(Path(folder))
         problem = mismatch(Path(folder), manifest.torch, str(torch.__version__))

@@ -142,7 +142,7 @@ def require_harmless(
     }
     refused = [option for option, value in is_set.items() if value]
     if refused:
-        raise InputError(f"a repository that is not trusted ({OPTION}) excludes {' and '.join(refused)}")
+        raise InputError(f"{OPTION} does not allow {' and '.join(refused)}")
     lists = [Path(path[1:]) for path in parameters["paths"] if path.startswith(LIST_MARK)]
     named = [Path(item) for item in parameters["config"] if "=" not in item]
     require_inside((output.file, parameters["baseline"], *lists, *named))

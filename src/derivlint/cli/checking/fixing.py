@@ -93,15 +93,17 @@ class FixRunner:
     def _warn(self, fixed: FixedFile) -> None:
         path = fixed.source.path
         if not fixed.readable:
-            warn(f'"{path}" is not valid YAML, so nothing is fixed in it')
+            warn(f'not fixed: "{path}" is not valid YAML')
         for item in fixed.dropped[:MAX_REPORTED]:
             line, column = fixed.source.position(item.span.start)
-            warn(f"{path}:{line}:{column}: not fixed, since that makes another error: {item.message} [{item.rule}]")
+            warn(
+                f"{path}:{line}:{column}: not fixed, because the fix causes another error: {item.message} [{item.rule}]"
+            )
         if len(fixed.dropped) > MAX_REPORTED:
-            warn(f"{len(fixed.dropped) - MAX_REPORTED:,} more fixes would make errors")
+            warn(f"{len(fixed.dropped) - MAX_REPORTED:,} more fixes would cause errors")
         if fixed.untried:
             fixes = counted(len(fixed.untried), "fix", "fixes")
-            warn(f"{path}: {fixes} not made: the file was checked with fixes in it as often as the limit allows")
+            warn(f"{path}: {fixes} not applied in the allowed number of rounds; run the command again")
 
     def conclude(self, report: Report, status: Callable[[bool], int], exit_zero: bool) -> Report:
         """Print the texts or differences.

@@ -46,7 +46,7 @@ def suppression_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **kwargs: Any,
     ) -> Any:
         if add_ignores is not None and no_ignores:
-            raise InputError('"--add-ignores" adds nothing that counts with "--no-ignores"')
+            raise InputError('"--add-ignores" and "--no-ignores" exclude each other')
         if add_ignores is not None and update_baseline:
             raise InputError('use "--add-ignores" or "--update-baseline", not both')
         if add_ignores is not None and len(add_ignores.splitlines()) > 1:

@@ -176,8 +176,7 @@ class Run:
         silenced = {(item.rule, item.span) for item in outcome.findings.silenced}
         number = sum((item.rule, item.span) in silenced for item in outcome.shown)
         if number:
-            verb = "is" if number == 1 else "are"
-            warn(f"{source.path}: {counted(number, 'finding')} that comments silence {verb} shown with --untrusted")
+            warn(f"{source.path}: --untrusted reports {counted(number, 'finding')} that comments suppress")
 
     def _outcome(
         self,

@@ -130,7 +130,7 @@ class SuppressionRunner:
 
     def _judge(self, baseline: BaselineFile, exit_zero: bool) -> int:
         if self._options.update_baseline:
-            warn(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
+            warn(f'wrote {counted(baseline.update(), "finding")} to the baseline "{baseline.path}"')
             return CLEAN
         if self._options.prune_baseline:
             warn(f'removed {counted(baseline.prune(), "finding")} from the baseline "{baseline.path}"')

@@ -149,13 +149,13 @@ def cpp(
             for file in stale.stale:
                 warn(f"{out / file} is stale")
             for reason in stale.refused:
-                warn(f"it would not be written over: {reason}")
+                warn(f"cannot overwrite: {reason}")
             exit_with(FINDINGS if stale or stale.refused else CLEAN)
         done = write_files(out, emitted.files)
     if doubt := version_warning(model.natives.version):
         warn(doubt)
     for reason in done.retained.values():
-        warn(f"not removed although it is no longer emitted: {reason}")
+        warn(f"stale file not removed: {reason}")
     _report(emitted, len(done.written), out)
     warn_of_once_differentiable(loaded, emitted.operators)
     if compile_check:

@@ -96,7 +96,7 @@ def python(
             if stale:
                 warn(f"{out} is stale")
             if reason := refusal(out, data):
-                warn(f"it would not be written over: {reason}")
+                warn(f"cannot overwrite: {reason}")
             exit_with(FINDINGS if stale else CLEAN)
         write_single(out, data)
     _warn_of_missing(module)
@@ -110,4 +110,4 @@ def _warn_of_missing(module: PythonModule) -> None:
     for name, reason in module.left_out.items():
         warn(f"{name} is left out: {reason}")
     for name, reason in module.without_fake.items():
-        warn(f"{name} gets no fake kernel, since the formulas do not give the sizes of its outputs: {reason}")
+        warn(f"no fake kernel for {name}: the sizes of its outputs are unknown: {reason}")

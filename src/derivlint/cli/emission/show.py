@@ -38,7 +38,7 @@ def show(
     except UnsupportedRelease as error:
         raise InputError(str(error)) from error
     if not pieces:
-        raise InputError(f'"{operator}" gets no code: no entry applies to it')
+        raise InputError(f'no code for "{operator}": no entry applies to this operator')
     write("\n\n".join(pieces) + "\n")
 
 

@@ -92,7 +92,7 @@ def build(
     if not functions:
         raise InputError("name a --native-functions file, or use --torch installed")
     if not version:
-        raise InputError("say with --version which PyTorch the index describes")
+        raise InputError("name the PyTorch version of the index with --version")
     data, natives = described(functions, known_tags, declared, entries, version, extraction)
     write_atomically(out, data)
     lists = f" and {counted(len(extraction.lists), 'list')} of its generators" if extraction.lists else ""

@@ -98,7 +98,7 @@ def _index_of(torch: TorchSource) -> dict[str, Any]:
     try:
         manual, entries, version = torch.functions_manual, torch.derivatives, torch.version
         if version is None:
-            raise InputError(f'"{torch.path}" does not say which release of PyTorch it is')
+            raise InputError(f'the PyTorch release of "{torch.path}" is unknown')
         headers = [] if manual is None else [manual]
         extraction = extract(torch.generators)
         data, _ = described([torch.native_functions], torch.tags, headers, entries, version, extraction)

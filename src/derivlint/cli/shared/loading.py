@@ -50,7 +50,7 @@ def load_model(paths: tuple[str, ...], stdin_filename: str | None, no_config: bo
     """
     inputs = resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename)
     if len(inputs.files) != 1:
-        raise InputError(f"one derivatives file is wanted, and there are {len(inputs.files)}")
+        raise InputError(f"expected one derivatives file, found {len(inputs.files)}; name one")
     return next(_loaded(inputs, stdin_filename)).require_operators()
 
 
@@ -81,7 +81,7 @@ def require_destination(out: Path | None, ops: tuple[str, ...], needing: Mapping
         if is_given:
             raise InputError(f"{option} needs --out")
     if not ops:
-        raise InputError("say with --out where to write the code, or with --ops the operators whose code is printed")
+        raise InputError("name a destination with --out, or operators to print with --ops")
 
 
 def refuse_errors(
@@ -114,7 +114,7 @@ def refuse_errors(
 def warn_of_files(files: Sequence[Path]) -> None:
     """Name the files beside a derivatives file that its code is made with."""
     if files:
-        warn(f"formulas call functions of {quoted_list([os.path.relpath(path) for path in files])}")
+        warn(f"reading called functions from {quoted_list([os.path.relpath(path) for path in files])}")
 
 
 def warn_of_once_differentiable(loaded: Loaded, emitted: Collection[str]) -> None:
@@ -134,7 +134,7 @@ def warn_of_once_differentiable(loaded: Loaded, emitted: Collection[str]) -> Non
     warnings = [item for item in checked.shown if item.rule == ONCE and item.entry in emitted]
     if len(warnings) > MOST_WARNINGS:
         command = f"derivlint check --select {ONCE} --min-confidence medium"
-        warn(f'{len(warnings)} gradients cannot be differentiated again: "{command}" names them')
+        warn(f'{len(warnings)} gradients cannot be differentiated again; list them with "{command}"')
         return
     for item in warnings:
         line = loaded.source.position(item.span.start).line

@@ -178,9 +178,9 @@ def verify(
         raise InputError(f"{error}; name operators with --ops, or verify all entries with --all") from error
     operators = None if everything else _named(model, ops) if ops else changed_operators(model, base)
     if operators is not None and not operators:
-        output.log("no entry changed, nothing is to be checked")
+        output.log("no entry changed; nothing to check")
     if base is not None:
-        output.log(f"findings are compared with those of {base.label}")
+        output.log(f"comparing findings with {base.label}")
     reporting = VerifyReporter(
         model,
         loaded.settings,
@@ -229,7 +229,7 @@ def _require_consistent(
 ) -> None:
     for name in dtype:
         if name not in DTYPES:
-            raise InputError(f'no "{name}" to check with; there are {", ".join(DTYPES)}')
+            raise InputError(f'"{name}" is no --dtype; choose {" or ".join(DTYPES)}')
     if sum((bool(ops), changed, everything)) > 1:
         raise InputError("--ops, --changed and --all exclude each other")
     if quick and thorough:
@@ -240,7 +240,7 @@ def _require_torch() -> None:
     from derivlint.compiler.gxx import torch_includes
 
     if torch_includes() is None:
-        raise InputError("torch is not installed here; the extra derivlint[verify] has it")
+        raise InputError('torch is not installed; run: pip install "derivlint[verify]"')
 
 
 def _named(model: Model, ops: tuple[str, ...]) -> set[str]:

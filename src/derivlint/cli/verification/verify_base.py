@@ -48,7 +48,7 @@ def base_of(
     path = Path(loaded.source.path).resolve()
     try:
         if loaded.source.path == STDIN:
-            raise InputError("standard input is not in a git repository")
+            raise InputError("standard input has no git revision; use --against FILE or --no-base")
         revision_of_base = _left_upstream(path.parent) if revision is None else Revision(revision, path.parent)
         text = revision_of_base.text_of(path)
     except InputError:

@@ -163,7 +163,7 @@ class VerifyReporter(Struct, frozen=True):
             warn(_VACUOUS)
         status = UNCHECKED if problems else CLEAN
         if baseline is not None and self.updates_baseline:
-            warn(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
+            warn(f'wrote {counted(baseline.update(), "finding")} to the baseline "{baseline.path}"')
             return output.status(status)
         if judged.fails and not self.exit_zero:
             return output.status(FINDINGS)

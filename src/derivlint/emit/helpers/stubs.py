@@ -86,7 +86,7 @@ def machine_of(library: Path) -> int:
         if file.machine not in _JUMPS:
             supported = ", ".join(_MACHINES.values())
             raise ElfError(
-                f'hidden helpers of "{library}" can be called on {supported} only; name a FunctionsManual.cpp'
+                f'hidden helpers of "{library}" can be called on {supported} only; use --helpers FunctionsManual.cpp'
             )
         return file.machine
 

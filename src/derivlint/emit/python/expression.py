@@ -315,7 +315,7 @@ class _Translator(Analysis[_Text]):
             return self.method(node, callee)
         if isinstance(callee, Name):
             return self.function(node, callee)
-        raise _CannotTranslateError("what is called is not a name", node)
+        raise _CannotTranslateError("the callee is not a name", node)
 
     def method(self, node: Call, callee: Member) -> _Text:
         name = without_symint(callee.name)
@@ -460,5 +460,5 @@ def string(node: String) -> str:
     try:
         value = ast.literal_eval(f"({node.text})")
     except (ValueError, SyntaxError):
-        raise _CannotTranslateError("the string is none in Python", node) from None
+        raise _CannotTranslateError("the string is not valid in Python", node) from None
     return literal(str(value))

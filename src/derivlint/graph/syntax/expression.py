@@ -94,7 +94,7 @@ class _ExpressionReader:
             self._define(*parts)
         results = children(last)
         if len(results) != 1:
-            raise GraphError("the last statement has to be an expression")
+            raise GraphError("the last statement must be an expression")
         for expression in children(results[0]):
             item = self._expression(expression)
             for part in item if isinstance(item, list) and expression.data == "call" else [item]:
@@ -118,7 +118,7 @@ class _ExpressionReader:
         first = items[0]
         results = first if len(items) == 1 and len(names) > 1 and isinstance(first, list) else items
         if len(results) != len(names):
-            raise GraphError(f"{len(names)} names are defined by {len(results)} values")
+            raise GraphError(f"cannot unpack {len(results)} values into {len(names)} names")
         for name, item in zip(names, results, strict=True):
             if isinstance(item, GraphValue) and not item.name and item.node is not None:
                 item.name = name
@@ -160,7 +160,7 @@ class _ExpressionReader:
             if argument.data == "keyword":
                 key = text_of(argument)
                 if key in keywords:
-                    raise GraphError(f'"{key}" is given twice')
+                    raise GraphError(f'"{key}" is passed twice')
                 keywords[key] = self._expression(children(argument)[0])
             elif keywords:
                 raise GraphError(f'an argument of "{name}" comes after keywords')
@@ -251,7 +251,7 @@ class _ExpressionPrinter:
 
     def _node(self, node: GraphNode) -> list[tuple[str, list[GraphNode]]]:
         if node.blocks:
-            raise GraphError(f'"{node.kind}" has no form as an expression')
+            raise GraphError(f'"{node.kind}" cannot be written as an expression')
         if node.kind == CONSTANT:
             self._texts[node.output] = _literal(node.attributes.get("value"))
             self._nodes[node.output] = []
@@ -285,7 +285,7 @@ class _ExpressionPrinter:
         if node.kind in (LIST, TUPLE):
             return f"[{', '.join(inputs)}]" if node.kind == LIST else f"({', '.join(inputs)})"
         if node.kind == TUPLE_UNPACK:
-            raise GraphError(f'"{node.kind}" has no form as an expression')
+            raise GraphError(f'"{node.kind}" cannot be written as an expression')
         name = node.kind.rpartition("::")[2]
         if node.function is None:
             return f"{name}({', '.join(inputs)})"

@@ -55,7 +55,7 @@ class BaselineFile:
         if not os.path.exists(path) and not os.path.isdir(path):
             if may_be_missing:
                 return cls(path, Baseline())
-            raise InputError(f'there is no baseline "{path}"; --update-baseline writes one')
+            raise InputError(f'no baseline "{path}"; create it with --update-baseline')
         try:
             text = read_bytes(path, str(path)).decode("utf-8")
         except SourceError as error:
@@ -65,7 +65,7 @@ class BaselineFile:
         try:
             return cls(path, read_baseline(text))
         except BaselineError as error:
-            raise InputError(f'"{path}" is not a baseline that can be read: {error}') from error
+            raise InputError(f'cannot read the baseline "{path}": {error}') from error
 
     @classmethod
     def chosen(cls, path: Path | None, *, updates: bool, writes: bool) -> BaselineFile | None:

@@ -58,9 +58,9 @@ class SettingsOfFiles:
         """
         files = [item for item in config if "=" not in item or os.path.isfile(item)]
         if len(files) > 1:
-            raise InputError(f"{OPTION} names {len(files)} files; there can be one")
+            raise InputError(f"{OPTION} accepts one file, not {len(files)}")
         if files and no_config:
-            raise InputError(f"{OPTION} names a file, and --isolated forbids to read one")
+            raise InputError(f"{OPTION} FILE and --isolated exclude each other")
         self.untrusted = untrusted or is_requested()
         self._no_config = no_config
         self._notes = Notes()

@@ -208,7 +208,7 @@ def _toolchain(compiler: str | None) -> Toolchain:
     try:
         return find_toolchain(compiler)
     except CompilerError as error:
-        raise EngineError(f"{error}; --no-compile needs none", is_missing=True) from error
+        raise EngineError(f"{error}; use --no-compile to check without a compiler", is_missing=True) from error
 
 
 def _folder_name(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path:

@@ -89,7 +89,7 @@ class StoredInputs(Inputs):
         data = self._data(name)
         lists = _lists(data)
         if not all(isinstance(values, list) for values in lists):
-            raise DamagedError("a list of arguments is something else")
+            raise DamagedError("the arguments are not a list")
         return lists
 
     def check(self) -> None:
@@ -137,7 +137,7 @@ def _index_of(data: bytes) -> dict[str, tuple[int, int, str]]:
             case [int(offset), int(length), str(digest)] if offset >= 0 and length >= 0:
                 index[name] = offset, length, digest
             case _:
-                raise DamagedError(f"the index does not say where {name} is")
+                raise DamagedError(f"the index has no place for {name}")
     return index
 
 
@@ -145,7 +145,7 @@ def _parsed(data: bytes) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DamagedError("what should be JSON is not") from error
+        raise DamagedError("invalid JSON") from error
 
 
 def _block(lists: list[list[Any]]) -> bytes:

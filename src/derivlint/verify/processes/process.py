@@ -84,9 +84,7 @@ def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
     while True:
         if not select.select([pipe], [], [], LOOK)[0]:
             if hang_detector.is_hanging():
-                raise StoppedError(
-                    SkipReason.HUNG, "the process that checks waits for something, and uses no processor time"
-                )
+                raise StoppedError(SkipReason.HUNG, "the checking process hangs without using processor time")
             continue
         data = os.read(pipe, 1 << 16)
         if not data:
@@ -101,7 +99,7 @@ def early_exit(child: PythonChild) -> StoppedError:
     try:
         status = child.process.wait(timeout=IDLE)
     except subprocess.TimeoutExpired:
-        return StoppedError(SkipReason.HUNG, "it has closed its output and does not end")
+        return StoppedError(SkipReason.HUNG, "the checking process closed its output and does not exit")
     why, reason = exit_reason(status, child.stderr_text(), 0.0)
     return StoppedError(why, reason)
 
@@ -118,7 +116,7 @@ class Server:
             self._child = PythonChild(MODULE)
         except OSError as error:
             raise StoppedError(
-                SkipReason.FAILED, f"the process that checks cannot be started: {error.strerror or error}"
+                SkipReason.FAILED, f"cannot start the checking process: {error.strerror or error}"
             ) from error
 
     def __enter__(self) -> Server:
@@ -153,6 +151,6 @@ class Server:
             # why it has ended is found out below
             pass
         except (OSError, ValueError) as error:
-            raise StoppedError(SkipReason.FAILED, f"the process that checks cannot be understood: {error}") from error
+            raise StoppedError(SkipReason.FAILED, f"the checking process sent invalid data: {error}") from error
         stopped = early_exit(self._child)
-        raise StoppedError(stopped.why, f"the process that checks has ended: {stopped}")
+        raise StoppedError(stopped.why, f"the checking process ended: {stopped}")

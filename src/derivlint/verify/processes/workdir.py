@@ -35,7 +35,7 @@ def work_folder() -> Iterator[Path]:
     try:
         made = tempfile.TemporaryDirectory(prefix="derivlint-", ignore_cleanup_errors=True)
     except OSError as error:
-        raise VerifyError(f"there is no folder to work in: {error.strerror or error}") from error
+        raise VerifyError(f"cannot create a working folder: {error.strerror or error}") from error
     with made as name:
         yield Path(name)
 
