@@ -34,10 +34,10 @@ entries-key = "entries"
 versions-key = "versions"
 version-key = "for"
 ignored-keys = ["owner"]
-overrides = false
+replaces-pytorch = false
 declares-operators = true
 composites = true
-operators-elsewhere = ["far_*"]
+external-operators = ["far_*"]
 foreach = false
 trailing-semicolons = true
 formulas-in-cpp = false
@@ -90,10 +90,10 @@ def test_every_key_is_read_and_paths_are_relative_to_the_file(here: Path) -> Non
         versions_key="versions",
         version_key="for",
         ignored_keys=("owner",),
-        overrides=False,
+        replaces_pytorch=False,
         declares_operators=True,
         composites=True,
-        operators_elsewhere=("far_*",),
+        external_operators=("far_*",),
         foreach=False,
         trailing_semicolons=True,
         formulas_in_cpp=False,
@@ -115,12 +115,12 @@ def test_every_key_is_read_and_paths_are_relative_to_the_file(here: Path) -> Non
 def test_the_layout_is_the_presets_with_the_given_additions() -> None:
     assert Settings().layout is None
     assert Settings(preset="torch_npu").layout == LAYOUTS["torch_npu"]
-    own = Settings(preset="torch_npu", entries_key="entries", ignored_keys=("owner",), overrides=False).layout
+    own = Settings(preset="torch_npu", entries_key="entries", ignored_keys=("owner",), replaces_pytorch=False).layout
     elsewhere = LAYOUTS["torch_npu"].elsewhere
     assert own == Layout(
         "entries", "all_version", "version", frozenset({"owner"}), overrides=False, elsewhere=elsewhere
     )
-    own_too = Settings(preset="torch_npu", operators_elsewhere=("far_*",)).layout
+    own_too = Settings(preset="torch_npu", external_operators=("far_*",)).layout
     assert own_too is not None
     assert own_too.elsewhere == (*elsewhere, "far_*")
     switches = Settings(foreach=False, trailing_semicolons=True, formulas_in_cpp=False).layout
@@ -251,7 +251,10 @@ def test_a_mistake_has_its_place_as_numbers(here: Path) -> None:
 
 def test_a_key_that_resembles_none_is_reported_with_all_there_are(here: Path) -> None:
     (here / "derivlint.toml").write_text("zzzzzz = 1\n")
-    allowed = '"baseline", "composites", "declares-operators", "entries-key", "exclude", "extend-select", "fail-level"'
+    allowed = (
+        '"baseline", "composites", "declares-operators", "entries-key", "exclude", '
+        '"extend-select", "external-operators", "fail-level"'
+    )
     with pytest.raises(InputError, match=f'^derivlint.toml:1:1: unknown key "zzzzzz"; allowed are {allowed}'):
         find_settings(here)
 

@@ -21,7 +21,7 @@ FAST = ("--no-compile", "--quick", "--jobs", "1")
         (("--ops", "sine"), 'no entry of an operator "sine"; did you mean "sin"?'),
         (("--ops", "sin", "--all"), "--ops, --changed and --all exclude each other"),
         (("--quick", "--thorough", "--all"), "--quick and --thorough exclude each other"),
-        (("--dtype", "float16", "--all"), '"float16" is no --dtype; choose float64 or complex128'),
+        (("--dtype", "float16", "--all"), '"float16" is not a --dtype; choose float64 or complex128'),
         (("--all", "--no-base", "--diff-base", "HEAD"), "--diff-base, --against and --no-base exclude each other"),
         (("--no-base",), "--no-base needs --ops or --all: without a base nothing has changed"),
         (("--no-compile", "--compiler", "g++", "--all"), "--no-compile excludes --helpers and --compiler"),

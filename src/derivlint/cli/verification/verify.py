@@ -229,7 +229,7 @@ def _require_consistent(
 ) -> None:
     for name in dtype:
         if name not in DTYPES:
-            raise InputError(f'"{name}" is no --dtype; choose {" or ".join(DTYPES)}')
+            raise InputError(f'"{name}" is not a --dtype; choose {" or ".join(DTYPES)}')
     if sum((bool(ops), changed, everything)) > 1:
         raise InputError("--ops, --changed and --all exclude each other")
     if quick and thorough:

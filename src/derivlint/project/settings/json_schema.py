@@ -9,7 +9,7 @@ from typing import Any
 import derivlint.rules
 from derivlint.lint import Option
 from derivlint.lint.groups import GROUPS
-from derivlint.project.settings.keys import KEYS
+from derivlint.project.settings.keys import FORMER, KEYS
 from derivlint.project.settings.kinds import option_kind, options_of
 from derivlint.project.settings.selection import ALL, known_names
 
@@ -26,7 +26,10 @@ def configuration_schema() -> dict[str, Any]:
         "description": "Configuration of derivlint: derivlint.toml, or the table [tool.derivlint] of pyproject.toml.",
         "type": "object",
         "additionalProperties": False,
-        "properties": {key.name: {"description": key.doc, **key.kind.schema} for key in KEYS.values()},
+        "properties": {
+            **{key.name: {"description": key.doc, **key.kind.schema} for key in KEYS.values()},
+            **{old: {"deprecated": True, "description": f'Use "{new}".'} for old, new in FORMER.items()},
+        },
         "definitions": {
             "selector": {
                 "description": "The name of a rule, a pattern of names, a group, or ALL.",

@@ -1,4 +1,4 @@
-"""The keys of ``[tool.derivlint]``: one line each, from which the reader and the JSON schema are made."""
+"""The keys of ``[tool.derivlint]``, from which the reader, the JSON schema and the documentation are made."""
 
 from __future__ import annotations
 
@@ -48,56 +48,55 @@ _VERSION = ValueKind('a version, or "installed"', TEXT.convert, TEXT.schema)
 KEYS: dict[str, Key] = {
     key.name: key
     for key in (
-        Key("paths", PATHS, "The derivatives files, folders or patterns to check where the command names none."),
-        Key("exclude", GLOBS, "Files that are not checked when they are found in a folder or by a pattern."),
-        Key("force-exclude", FLAG, "Whether excluded files are not checked even if the command names them."),
-        Key("native-functions", PATHS, "Files of native functions, or patterns for them; later ones win."),
-        Key("tags", PATH, "The file of tags."),
+        Key("paths", PATHS, "Derivatives files, folders or patterns to check if the command names none."),
+        Key("exclude", GLOBS, "Files to skip in folders and patterns."),
+        Key("force-exclude", FLAG, "Whether excluded files are skipped even if the command names them."),
+        Key("native-functions", PATHS, "Files or patterns of files like native_functions.yaml; later ones win."),
+        Key("tags", PATH, "The tags.yaml of the operators."),
         Key(
             "pytorch-operators",
             FLAG,
-            "Whether native functions add to PyTorch's; those of a whole native_functions.yaml take their place.",
+            "Whether declared operators extend PyTorch's; a complete native_functions.yaml replaces them.",
         ),
         Key("headers", PATHS, "C++ headers with functions that formulas call."),
         Key("helper-bodies", PATH, "The C++ source with the bodies of the functions that formulas call."),
-        Key("torch", _VERSION, "The PyTorch release whose bundled operators count, or the installed one."),
-        Key("preset", one_of(sorted(PRESETS)), "The conventions that a project's derivatives files follow."),
-        Key("entries-key", TEXT, "The top-level key that holds the entries, if the file is not a plain list."),
-        Key("versions-key", TEXT, "The top-level key with the list of all versions that the file serves."),
-        Key("version-key", TEXT, "The key of an entry that says for which of these versions it holds."),
-        Key("ignored-keys", TEXTS, "More keys of entries that say nothing of derivatives."),
-        Key("overrides", FLAG, "Whether entries take the place of PyTorch's own ones for the same operators."),
-        Key("declares-operators", FLAG, "Whether an entry declares its operator where no native functions do."),
+        Key("torch", _VERSION, "The PyTorch release whose operators are used, or the installed one."),
+        Key("preset", one_of(sorted(PRESETS)), "The conventions of a project's derivatives files."),
+        Key("entries-key", TEXT, "The top-level key of the entries, if the file is not a plain list."),
+        Key("versions-key", TEXT, "The top-level key of the list of versions."),
+        Key("version-key", TEXT, "The key of an entry that names its versions."),
+        Key("ignored-keys", TEXTS, "Additional keys of entries, without effect on derivatives."),
+        Key("replaces-pytorch", FLAG, "Whether entries replace PyTorch's entries of the same operators."),
+        Key("declares-operators", FLAG, "Whether an entry declares its operator if nothing else does."),
+        Key("composites", FLAG, "Whether entries of composite operators are used; PyTorch's generator ignores them."),
         Key(
-            "composites", FLAG, "Whether entries of composite operators count; PyTorch's generator has no use for them."
-        ),
-        Key(
-            "operators-elsewhere",
+            "external-operators",
             TEXTS,
-            "Patterns of operators that another repository declares; their entries stand for the declarations.",
+            "Patterns of operators declared in another repository; entries replace their declarations.",
         ),
-        Key("foreach", FLAG, "Whether foreach operators share the formulas of others, as in PyTorch."),
+        Key("foreach", FLAG, "Whether foreach operators share the formulas of their scalar operators, as in PyTorch."),
         Key("trailing-semicolons", FLAG, "Whether a formula may end with a semicolon, as before PyTorch 1.8."),
         Key(
             "formulas-in-cpp",
             FLAG,
-            "Whether formulas are compiled as C++ with PyTorch's headers; their types are not judged otherwise.",
+            "Whether formulas are C++ compiled with PyTorch's headers; otherwise types are not checked.",
         ),
-        Key("version", TEXT, "The one version that is checked of a file that serves several; all of them by default."),
+        Key("version", TEXT, "The version to check of a file with several. Default: all."),
         Key("select", SELECTORS, "The only rules to run: names, patterns, groups, or ALL."),
         Key("ignore", SELECTORS, "Rules not to run."),
         Key("extend-select", SELECTORS, "Rules to run in addition to the selected ones."),
-        Key("preview", FLAG, "Whether rules in preview run as well."),
-        Key("severity", SEVERITIES, "How bad findings of a rule are; off turns it off."),
+        Key("preview", FLAG, "Whether preview rules run as well."),
+        Key("severity", SEVERITIES, "The severity of each rule: error, warning, info, or off."),
         Key("options", OPTIONS, "Options of rules."),
-        Key("per-file-ignores", PATH_IGNORES, "Rules whose findings in some files do not count."),
-        Key(
-            "per-operator-ignores", OPERATOR_IGNORES, "Rules whose findings in entries of some operators do not count."
-        ),
-        Key("require-ignore-reason", FLAG, "Whether comments that silence findings must give a reason."),
-        Key("baseline", PATH, "A file of findings that are known and not reported."),
-        Key("min-severity", enum(Severity), "The lowest severity that is shown."),
-        Key("min-confidence", enum(Confidence), "The lowest confidence that is shown."),
+        Key("per-file-ignores", PATH_IGNORES, "Rules to ignore in files that match a pattern."),
+        Key("per-operator-ignores", OPERATOR_IGNORES, "Rules to ignore in entries of operators that match a pattern."),
+        Key("require-ignore-reason", FLAG, "Whether comments that suppress findings must state a reason."),
+        Key("baseline", PATH, "A file of findings not to report."),
+        Key("min-severity", enum(Severity), "The lowest severity to report."),
+        Key("min-confidence", enum(Confidence), "The lowest confidence to report."),
         Key("fail-level", enum(Severity), "The lowest severity that makes the command fail."),
     )
 }
+
+#: Former names of keys, which work for a release, with their present names.
+FORMER = {"operators-elsewhere": "external-operators", "overrides": "replaces-pytorch"}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
 from derivlint.project.settings.document import Notes, SettingsDocument, SettingsMistake, SettingsValue, load_toml
-from derivlint.project.settings.keys import KEYS
+from derivlint.project.settings.keys import FORMER, KEYS
 from derivlint.project.settings.settings import Settings
 from derivlint.project.settings.trusted_subset import trusted_subset
 from derivlint.project.untrusted import escape_message, is_inside, repository_of
@@ -121,7 +121,10 @@ def read_table(table: SettingsValue) -> tuple[dict[str, Any], dict[str, Settings
         table.wrong(f"{quoted(table.key)} must be a table")
         return values, origins
     for item in table.items():
-        key = KEYS.get(item.key)
+        present = FORMER.get(item.key, item.key)
+        if present != item.key:
+            item.warn(f'"{item.key}" is deprecated; use "{present}"', key=True)
+        key = KEYS.get(present)
         if key is None:
             allowed = did_you_mean(item.key, KEYS) or f"allowed are {quoted_list(sorted(KEYS))}"
             item.wrong(f"unknown key {quoted(item.key)}; {allowed}", key=True)

@@ -48,10 +48,10 @@ class Settings(KeyedEquality, Struct, frozen=True):
         versions_key: the top-level key of all versions.
         version_key: the key of an entry's versions.
         ignored_keys: more keys of entries that say nothing of derivatives.
-        overrides: whether entries take the place of PyTorch's.
+        replaces_pytorch: whether entries replace PyTorch's.
         declares_operators: whether entries declare the operators that nothing else does.
         composites: whether entries of composite operators count.
-        operators_elsewhere: patterns of operators that another repository declares.
+        external_operators: patterns of operators declared in another repository.
         foreach: whether foreach operators share formulas.
         trailing_semicolons: whether a formula may end with a semicolon.
         formulas_in_cpp: whether formulas are compiled as C++.
@@ -88,10 +88,10 @@ class Settings(KeyedEquality, Struct, frozen=True):
     versions_key: str | None = None
     version_key: str | None = None
     ignored_keys: tuple[str, ...] = ()
-    overrides: bool | None = None
+    replaces_pytorch: bool | None = None
     declares_operators: bool | None = None
     composites: bool | None = None
-    operators_elsewhere: tuple[str, ...] = ()
+    external_operators: tuple[str, ...] = ()
     foreach: bool | None = None
     trailing_semicolons: bool | None = None
     formulas_in_cpp: bool | None = None
@@ -161,10 +161,10 @@ class Settings(KeyedEquality, Struct, frozen=True):
             "versions": self.versions_key,
             "version": self.version_key,
             "ignored": frozenset(self.ignored_keys) | layout.ignored,
-            "overrides": self.overrides,
+            "overrides": self.replaces_pytorch,
             "declares": self.declares_operators,
             "composites": self.composites,
-            "elsewhere": (*layout.elsewhere, *self.operators_elsewhere),
+            "elsewhere": (*layout.elsewhere, *self.external_operators),
             "foreach": self.foreach,
             "semicolons": self.trailing_semicolons,
             "cpp": self.formulas_in_cpp,
