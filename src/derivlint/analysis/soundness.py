@@ -1,4 +1,4 @@
-"""The formulas of an entry that are certainly wrong: syntax, types, values that are not linear or refuted."""
+"""Certain mistakes in the formulas of an entry: syntax, types, values that are not linear or refuted."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.model import probe_model
 from derivlint.model.scope import undeclared_names
 
-What = Literal["syntax", "name", "type", "value"]
+MistakeKind = Literal["syntax", "name", "type", "value"]
 
 
 class Unsound(Struct, frozen=True):
-    """Something that is wrong.
+    """A certain mistake in a formula.
 
     Attributes:
         dispatch: the dispatch key of the formula.
         key: the key of the formula.
-        what: what is wrong.
-        facts: what tells it from others.
+        kind: the kind of mistake.
+        facts: the details that distinguish it.
     """
 
     dispatch: str
     key: str
-    what: What
+    kind: MistakeKind
     facts: tuple[str, ...] = ()
 
 
 def unsound(model: Model, entry: Entry) -> Counter[Unsound]:
-    """What is wrong with the formulas of an entry, and how often."""
-    found = Counter(_read(model, entry))
+    """The certain mistakes in the formulas of an entry, and how often each occurs."""
+    mistakes = Counter(_read(model, entry))
     # a formula is refuted once, at however many inputs
-    found.update(dict.fromkeys(_refuted(model, entry), 1))
-    return found
+    mistakes.update(dict.fromkeys(_refuted(model, entry), 1))
+    return mistakes
 
 
 def _read(model: Model, entry: Entry) -> Iterator[Unsound]:
@@ -68,8 +68,8 @@ def _refuted(model: Model, entry: Entry) -> Iterator[Unsound]:
         yield _problem(several.formula.written, "value")
 
 
-def _problem(formula: DerivativeFormula, what: What, *facts: str) -> Unsound:
-    return Unsound(formula.body.key, formula.key_text, what, facts)
+def _problem(formula: DerivativeFormula, kind: MistakeKind, *facts: str) -> Unsound:
+    return Unsound(formula.body.key, formula.key_text, kind, facts)
 
 
 def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
@@ -85,9 +85,10 @@ def with_formula(model: Model, formula: DerivativeFormula, text: str) -> Model |
     schema = formula.entry.name
     if schema is None:
         return None
-    texts = {other.key_text: other.text or "" for other in formula.body.formulas}
+    texts = {sibling.key_text: sibling.text or "" for sibling in formula.body.formulas}
     texts[formula.key_text] = text
-    lines = [f"- name: {_quoted(schema.value)}", *(f"  {_quoted(key)}: {_quoted(each)}" for key, each in texts.items())]
+    formulas = (f"  {_quoted(key)}: {_quoted(value)}" for key, value in texts.items())
+    lines = [f"- name: {_quoted(schema.value)}", *formulas]
     return probe_model("\n".join(lines) + "\n", model)
 
 

@@ -74,13 +74,13 @@ class FixCheck:
         if before is None or after is None:
             # the entry cannot be taken out of its file; where a fix breaks the YAML, nothing is written
             return set()
-        uncompiled = {(item.dispatch, item.key) for item in before if item.what != "value"}
+        uncompiled = {(item.dispatch, item.key) for item in before if item.kind != "value"}
         unsound: set[Fix] = set()
         for item in after - before:
             fix = batch.get((item.dispatch, item.key))
             # a formula that did not compile may have been wrong, and a fix that keeps what was meant may leave it so
-            is_older = fix is not None and fix.safe and item.what == "value" and (item.dispatch, item.key) in uncompiled
-            if item.what != "name" and not is_older:
+            is_older = fix is not None and fix.safe and item.kind == "value" and (item.dispatch, item.key) in uncompiled
+            if item.kind != "name" and not is_older:
                 unsound |= {fix} if fix is not None else set(batch.values())
         return unsound
 

@@ -1,7 +1,9 @@
-"""What formulas have that is Python, and how C++ writes it.
+"""Notations of Python in formulas, and their translation to C++.
 
-* ``typing.py``: the types of the alternatives.
-* ``notations.py``: the notations that C++ does not have, by the kind of a part.
-* ``calls.py``: keyword arguments by position.
-* ``translation.py``: the translation of a formula, and where to begin.
+* notation (``notations``): a construct of Python that C++ lacks, with templates of C++.
+* part (``formula.python``): a node of a text that mixes Python and C++.
+* option (``translation``): one way to write a part in C++; options are ranked by their type problems.
+* slip (``translation``): a notation with its translation; begin with ``python_slips``.
+* typing (``typing``): types of expressions in the place of a formula.
+* positional call (``calls``): keyword arguments by the positions of parameters.
 """

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.schema import NativeFunctions
 
-#: Parameters that are one in C++.
+#: The parameter of C++ that stands for several of Python.
 OPTIONS = "options"
 _OPTION_NAMES = ("dtype", "layout", "device", "pin_memory")
 #: Keywords that mean the same parameter.
@@ -15,26 +15,26 @@ _SYNONYMS = {"axis": "dim", "input": "self", "keepdims": "keepdim", "x": "self",
 
 
 def positional(
-    natives: NativeFunctions, functions: Sequence[Function], given: Sequence[str], keywords: Mapping[str, str]
+    natives: NativeFunctions, functions: Sequence[Function], plain: Sequence[str], keywords: Mapping[str, str]
 ) -> Iterator[tuple[list[str], bool]]:
     """The arguments by position, for each overload that has parameters of these names, and whether some are filled in.
 
     Args:
         natives: the operators, which know the defaults of parameters.
         functions: the overloads.
-        given: the arguments without keyword.
-        keywords: the others.
+        plain: the arguments without keyword.
+        keywords: the arguments with keyword.
     """
     seen: set[tuple[str, ...]] = set()
     for function in functions:
         names = [parameter.name for parameter in function.parameters]
         by_position = {_position(name, names): value for name, value in _grouped(keywords, names).items()}
-        if None in by_position or any(place is not None and place < len(given) for place in by_position):
+        if None in by_position or any(place is not None and place < len(plain) for place in by_position):
             continue
         last = max(place for place in by_position if place is not None)
-        made = list(given)
+        made = list(plain)
         filled = False
-        for place in range(len(given), last + 1):
+        for place in range(len(plain), last + 1):
             value = by_position.get(place)
             if value is None:
                 value = _default(natives, function, names[place])
@@ -62,14 +62,14 @@ def _grouped(keywords: Mapping[str, str], names: Sequence[str]) -> Mapping[str, 
         return keywords
     made = "".join(f".{name}({value})" for name, value in options.items())
     value = next(iter(options.values())) if len(options) == 1 else f"at::TensorOptions(){made}"
-    return {**{name: each for name, each in keywords.items() if name not in options}, OPTIONS: value}
+    return {**{name: text for name, text in keywords.items() if name not in options}, OPTIONS: value}
 
 
 _DEFAULTS = {"None": "std::nullopt", "True": "true", "False": "false", "Mean": "at::Reduction::Mean"}
 
 
 def _default(natives: NativeFunctions, function: Function, parameter: str) -> str | None:
-    """The default of a parameter as C++ writes it."""
+    """The default of a parameter in C++."""
     base = function.name.removesuffix("_symint")
     for native in natives.with_base(base):
         for argument in native.schema.arguments.flat_all:

@@ -17,15 +17,15 @@ class Notation(Struct, frozen=True):
     """A notation of Python.
 
     Attributes:
-        message: what C++ does not have.
-        start: where it shows.
-        end: where that ends.
-        parts: what the templates put together.
-        templates: how C++ writes it, best first; nothing where it does not.
+        message: the fact about C++.
+        start: the beginning of its sign.
+        end: the end of its sign.
+        parts: the operands of the templates.
+        templates: the ways to write it in C++, best first; empty if there are none.
         misread: whether C++ reads it as something else, which compiles.
         is_called: whether it is the name of a function that is called, which has no type of its own.
-        is_guess: whether C++ may be meant to write something else.
-        hint: what helps where there is no template.
+        is_guess: whether the templates may not be what is meant.
+        hint: the cure if there is no template.
     """
 
     message: str
@@ -40,14 +40,14 @@ class Notation(Struct, frozen=True):
 
 
 class Context(Struct, frozen=True):
-    """Where a part stands.
+    """The context of a part.
 
     Attributes:
         text: the formula.
         variables: the names of variables.
-        flags: those that are true, false or nothing, and are tested as a whole.
-        n_values: how many values the formula gives.
-        parents: what the part is in, outermost first.
+        flags: the variables of type ``bool?`` that are tested as a whole.
+        n_values: the number of values of the formula.
+        parents: the parts around it, outermost first.
     """
 
     text: str
@@ -58,12 +58,12 @@ class Context(Struct, frozen=True):
 
     @property
     def parent(self) -> Part | None:
-        """What the part stands in at once."""
+        """The innermost part around it."""
         return self.parents[-1] if self.parents else None
 
 
 def notation_of(part: Part, context: Context) -> Notation | None:
-    """The notation that a part is, None where C++ has it as well."""
+    """The notation of a part, or None if C++ has it as well."""
     read = _READERS.get(part.kind)
     return read(part, context) if read is not None else None
 
@@ -106,7 +106,7 @@ def _operator(part: Part, _: Context) -> Notation | None:
 
 def _chain(part: Part, context: Context) -> Notation:
     parts = part.children
-    signs = [context.text[one.end : other.start].strip() for one, other in pairwise(parts)]
+    signs = [context.text[operand.end : following.start].strip() for operand, following in pairwise(parts)]
     pairs = [f"{{{index}:i}} {sign} {{{index + 1}:i}}" for index, sign in enumerate(signs)]
     message = f'C++ compares the result of the first comparison: "{signs[0]}" does not chain'
     return _at(part, message, _joined(pairs, "&&", context), parts, misread=True)
@@ -114,11 +114,11 @@ def _chain(part: Part, context: Context) -> Notation:
 
 def _joined(comparisons: Sequence[str], sign: str, context: Context) -> tuple[str, ...]:
     """Comparisons of numbers or of tensors together, in parentheses where there are none."""
-    together = f" {sign} ".join(comparisons), f" {sign[0]} ".join(f"({each})" for each in comparisons)
+    together = f" {sign} ".join(comparisons), f" {sign[0]} ".join(f"({item})" for item in comparisons)
     parent = context.parent
     if parent is None or parent.kind in ("parentheses", "if", "conditional"):
         return together
-    return tuple(f"({each})" for each in together)
+    return tuple(f"({item})" for item in together)
 
 
 def _contained(part: Part, context: Context) -> Notation:
@@ -163,7 +163,7 @@ def _is_condition_of(part: Part, parents: Sequence[Part]) -> bool:
 
 
 def _module(part: Part, context: Context) -> tuple[Part, tuple[str, ...], str] | None:
-    """The module that a name with members begins with, what C++ writes for it, and the rest; None without one."""
+    """The module that a name with members begins with, its namespace in C++, and the rest, or None."""
     names = part.dotted.split(".")
     if len(names) < 2 or names[0] in context.variables:
         return None
@@ -248,7 +248,7 @@ def _isinstance(callee: Part, value: Part, type: Part) -> Notation:
 def _bracketed(part: Part, context: Context) -> Notation | None:
     parent = context.parent
     is_argument = parent is not None and parent.kind in ("call", "index", "keyword", "in")
-    is_result = all(each.kind in ("if", "conditional") for each in context.parents)
+    is_result = all(parent.kind in ("if", "conditional") for parent in context.parents)
     is_value = is_argument or (is_result and len(part.parts) == context.n_values)
     if part.kind == "tuple" and part.parts and not is_value:
         # "(a, b)" may as well be b
@@ -262,7 +262,7 @@ def _bracketed(part: Part, context: Context) -> Notation | None:
         message = "a formula is one value in C++"
     templates = (f"{{{{{listed}}}}}", f"std::vector<Tensor>({{{{{listed}}}}})")[: 1 + bool(listed)]
     if parent is None or parent.kind in ("if", "conditional"):
-        if part.parts and all(each.kind == "name" and each.text == "None" for each in part.children):
+        if part.parts and all(item.kind == "name" and item.text == "None" for item in part.children):
             types = ", ".join("Tensor" for _ in part.parts)
             return _at(part, message, (f"std::tuple<{types}>()",), (), misread=True)
         templates = (f"std::make_tuple({listed})", f"std::vector<Tensor>({{{{{listed}}}}})")

@@ -1,4 +1,4 @@
-"""What a formula says in C++ that is written in a mixture of Python and C++."""
+"""Translation of formulas that mix Python and C++ to C++."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from derivlint.model.scope import undeclared_names, visible_names
 from derivlint.operators.python import builtins
 from derivlint.source.lazy import cached_property
 
-#: How many combinations of alternatives are looked at, and how many are kept for what is around them.
+#: The number of combinations of alternatives that are tried, and of those that the parts around them try.
 MAX_COMBINED, MAX_KEPT = 16, 4
 #: How symbolic sizes end, and the functions that take them.
 SYMBOLIC, SYMINT = (".sym_sizes()", ".sym_strides()"), "_symint"
@@ -46,13 +46,13 @@ class PythonSlip(Struct, frozen=True):
     """A notation of Python in a formula.
 
     Attributes:
-        start: where it shows.
-        end: where that ends.
-        message: what C++ does not have.
-        changed: the range of the formula that C++ writes in another way.
-        text: what C++ writes there; None where it is not known.
-        hint: what helps then.
-        is_certain: whether the formula with all of that has types and gives what its key asks for.
+        start: the beginning of its sign.
+        end: the end of its sign.
+        message: the fact about C++.
+        changed: the range of the formula that is written in another way.
+        text: the C++ for the range, or None if it is not known.
+        hint: the cure then.
+        is_certain: whether the formula with all translations has types, and values for its key.
     """
 
     start: int
@@ -73,7 +73,7 @@ class _Slip(Struct, eq=False):
 
 
 class _Option(Struct, frozen=True):
-    """One way to write a part, with what it writes for each notation in it."""
+    """One way to write a part, with the C++ for each notation in it."""
 
     text: str
     written: tuple[tuple[_Slip, str | None], ...] = ()
@@ -108,7 +108,7 @@ class _Written:
         return type
 
 
-#: What templates put in parentheses.
+#: The expressions that templates put in parentheses.
 _BINDING = {
     "p": (Binary, Unary, Conditional, Cast, Lambda),
     "i": (Binary, Conditional),
@@ -128,7 +128,7 @@ def _common(parts: Sequence[_Written]) -> str:
 
 
 def _filled(template: str, options: Sequence[_Option], typing: FormulaTyping | None) -> str | None:
-    """A template with its parts, None where it is for numbers and these are none."""
+    """A template with its parts, or None if it is for numbers and these are none."""
     parts = [_Written(option.text, typing) for option in options]
     try:
         return template.format(*parts, t=_common(parts) if "{t}" in template else "")
@@ -174,7 +174,7 @@ def _is_refused(model: Model, formula: DerivativeFormula) -> bool:
 
 
 def _may_be_python(text: str, compiles: bool) -> bool:
-    """Whether it is worth looking: nothing is asked of what compiles, but for what C++ reads in another way."""
+    """Whether a formula can have notations of Python: one that compiles only those that C++ reads in another way."""
     if not compiles:
         return True
     before = ""
@@ -195,7 +195,7 @@ def _may_be_python(text: str, compiles: bool) -> bool:
         opens_tuple = written == "(" and before in ("", "(", ",", "?", ":", "*", "+", "-", "/") and "," in text
         if relations > 1 or opens_tuple:
             return True
-        if token.type == "LSQB" and any(each in text for each in ("mask", "<", ">", "==", "!=", "~", ",")):
+        if token.type == "LSQB" and any(mark in text for mark in ("mask", "<", ">", "==", "!=", "~", ",")):
             return True
         before = written
     return False
@@ -220,7 +220,7 @@ class _PythonTranslator:
         return typing_of(self._model, self._formula) if has_sound_key(self._formula) else None
 
     def slips(self, whole: Part) -> Iterator[PythonSlip]:
-        """What is Python in the text."""
+        """The notations of Python in the text, and its comments."""
         options = self._of(whole, ())
         if len(options) > 1 and (typing := self.typing) is not None:
             options = sorted(options, key=lambda option: typing.problems(option.text, whole=True))
@@ -332,7 +332,7 @@ class _PythonTranslator:
         return islice(product(*(self._of(part, parents) for part in parts)), MAX_COMBINED)
 
     def _best(self, options: list[_Option]) -> list[_Option]:
-        """The options with the fewest problems, as far as that is known without what is around them."""
+        """The options with the fewest problems, without the parts around them."""
         unique = list({option.text: option for option in reversed(options)}.values())[::-1]
         if len(unique) == 1 or self.typing is None:
             return unique[:MAX_KEPT]
@@ -341,7 +341,7 @@ class _PythonTranslator:
         return [option for option, count in zip(unique, counts, strict=True) if count == least][:MAX_KEPT]
 
     def _spliced(self, part: Part, parts: Sequence[Part], texts: Sequence[str]) -> str:
-        """The source of a part with other texts of what it consists of."""
+        """The source of a part with other texts for its children."""
         position = part.start
         pieces: list[str] = []
         for inner, text in zip(parts, texts, strict=True):
@@ -366,7 +366,7 @@ class _PythonTranslator:
         inside = self._text[comment.start + 1 : comment.end].strip().replace("*/", "* /")
         return f"/* {inside} */"
 
-    # ---- what needs more than templates
+    # ---- notations without templates
 
     def _walrus(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
         """``(y := x) * y``: the value in each place."""
@@ -407,9 +407,9 @@ class _PythonTranslator:
         slips: dict[Part, _Slip] = {}
         for item in arguments:
             if item.kind in ("keyword", "unpacking") and item.token is not None:
-                what = "keyword arguments" if item.kind == "keyword" else '"**" for arguments'
+                lacking = "keyword arguments" if item.kind == "keyword" else '"**" for arguments'
                 hint = "pass it by its position" if item.kind == "keyword" else "pass them one by one, by position"
-                notation = Notation(f"C++ has no {what}", item.token.start, item.token.end, hint=hint)
+                notation = Notation(f"C++ has no {lacking}", item.token.start, item.token.end, hint=hint)
                 slips[item] = _Slip(notation, item.start, item.end)
         values = [item.children[0] if item.kind in ("keyword", "unpacking") else item for item in arguments]
         options: list[_Option] = []
@@ -455,15 +455,15 @@ class _PythonTranslator:
         )
 
     def _callees(self, callee: Part, named: str) -> tuple[Function, ...]:
-        """The overloads of a function or method, given how C++ writes it."""
+        """The overloads of a function or method, by its name in C++."""
         if self.typing is None:
             return ()
         name = named.rpartition("::")[2]
         receiver: str | None = None
         if callee.kind == "member" and "." in named:
             receiver, _, name = named.rpartition(".")
-        found = self.typing.callees(named, receiver, name)
-        return found.functions if found is not None else ()
+        overloads = self.typing.callees(named, receiver, name)
+        return overloads.functions if overloads is not None else ()
 
     def _positional(
         self, callee: Part, named: str, plain: list[str], by_name: dict[str, str]

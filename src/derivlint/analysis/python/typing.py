@@ -1,4 +1,4 @@
-"""The types of what a formula could say in the place where it stands."""
+"""The types of expressions in the place of a formula."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from derivlint.operators.python import notations
 
 #: So many expressions are typed for one formula; of more alternatives the first ones are taken.
 MAX_TYPED = 200
-#: What a text counts that does not parse.
+#: The number of problems of a text that does not parse.
 UNREADABLE = 1000
 
 
@@ -29,7 +29,7 @@ class FormulaTyping:
         self._known: dict[str, int] = {}
 
     def problems(self, text: str, *, whole: bool = False) -> int:
-        """How much is wrong with an expression, or with the formula as a ``whole``."""
+        """The number of problems of an expression, or of the formula as a ``whole``."""
         if not whole and text in self._known:
             return self._known[text]
         self._typed += 1
@@ -42,9 +42,9 @@ class FormulaTyping:
         else:
             undeclared = {word.text for word in variables(parsed)} - self._evaluation.variables.keys()
             problems = typed.typer.problems
-            known = {problem.name for problem in problems if problem.kind is TypeProblemKind.UNDECLARED_NAME}
+            reported = {problem.name for problem in problems if problem.kind is TypeProblemKind.UNDECLARED_NAME}
             unknown = sum(self._is_builtin(node) for node in parsed.nodes if isinstance(node, Call))
-            count = len(problems) + len(undeclared - known) + unknown
+            count = len(problems) + len(undeclared - reported) + unknown
             if whole and not count:
                 check_result(typed.typer, typed.tree, typed.value, self._evaluation.consumer)
                 count = len(typed.typer.problems)
@@ -54,7 +54,7 @@ class FormulaTyping:
         return count
 
     def _is_builtin(self, call: Call) -> bool:
-        """Whether a function is called that Python has, and no header declares."""
+        """Whether a builtin function of Python is called that no header declares."""
         name = call.callee.simple if isinstance(call.callee, Name) else None
         if name is None or name not in notations().get(f"builtin/{len(call.args)}", {}):
             return False
@@ -77,12 +77,12 @@ class FormulaTyping:
         if not isinstance(tree, Name):
             return None
         namespace = "::".join(part.identifier for part in tree.parts[:-1])
-        found = library.functions(namespace or "at", name)
-        return found if found.functions or namespace else library.helpers_elsewhere(name)
+        overloads = library.functions(namespace or "at", name)
+        return overloads if overloads.functions or namespace else library.helpers_elsewhere(name)
 
 
 def typing_of(model: Model, formula: DerivativeFormula) -> FormulaTyping | None:
-    """What types expressions in the place of a formula; None where its entry is not understood."""
+    """The typing for the place of a formula, or None if its entry is not understood."""
     names = visible_names(formula)
     # a formula that uses all variables has all of them
     probe = with_formula(model, formula, f"f({', '.join(names)})") if names else None
