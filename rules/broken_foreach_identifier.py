@@ -28,8 +28,9 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.match_problems import rewrite_findings
 from derivlint.lint.wording import quoted
-from derivlint.model import DerivativeFormula, Entry, MatchProblem, Model
+from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.generated.foreach import ForeachProblem
 from derivlint.model.generated.gradients import GRADS, gradients_of
 from derivlint.model.match_problem import MatchProblemKind
@@ -67,38 +68,15 @@ INVALID = (
     ),
 )
 
-KIND = MatchProblemKind.BROKEN_IDENTIFIER
-
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the names in reference formulas of foreach operators."""
-    problems = [problem for problem in model.match_problems(entry) if problem.kind is KIND and not problem.is_of_part]
-    if problems:
-        yield from _check_entry(entry, problems)
+    return rewrite_findings(entry, model, MatchProblemKind.BROKEN_IDENTIFIER, _cure, _is_another_slip)
 
 
-def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
-    seen: set[tuple[DerivativeFormula, str]] = set()
-    for problem in problems:
-        detail = problem.detail
-        if not isinstance(detail, ForeachProblem) or detail.derivative.written is None:
-            continue
-        formula = detail.derivative.written
-        if formula.parsed.tree is None:
-            continue
-        word = next((word for word in formula.parsed.words if word.text == detail.name), None)
-        if word is None or (formula, detail.name) in seen or _is_another_slip(formula, detail.name):
-            continue
-        seen.add((formula, detail.name))
-        cause = detail.cause
-        yield Finding(
-            formula.span_of(word),
-            f"{quoted(str(problem.function.name))} shares this formula, in which "
-            f"{quoted(detail.name)} becomes {quoted(detail.becomes or '')}",
-            help=f"use a name that does not contain {quoted(cause)}" if cause is not None else None,
-            at=formula,
-        )
+def _cure(problem: ForeachProblem) -> str | None:
+    return f"use a name that does not contain {quoted(problem.cause)}" if problem.cause is not None else None
 
 
 def _is_another_slip(formula: DerivativeFormula, name: str) -> bool:

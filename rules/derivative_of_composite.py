@@ -99,15 +99,9 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     if model.layout.composites or not model.natives.has_composite_keys:
         # before PyTorch 1.8 a function without dispatch table could have a formula
         return
-    finding = _judge(model, entry)
-    if finding is not None:
-        yield finding
-
-
-def _judge(model: Model, entry: Entry) -> Finding | None:
     formula = next((formula for formula in entry.formulas if formula.role is Role.BACKWARD), None)
     if formula is None or entry.function is None:
-        return None
+        return
     for match in model.functions_of(entry):
         if match.function.is_abstract or not any(info.has_derivatives for info in match.infos.values()):
             continue
@@ -133,5 +127,5 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
                 f'"{match.function.name}", which the formula also serves, is composite (CompositeImplicitAutograd)'
             )
             help_text = "give it a dispatch section in native_functions.yaml"
-        return Finding(formula.key_span, message, help=help_text, at=formula)
-    return None
+        yield Finding(formula.key_span, message, help=help_text, at=formula)
+        return

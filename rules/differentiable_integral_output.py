@@ -125,15 +125,9 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the first such output of each entry."""
-    finding = _finding(model, entry)
-    if finding is not None:
-        yield finding
-
-
-def _finding(model: Model, entry: Entry) -> Finding | None:
     function, declared = entry.function, entry.output_differentiability
     if function is None:
-        return None
+        return
     for body in entry.bodies:
         discrete = list(differentiable_discrete_outputs(model, body))
         if not discrete:
@@ -162,7 +156,7 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
             if not any(item.is_inplace and item.is_generated for item in model.differentiabilities(entry)):
                 fix = Fix("switch it off", edits, safe=False)
         which = f"the output {quoted(first.output.name)} of {quoted(entry.operator or '')}"
-        return Finding(
+        yield Finding(
             where,
             f"{which} is {first.kind} and cannot be differentiable",
             help=f"write {quoted(f'output_differentiability: {value}')}",
@@ -170,4 +164,4 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
             at=entry,
             rests_on=(entry.operator or "",) if declared is None else (),
         )
-    return None
+        return

@@ -90,12 +90,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     # nearly every entry names its only output properly
     if not any(formula.role is Role.FORWARD and formula.names[0].text != RESULT for formula in entry.formulas):
         return
-    finding = _judge(model, entry)
-    if finding is not None:
-        yield finding
-
-
-def _judge(model: Model, entry: Entry) -> Finding | None:
     for kernel in model.differentiabilities(entry):
         if kernel.match.how is not How.FOREACH_GENERATED or not (kernel.is_generated and kernel.requires_derivative):
             continue
@@ -108,10 +102,10 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
             if resolved.kind is not NameKind.OUTPUT:
                 continue
             foreach = quoted(str(kernel.function.name))
-            return Finding(
+            yield Finding(
                 formula.name_span(key),
                 f'{foreach} shares this formula and has no output {quoted(key.text)}, only "{RESULT}"',
                 help=f"give {foreach} an entry of its own",
                 at=formula,
             )
-    return None
+            return

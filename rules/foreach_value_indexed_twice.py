@@ -15,7 +15,7 @@ the backward pass throws an ``IndexError`` for a tensor without dimensions or wi
       tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (value * tensor1 / (tensor2 * tensor2)).conj())
 
 ## Instead
-Call a function that gets the argument as a whole and asks for its property there.
+Call a function that takes the argument as a whole and reads its property there.
 
 ## Sources
 torchgen/api/autograd.py, ``gen_foreach_derivativeinfo``.
@@ -28,8 +28,9 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.match_problems import rewrite_findings
 from derivlint.lint.wording import quoted
-from derivlint.model import DerivativeFormula, Entry, Model
+from derivlint.model import Entry, Model
 from derivlint.model.generated.foreach import ForeachProblem
 from derivlint.model.match_problem import MatchProblemKind
 
@@ -51,7 +52,7 @@ INVALID = (
     Invalid(
         at="2:26-33",
         message='"_foreach_addcdiv.Scalar" shares this formula, in which "tensor2" becomes "tensor2[i][i]"',
-        help='use "tensor2" as a whole, in a function that asks for its property',
+        help='use "tensor2" as a whole, in a function that reads its property',
     ),
     Invalid(
         """\
@@ -63,33 +64,12 @@ INVALID = (
     ),
 )
 
-KIND = MatchProblemKind.INDEXED_TWICE
-
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the arguments in reference formulas of foreach operators."""
-    seen: set[tuple[DerivativeFormula, str]] = set()
-    for problem in model.match_problems(entry):
-        detail = problem.detail
-        if (
-            problem.kind is not KIND
-            or problem.is_of_part
-            or not isinstance(detail, ForeachProblem)
-            or detail.derivative.written is None
-        ):
-            continue
-        formula = detail.derivative.written
-        if formula.parsed.tree is None:
-            continue
-        word = next((word for word in formula.parsed.words if word.text == detail.name), None)
-        if word is None or (formula, detail.name) in seen:
-            continue
-        seen.add((formula, detail.name))
-        yield Finding(
-            formula.span_of(word),
-            f"{quoted(str(problem.function.name))} shares this formula, in which "
-            f"{quoted(detail.name)} becomes {quoted(detail.becomes or '')}",
-            help=f"use {quoted(detail.name)} as a whole, in a function that asks for its property",
-            at=formula,
-        )
+    return rewrite_findings(entry, model, MatchProblemKind.INDEXED_TWICE, _cure)
+
+
+def _cure(problem: ForeachProblem) -> str:
+    return f"use {quoted(problem.name)} as a whole, in a function that reads its property"

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import Entry, MatchProblem, Model
+from derivlint.model import Entry, Model
 from derivlint.model.match_problem import MatchProblemKind
 
 META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("M4",))
@@ -64,10 +64,6 @@ KIND = MatchProblemKind.FUNCTIONAL_NEEDS_SELF
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge what formulas of in-place operators save."""
     problems = [problem for problem in model.match_problems(entry) if problem.kind is KIND and not problem.is_of_part]
-    yield from _check_entry(entry, problems)
-
-
-def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
     for problem in problems[:1]:
         for derivative in problem.info.derivatives:
             formula = derivative.written

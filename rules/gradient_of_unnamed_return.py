@@ -121,7 +121,7 @@ def _judge(body: DispatchBody, positions: dict[str, int], function: EntryFunctio
             continue
         seen.add(word.text)
         by_position = {position: name for name, position in positions.items()}
-        output = by_position.get(read, "").removeprefix(NAMED_PREFIX) or _unnamed(function, read)
+        output = by_position.get(read, "").removeprefix(NAMED_PREFIX) or function.outputs[read].name
         yield Finding(
             formula.span_of(word),
             f'{quoted(word.text)} reads "grads[{read}]", the gradient of {quoted(output)}',
@@ -129,7 +129,3 @@ def _judge(body: DispatchBody, positions: dict[str, int], function: EntryFunctio
             fix=fix,
             at=formula,
         )
-
-
-def _unnamed(function: EntryFunction, position: int) -> str:
-    return function.outputs[position].name

@@ -66,28 +66,22 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first in-place function of each entry whose output is switched off."""
-    finding = _judge(model, entry)
-    if finding is not None:
-        yield finding
-
-
-def _judge(model: Model, entry: Entry) -> Finding | None:
     declared = entry.output_differentiability
     if declared is None or declared.values is None or False not in declared.values or entry.function is None:
-        return None
+        return
     for differentiability in model.differentiabilities(entry):
         # a wrong length comes first, and formulas beside an output that is off are a contradiction of their own
         if differentiability.outputs is None or (differentiability.is_ignored and not differentiability.is_inplace):
-            return None
+            return
         if differentiability.is_inplace and differentiability.is_generated:
             name = differentiability.function.name
             is_own = differentiability.function is entry.function.canonical
             subject = f'"{name}"' if is_own else f'"{name}", which the entry also serves,'
-            return Finding(
+            yield Finding(
                 entry.place(declared.value_node(declared.values.index(False))),
                 f"{subject} is in-place, so its output cannot be switched off",
                 help=f'give "{name}" a formula' if is_own else f'give "{name}" an entry of its own',
                 at=entry,
                 rests_on=() if is_own else (str(name),),
             )
-    return None
+            return

@@ -78,10 +78,6 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the outputs that formulas of in-place operators save."""
-    yield from _check_entry(model, entry)
-
-
-def _check_entry(model: Model, entry: Entry) -> Iterator[Finding]:
     seen = set()
     for facts in model.differentiabilities(entry):
         # what foreach operators may save has rules of its own

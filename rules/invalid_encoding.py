@@ -21,8 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.yaml_wording import document_findings
 from derivlint.model import Model
 from derivlint.yaml_reader.problems import YamlProblemKind
 
@@ -65,7 +66,4 @@ INVALID = (
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Report what the reader could not decode."""
-    for problem in model.document.problems:
-        if problem.kind is YamlProblemKind.ENCODING:
-            related = tuple(Related(text, span) for text, span in problem.related)
-            yield Finding(problem.span, problem.message, help=problem.help, related=related)
+    return document_findings(model, YamlProblemKind.ENCODING)

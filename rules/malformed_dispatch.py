@@ -29,11 +29,12 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.yaml_wording import kind_of
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, FormProblem, Model
 from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.model.keys import DEFAULT
-from derivlint.yaml_reader import Scalar, Sequence, YamlNode
+from derivlint.yaml_reader import Scalar
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -120,7 +121,10 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
             return Finding(entry.place(entry.dispatch_key_node), message, help=help_text, at=entry)
         help_text = 'write "dispatch:", below it the dispatch keys, and below each of them its formulas'
         return Finding(
-            entry.place(node), f'"dispatch" is {_what(node)}, not a mapping of dispatch keys', help=help_text, at=entry
+            entry.place(node),
+            f'"dispatch" is {kind_of(node)}, not a mapping of dispatch keys',
+            help=help_text,
+            at=entry,
         )
     body = next(body for body in entry.bodies if body.key == problem.key)
     key = quoted(body.key)
@@ -141,13 +145,7 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
     help_text = f'write "{body.key}:", and below it the keys with their formulas'
     return Finding(
         entry.place(node),
-        f"the dispatch key {key} is {_what(node)}, not a mapping of formulas",
+        f"the dispatch key {key} is {kind_of(node)}, not a mapping of formulas",
         help=help_text,
         at=body,
     )
-
-
-def _what(node: YamlNode) -> str:
-    if isinstance(node, Sequence):
-        return "a list"
-    return "a string" if isinstance(node, Scalar) and node.kind == "str" else "a single value"

@@ -28,22 +28,16 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.yaml_wording import kind_of
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, FormProblem, Model
 from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.model.keys import NAME
-from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
+from derivlint.yaml_reader import Mapping, Scalar, YamlNode
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y3", "Y8"))
 
 KINDS = (FormProblemKind.ENTRY_TYPE, FormProblemKind.NO_NAME, FormProblemKind.NAME_TYPE)
-KINDS_OF_SCALARS = {
-    "str": "a string",
-    "int": "an integer",
-    "float": "a number",
-    "bool": "a boolean",
-    "timestamp": "a date",
-}
 SHAPE = 'an entry begins with "name: " and the schema of its operator'
 
 VALID = (
@@ -133,14 +127,16 @@ def _finding(entry: Entry, problem: FormProblem) -> Finding:
         if isinstance(node, Scalar) and node.kind == "null":
             return Finding(entry.place(node), "this list item is empty", help=SHAPE, at=entry)
         return Finding(
-            entry.place(node), f"this list item is {_what(node)}, not an entry with a name", help=SHAPE, at=entry
+            entry.place(node), f"this list item is {kind_of(node)}, not an entry with a name", help=SHAPE, at=entry
         )
     if problem.kind is FormProblemKind.NAME_TYPE:
         if isinstance(node, Scalar) and node.kind == "null":
             pair = entry.mapping.find(NAME) if entry.mapping is not None else None
             where = entry.place(pair.key) if pair is not None and not node.value else entry.place(node)
             return Finding(where, "the name of the entry is empty", help=SHAPE, at=entry)
-        return Finding(entry.place(node), f"the name of the entry is {_what(node)}, not a schema", help=SHAPE, at=entry)
+        return Finding(
+            entry.place(node), f"the name of the entry is {kind_of(node)}, not a schema", help=SHAPE, at=entry
+        )
     return _without_name(entry, node)
 
 
@@ -155,11 +151,3 @@ def _without_name(entry: Entry, node: YamlNode) -> Finding:
         return Finding(entry.place(key), message, help=help_text, fix=fix, at=entry)
     where = entry.place(node.pairs[0].key) if isinstance(node, Mapping) and node.pairs else entry.place(node)
     return Finding(where, message, help=SHAPE, at=entry)
-
-
-def _what(node: YamlNode) -> str:
-    if isinstance(node, Sequence):
-        return "a list"
-    if isinstance(node, Scalar):
-        return KINDS_OF_SCALARS.get(node.kind, "a special value")
-    return "a mapping"

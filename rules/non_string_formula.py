@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import quote_scalar, quote_text
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.yaml_wording import kind_of
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import DerivativeFormula, Entry, Model, NameKind
 from derivlint.model.keys import OUTPUT_DIFFERENTIABILITY
@@ -38,7 +39,6 @@ from derivlint.yaml_reader import Mapping, Scalar, Sequence
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y4",))
 
-KINDS = {"int": "an integer", "float": "a number", "bool": "a boolean", "timestamp": "a date", "binary": "binary data"}
 QUOTE = "put the formula in double quotes"
 
 VALID = (
@@ -124,13 +124,12 @@ def _finding(model: Model, formula: DerivativeFormula) -> Finding:
             return Finding(
                 where, f"the formula of {key} is empty", help="write a formula, or leave the key out", at=formula
             )
-        kind = KINDS.get(node.kind, "a special value")
         help_text = QUOTE
         if node.kind in ("int", "float") and not node.value.strip("+-0."):
             help_text += '; a gradient that is zero is "zeros_like(grad)"'
         return Finding(
             place,
-            f"the formula {quoted(node.value)} of {key} is {kind} in YAML, not a string",
+            f"the formula {quoted(node.value)} of {key} is {kind_of(node)} in YAML, not a string",
             help=help_text,
             fix=quote_scalar(formula.entry, node, QUOTE, safe=False),
             at=formula,

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import quote_scalar
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.yaml_wording import kind_of
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.entry_syntax import FormProblemKind
@@ -38,7 +39,6 @@ from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y5",))
 
-KINDS = {"int": "an integer", "float": "a number", "bool": "a boolean", "timestamp": "a date", "binary": "binary data"}
 
 VALID = (
     """\
@@ -119,7 +119,7 @@ def _judge(entry: Entry, model: Model, key: YamlNode) -> tuple[YamlNode, str, st
         return key, 'PyTorch\'s generator does not merge keys with "<<"', "write the keys out", None
     if key.kind == "null":
         return key, "the key is empty", names, None
-    message = f"the key {quoted(key.value)} is {KINDS.get(key.kind, 'a special value')} to YAML, not a name"
+    message = f"the key {quoted(key.value)} is {kind_of(key)} to YAML, not a name"
     if key.kind == "bool":
         return key, message, "put it in double quotes", quote_scalar(entry, key, "put the key in double quotes")
     return key, message, names, None

@@ -98,7 +98,8 @@ def check(model: Model) -> Iterator[Finding]:
         else:
             yield Finding(node.within, f'what is below "{key}" is not a list of entries', help=below)
         return
-    if root is None and Path(model.source.path).name != DERIVATIVES and _has_comment(model.source.text):
+    has_comment = any(line.startswith("#") for line in model.source.text.splitlines())
+    if root is None and Path(model.source.path).name != DERIVATIVES and has_comment:
         # op-plugin's aclnn_derivatives.yaml holds nothing else
         return
     if root is None or (isinstance(root, Scalar) and root.kind == "null"):
@@ -109,7 +110,3 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(where, "the top level of the file is a mapping, not a list of entries", help=SHAPE)
         return
     yield Finding(root.within, "the top level of the file is a single value, not a list of entries", help=SHAPE)
-
-
-def _has_comment(text: str) -> bool:
-    return any(line.startswith("#") for line in text.splitlines())

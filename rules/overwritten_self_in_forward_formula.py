@@ -31,9 +31,10 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.match_problems import inplace_problems
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Entry, Model
-from derivlint.model.generated.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, InplaceProblem
+from derivlint.model.generated.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL
 from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.scope import visible_tangents
 from derivlint.model.words import mentions, occurrences, variable_uses
@@ -84,17 +85,9 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas that the generator refuses for the value of ``self``."""
-    for problem in model.match_problems(entry):
-        detail = problem.detail
-        if (
-            problem.kind is not MatchProblemKind.PRIMAL_OF_SELF
-            or not isinstance(detail, InplaceProblem)
-            or detail.derivative is None
-        ):
-            continue
-        formula = detail.derivative.written
+    for _, formula in inplace_problems(entry, model, MatchProblemKind.PRIMAL_OF_SELF):
         # a word for the whole formula that expands to this is wrong for that reason
-        if formula is not None and formula.auto is None:
+        if formula.auto is None:
             yield _finding(formula)
 
 

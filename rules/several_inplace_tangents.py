@@ -26,9 +26,9 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.match_problems import inplace_problems
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model, Role
-from derivlint.model.generated.inplace import InplaceProblem
 from derivlint.model.keywords import is_clear
 from derivlint.model.match_problem import MatchProblemKind
 
@@ -82,35 +82,19 @@ float scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_track
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first in-place function of each entry that has several forward formulas."""
-    finding = _judge(model, entry)
-    if finding is not None:
-        yield finding
-
-
-def _judge(model: Model, entry: Entry) -> Finding | None:
-    for problem in model.match_problems(entry):
-        detail = problem.detail
-        if (
-            problem.kind is not MatchProblemKind.SEVERAL_FORMULAS
-            or not isinstance(detail, InplaceProblem)
-            or detail.derivative is None
-        ):
-            continue
-        formula = detail.derivative.written
-        if formula is None or not is_clear(formula.body) or entry.function is None:
+    for problem, formula in inplace_problems(entry, model, MatchProblemKind.SEVERAL_FORMULAS):
+        if not is_clear(formula.body) or entry.function is None:
             continue
         formulas = formula.body.with_role(Role.FORWARD)
         name = quoted(str(problem.function.name))
         is_own = problem.function is entry.function.canonical
         subject = name if is_own else f"{name}, which the entry also serves,"
-        second = formulas[1]
-        return Finding(
+        first, second, *more = formulas
+        yield Finding(
             second.key_span,
             f"{subject} is in-place and has one tangent, not {len(formulas)}",
             help="keep one forward formula, or none",
-            related=tuple(
-                Related("another forward formula", sibling.key_span) for sibling in formulas if sibling is not second
-            ),
+            related=tuple(Related("another forward formula", sibling.key_span) for sibling in (first, *more)),
             at=second,
         )
-    return None
+        return

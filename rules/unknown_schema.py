@@ -237,7 +237,11 @@ def _finding(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
     declared = nearest(own, overloads)
     assert declared is not None
     changes = differences(own, declared.schema)
-    same = [item for item in overloads if all(_is_overload(change) for change in differences(own, item.schema))]
+    same = [
+        item
+        for item in overloads
+        if all(change.kind is DifferenceKind.OVERLOAD for change in differences(own, item.schema))
+    ]
     if same and declared.name == own.name:
         return _other_overload(entry, own, same[0], changes)
     if declared.name != own.name:
@@ -283,10 +287,6 @@ def _unknown_overload(
         hints.append(f"the nearest is {quoted(str(declared.name))}")
     fix = schema_fix(entry, str(declared.schema)) if len(changes) <= 2 else None
     return Finding(_place(entry, place), message, help=" ".join(hints), fix=fix, at=entry)
-
-
-def _is_overload(difference: SchemaDifference) -> bool:
-    return difference.kind is DifferenceKind.OVERLOAD
 
 
 def _other_overload(

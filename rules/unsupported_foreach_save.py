@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.match_problems import foreach_problems
 from derivlint.lint.wording import quoted
 from derivlint.model import Derivative, DerivativeFormula, Entry, MatchProblem, Model
 from derivlint.model.generated.foreach import ForeachProblem
@@ -91,28 +92,15 @@ INVALID = (
     ),
 )
 
-KINDS = (MatchProblemKind.SAVED_OUTPUT, MatchProblemKind.SAVED_INPUT)
-
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge what reference formulas of foreach operators save."""
-    problems = list(model.match_problems(entry))
-    if any(problem.kind in KINDS for problem in problems):
-        yield from _check_entry(entry, problems)
-
-
-def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
     seen: set[tuple[DerivativeFormula, str]] = set()
-    for problem in problems:
-        detail = problem.detail
-        if problem.kind not in KINDS or problem.is_of_part or not isinstance(detail, ForeachProblem):
-            continue
-        derivative, word = detail.derivative, detail.word
-        formula = derivative.written
-        if formula is None or formula.parsed.tree is None or word is None or not isinstance(derivative, Derivative):
-            continue
-        if (formula, detail.name) in seen:
+    for problem, detail, formula in foreach_problems(
+        entry, model, MatchProblemKind.SAVED_OUTPUT, MatchProblemKind.SAVED_INPUT
+    ):
+        if detail.word is None or not isinstance(detail.derivative, Derivative) or (formula, detail.name) in seen:
             continue
         seen.add((formula, detail.name))
         yield _finding(entry, formula, problem, detail)

@@ -70,20 +70,14 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first function of each entry whose outputs the list does not fit."""
-    finding = _judge(model, entry)
-    if finding is not None:
-        yield finding
-
-
-def _judge(model: Model, entry: Entry) -> Finding | None:
     declared = entry.output_differentiability
     if declared is None or declared.values is None or entry.function is None:
-        return None
+        return
     values = counted(len(declared.values), "value")
     for differentiability in model.differentiabilities(entry):
         # formulas beside outputs that are off are a contradiction of their own
         if differentiability.is_ignored:
-            return None
+            return
         if differentiability.outputs is not None or not differentiability.is_generated:
             continue
         function = differentiability.function
@@ -97,5 +91,5 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
                 f'output_differentiability has {values}, but "{function.name}", which the entry serves, has {outputs}'
             )
             help_text = "leave output_differentiability out where every output is differentiable"
-        return Finding(entry.place(declared.node), message, help=help_text, at=entry)
-    return None
+        yield Finding(entry.place(declared.node), message, help=help_text, at=entry)
+        return
