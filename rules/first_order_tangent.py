@@ -89,7 +89,7 @@ INVALID = (
             'the forward formula reads "result1" and "result2", which are not differentiable: its derivative '
             "treats them as constants"
         ),
-        help="let the output be differentiable, or compute it again from the input",
+        help="make the output differentiable, or compute it again from the input",
     ),
     Invalid(
         """\
@@ -100,7 +100,7 @@ INVALID = (
 """,
         at="4:11-92",
         message='the forward formula reads "LU", which is not differentiable: its derivative treats it as a constant',
-        help="let the output be differentiable, or compute it again from the input",
+        help="make the output differentiable, or compute it again from the input",
     ),
 )
 
@@ -119,7 +119,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 formula.value_span,
                 f"the forward formula reads {quoted_list(statistics.names)}, which {verb} not differentiable: its "
                 f"derivative treats {it} as {constant}",
-                help="let the output be differentiable, or compute it again from the input",
+                help="make the output differentiable, or compute it again from the input",
                 at=formula,
                 confidence=Confidence.HIGH if statistics.is_certain else None,
             )

@@ -65,6 +65,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge what formulas of in-place operators save."""
     problems = [problem for problem in model.match_problems(entry) if problem.kind is KIND and not problem.is_of_part]
     for problem in problems[:1]:
+        generated = quoted(str(problem.function.name))
         for derivative in problem.info.derivatives:
             formula = derivative.written
             # strides of an argument that is overwritten cannot be saved in any case
@@ -75,8 +76,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                     yield Finding(
                         formula.span_of(saved.word),
                         f"{quoted(saved.word.text)} cannot be saved: the formula also serves the generated "
-                        f'{quoted(str(problem.function.name))}, which has no such "self"',
-                        help="use the result, or write an entry for it without this formula",
+                        f'{generated}, which has no such "self"',
+                        help=f'use "result", or write an entry for {generated} without this formula',
                         at=formula,
                     )
                     break

@@ -92,7 +92,7 @@ C, HxW, group, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
 """,
         at="2:57-69",
         message='both sides of "!=" are "self"',
-        help='write what is meant on one of them; to find NaN, use "self.isnan()"',
+        help='replace one of the two operands; to find NaN, use "self.isnan()"',
     ),
     Invalid(
         """\
@@ -128,7 +128,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             )
             if then == otherwise:
                 message = f"both branches of {quoted('?')} are {quoted(then)}"
-                yield Finding(formula.span_of(choice), message, help="write what is meant in one of them")
+                yield Finding(formula.span_of(choice), message, help="replace one of the two branches")
 
 
 def _repeated(formula: DerivativeFormula, node: Binary) -> Iterator[Finding]:
@@ -149,8 +149,8 @@ def _repeated(formula: DerivativeFormula, node: Binary) -> Iterator[Finding]:
 def _cure(formula: DerivativeFormula, node: Binary, written: str) -> str:
     if node.op in EQUALITIES and isinstance(node.left, Name) and not _is_argument_without_elements(formula, written):
         method = ".isnan()" if node.op == "!=" else ".isnan().logical_not()"
-        return f'write what is meant on one of them; to find NaN, use "{written}{method}"'
-    return "write what is meant on one of them"
+        return f'replace one of the two operands; to find NaN, use "{written}{method}"'
+    return "replace one of the two operands"
 
 
 def _is_argument_without_elements(formula: DerivativeFormula, name: str) -> bool:

@@ -71,7 +71,7 @@ INVALID = (
     Invalid(
         at="2:24-25",
         message="the power of an integer and an integer tensor is an integer",
-        help='write it as a "double", such as "2.0"',
+        help='write the base as a "double", such as "2.0"',
         fixed="  self: grad * at::pow(2.0, other).conj()",
     ),
     Invalid(
@@ -83,7 +83,7 @@ INVALID = (
 """,
         at="4:28-29",
         message="the power of an integer and an integer tensor is an integer",
-        help='write it as a "double", such as "2.0"',
+        help='write the base as a "double", such as "2.0"',
         fixed="  result: self_t / at::pow(2.0, -other_p) + other_t * result * M_LN2",
     ),
 )

@@ -56,7 +56,7 @@ INVALID = (
     Invalid(
         at="2:26-31",
         message="integer division discards the fractional part",
-        help='write one of them as a "double", such as "2.0"',
+        help='write one operand as a "double", such as "2.0"',
         fixed="  self: grad * result * (1 / 2.0)",
     ),
     Invalid(
@@ -66,7 +66,7 @@ INVALID = (
 """,
         at="2:17-31",
         message="integer division discards the fractional part",
-        help='write one of them as a "double", such as "2.0"',
+        help='write one operand as a "double", such as "2.0"',
         fixed="  self: grad * (self.dim() / 2.0)",
     ),
 )

@@ -60,7 +60,7 @@ INVALID = (
 """,
         at="2:3-11",
         message='"dispatch" has no dispatch keys below it',
-        help='indent them further than "dispatch"',
+        help='indent the dispatch keys further than "dispatch"',
     ),
     Invalid(
         """\
@@ -74,7 +74,7 @@ INVALID = (
     Invalid(
         at="3:5-12",
         message='the dispatch key "Default" has no formulas below it',
-        help='indent them further than "Default"',
+        help='indent the formulas further than "Default"',
     ),
     Invalid(
         """\
@@ -84,7 +84,7 @@ INVALID = (
 """,
         at="3:5-9",
         message='"self" is where a dispatch key is expected',
-        help='indent it below a dispatch key such as "Default"',
+        help='indent "self" below a dispatch key such as "Default"',
     ),
     Invalid(
         """\
@@ -117,7 +117,7 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
     if problem.kind is FormProblemKind.DISPATCH_TYPE:
         if is_empty and entry.dispatch_key_node is not None:
             message = '"dispatch" has no dispatch keys below it'
-            help_text = 'indent them further than "dispatch"'
+            help_text = 'indent the dispatch keys further than "dispatch"'
             return Finding(entry.place(entry.dispatch_key_node), message, help=help_text, at=entry)
         help_text = 'write "dispatch:", below it the dispatch keys, and below each of them its formulas'
         return Finding(
@@ -131,7 +131,7 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
     assert body.key_node is not None
     is_formula = body.key != DEFAULT and body.key not in model.natives.autograd_keys
     if is_formula:
-        help_text = 'indent it below a dispatch key such as "Default"'
+        help_text = f'indent {key} below a dispatch key such as "Default"'
         return Finding(
             entry.place(body.key_node), f"{key} is where a dispatch key is expected", help=help_text, at=body
         )
@@ -139,7 +139,7 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
         return Finding(
             entry.place(body.key_node),
             f"the dispatch key {key} has no formulas below it",
-            help=f"indent them further than {key}",
+            help=f"indent the formulas further than {key}",
             at=body,
         )
     help_text = f'write "{body.key}:", and below it the keys with their formulas'

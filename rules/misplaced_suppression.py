@@ -96,5 +96,5 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
             help_text = 'put it at the beginning of the file, or write "ignore" for this line only'
         else:
             message = "the suppression is neither on the line of a key or entry nor directly above one"
-            help_text = "put it there, without a blank line between"
+            help_text = "put the comment on the line of a key, or directly above one without a blank line"
         yield Finding(suppression.head, message, help=help_text)

@@ -42,7 +42,7 @@ INVALID = (
     Invalid(
         at="2:56-60",
         message='the strides of "mat2" cannot be used in the formula for "self"',
-        help='only a formula for "mat2" alone can use them',
+        help='only a formula for "mat2" alone can use its strides',
     ),
     Invalid(
         """\
@@ -51,7 +51,7 @@ INVALID = (
 """,
         at="2:24-28",
         message='the strides of "self" cannot be used in the formula for "self" and "other"',
-        help='only a formula for "self" alone can use them',
+        help='only a formula for "self" alone can use its strides',
     ),
     Invalid(
         """\
@@ -78,11 +78,13 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
         seen.add(name)
         if function.argument(name) is None:
             message = f"the strides of the output {quoted(name)} cannot be used in a formula"
-            yield Finding(formula.span_of(word), message, help="only those of the formula's argument are saved")
+            yield Finding(
+                formula.span_of(word), message, help="only the strides of the formula's own argument are saved"
+            )
             continue
         arguments = quoted_list(list(derivative.var_names))
         yield Finding(
             formula.span_of(word),
             f"the strides of {quoted(name)} cannot be used in the formula for {arguments}",
-            help=f"only a formula for {quoted(name)} alone can use them",
+            help=f"only a formula for {quoted(name)} alone can use its strides",
         )

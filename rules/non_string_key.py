@@ -37,6 +37,7 @@ from derivlint.model import Entry, Model
 from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
+QUOTE = "put the key in double quotes"
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y5",))
 
 
@@ -57,7 +58,7 @@ INVALID = (
 """,
         at="3:3-5",
         message='the key "on" is a boolean to YAML, not a name',
-        help="put it in double quotes",
+        help="put the key in double quotes",
         fixed='  "on": grad',
         natives="""\
 - func: switch(Tensor self, Tensor on) -> Tensor
@@ -121,5 +122,5 @@ def _judge(entry: Entry, model: Model, key: YamlNode) -> tuple[YamlNode, str, st
         return key, "the key is empty", names, None
     message = f"the key {quoted(key.value)} is {kind_of(key)} to YAML, not a name"
     if key.kind == "bool":
-        return key, message, "put it in double quotes", quote_scalar(entry, key, "put the key in double quotes")
+        return key, message, QUOTE, quote_scalar(entry, key, QUOTE)
     return key, message, names, None

@@ -51,7 +51,7 @@ INVALID = (
     Invalid(
         at="2:26-34",
         message='"toDouble" is accessed on "optional<Scalar>", which may be empty',
-        help='write "->toDouble", and make sure that there is a value',
+        help='write "->toDouble", guarded by ".has_value()"',
         fixed="  self: where(self > min->toDouble(), grad, 0)",
     ),
     Invalid(
@@ -61,7 +61,7 @@ INVALID = (
 """,
         at="2:20-29",
         message='"isComplex" is accessed on "optional<Scalar>", which may be empty',
-        help='write "->isComplex", and make sure that there is a value',
+        help='write "->isComplex", guarded by ".has_value()"',
         fixed="  self: grad * max->isComplex()",
     ),
 )

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.formula import Word
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
@@ -52,7 +53,7 @@ INVALID = (
     Invalid(
         at="2:11-16",
         message='torchgen counts one "grads" too few, treats "grads[0]" as the only one and rejects it',
-        help="put a space between them",
+        help='put a space between the two uses of "grads"',
     ),
     Invalid(
         """\
@@ -61,7 +62,7 @@ INVALID = (
 """,
         at="2:36-41",
         message='torchgen mistakes "grads" in a string for a gradient used together with "grad" and rejects it',
-        help="use another word",
+        help='write a word other than "grads"',
     ),
     Invalid(
         """\
@@ -70,7 +71,7 @@ INVALID = (
 """,
         at="2:42-47",
         message='torchgen mistakes "sizes()" in a string for a call and rejects it',
-        help="use another word",
+        help='write a word other than "sizes"',
     ),
     Invalid(
         """\
@@ -99,10 +100,10 @@ def check(body: DispatchBody) -> Iterator[Finding]:
                 f"a gradient used together with {notation}" if refusal in (MIXED, MIXED_NAMED) else "the only gradient"
             )
             message = f"torchgen mistakes {quoted(word.text)} {PLACES[word.role]} for {beside} and rejects it"
-            yield Finding(where, message, help="use another word", at=formula)
+            yield Finding(where, message, help=_other_word(word), at=formula)
         else:
             message = 'torchgen counts one "grads" too few, treats "grads[0]" as the only one and rejects it'
-            yield Finding(where, message, help="put a space between them", at=formula)
+            yield Finding(where, message, help='put a space between the two uses of "grads"', at=formula)
     for formula in body.formulas:
         if formula.role is Role.BACKWARD and formula.text is not None:
             yield from _sizes(formula)
@@ -121,7 +122,7 @@ PLACES = {
 def _sizes(formula: DerivativeFormula) -> Iterator[Finding]:
     for word in sizes_in_text(formula.parsed):
         message = f"torchgen mistakes {quoted(word.text + '()')} {PLACES[word.role]} for a call and rejects it"
-        yield Finding(formula.span_of(word), message, help="use another word", at=formula)
+        yield Finding(formula.span_of(word), message, help=_other_word(word), at=formula)
 
 
 def _base_names(formula: DerivativeFormula) -> Iterator[Finding]:
@@ -136,4 +137,8 @@ def _base_names(formula: DerivativeFormula) -> Iterator[Finding]:
         else:
             place = PLACES.get(word.role, "")
             message = f"torchgen mistakes {quoted(name)} {place} for the argument without its suffix and rejects it"
-            yield Finding(formula.span_of(word), message, help="use another word", at=formula)
+            yield Finding(formula.span_of(word), message, help=_other_word(word), at=formula)
+
+
+def _other_word(word: Word) -> str:
+    return f"write a word other than {quoted(word.text)}"

@@ -78,7 +78,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                         formula.span_of(word),
                         f'the strides of "self" cannot be used: {why}{quoted(inplace)}'
                         f'{"" if own else ", which"} overwrites "self"',
-                        help="save what the formula needs of them in an output, or write a formula without them",
+                        help="write a formula without strides, or save what the formula needs in an output",
                         at=formula,
                     )
         break

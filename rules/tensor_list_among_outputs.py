@@ -85,6 +85,6 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             yield Finding(
                 formula.name_span(name),
                 f"{quoted(name.text)} is a list of tensors and cannot share a key with other outputs",
-                help="give it a key and a formula of its own",
+                help="give the list a key and a formula of its own",
             )
             return

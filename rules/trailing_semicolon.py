@@ -83,7 +83,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 yield Finding(
                     where,
                     f'the {kind} ends with ";"',
-                    help="remove it, a formula is an expression" if kind == "formula" else "remove it",
+                    help='remove the ";"',
                     fix=fix,
                     at=expression.written,
                 )

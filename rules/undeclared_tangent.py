@@ -182,7 +182,7 @@ def _itself(names: list[UndeclaredName], reason: str, related: tuple[Related, ..
     subject = names[0].subject or ""
     cure, fix = f"use {quoted(subject)} itself", None
     if names[0].word.text.endswith(TANGENT):
-        cure = f"it has no tangent; {quoted(subject)} itself is its value"
+        cure = f"{quoted(subject)} has no tangent; write its value as {quoted(subject)}"
     elif all(name.written.is_exact() and name.word.text.endswith(PRIMAL) for name in names):
         edits = tuple(TextEdit(name.written.span_of(name.word), subject) for name in names)
         fix = Fix(cure, edits, safe=False)

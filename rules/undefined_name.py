@@ -213,7 +213,7 @@ def _unknown(expression: Expression, word: Word, visible: list[str], where: str)
 
 def _cure(expression: Expression, word: Word, visible: list[str]) -> str | None:
     if expression.written is None and word.text in ("True", "False"):
-        return "write the value without quotes, a text is a C++ condition"
+        return "write True or False without quotes; a string is a C++ condition"
     if _is_message(expression, word):
         return "put the text in double quotes"
     function = expression.written.entry.function if expression.written is not None else None

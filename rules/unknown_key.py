@@ -180,4 +180,4 @@ def _without_name(formula: DerivativeFormula, name: KeyName) -> Finding:
 
 def _can_name(function: EntryFunction) -> str:
     names = [*function.tensor_arguments, *function.output_names]
-    return f"a key can name {quoted_list(names, 'or')}" if names else "it has nothing that a key can name"
+    return f"a key can name {quoted_list(names, 'or')}" if names else "the operator has nothing that a key can name"

@@ -122,7 +122,10 @@ def _finding(entry: Entry, formula: DerivativeFormula, problem: MatchProblem, de
     if any(place == word for _, place in strides):
         message = f"{shares} cannot save the strides of {quoted(word.text)}"
         return Finding(
-            where, message, help="write a formula without them, or give the foreach operator its own", at=formula
+            where,
+            message,
+            help="write a formula without strides, or give the foreach operator an entry of its own",
+            at=formula,
         )
     cure = "only properties of the foreach operator's own arguments can be saved"
     arguments = [argument.name for argument in problem.function.schema.arguments.flat_all]

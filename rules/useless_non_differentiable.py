@@ -83,6 +83,6 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
         yield Finding(
             formula.name_span(name),
             f'{quoted(name.text)} is of type "{kind}" and never differentiable',
-            help="remove it; only tensor arguments need the declaration",
+            help="remove the declaration; only tensor arguments need one",
             fix=fix,
         )

@@ -247,22 +247,22 @@ def _access_cure(problem: TypeProblem) -> str:
 def _argument_cure(problem: TypeProblem) -> str | None:
     actual = problem.actual[problem.argument or 0]
     if actual.head == "optional" and actual.arguments[0] in problem.expected:
-        return 'write ".value()" after it, and make sure that it has one'
+        return 'append ".value()", guarded by ".has_value()"'
     if actual is TENSOR and all(function.signature.startswith("double ") for function in problem.candidates):
-        return f'this function is for numbers; of tensors it is "at::{problem.name}" or the method "{problem.name}"'
+        return f'this function takes numbers; for tensors use "at::{problem.name}" or the method "{problem.name}"'
     return signatures(problem.candidates)
 
 
 def _operands_cure(problem: TypeProblem) -> str | None:
     if problem.name in _OF_ELEMENTS and any("Tensor" in type.text for type in problem.actual):
         return f'write "{_OF_ELEMENTS[problem.name]}", which works on the elements of tensors'
-    return "convert one of them" if len(problem.actual) == 2 else "convert it"
+    return "convert one operand" if len(problem.actual) == 2 else "convert the operand"
 
 
 def _condition_cure(problem: TypeProblem) -> str | None:
     if "Tensor" not in problem.actual[0].text:
-        return 'compare it with something, as in "x != 0"'
-    return 'ask ".defined()" of a tensor that may be undefined, or write "at::where" to choose by its elements'
+        return 'compare the value, as in "x != 0"'
+    return 'test ".defined()" of a tensor that may be undefined; choose by elements with "at::where"'
 
 
 def _result_cure(problem: TypeProblem) -> str | None:
@@ -273,7 +273,7 @@ def _result_cure(problem: TypeProblem) -> str | None:
     if actual.head == "tuple":
         return 'take one of its elements: "std::get<0>(...)"'
     if expected.head == "tuple":
-        return "a key with several arguments has a formula that gives a tuple, in their order"
+        return "return a tuple with a value for each name of the key, in their order"
     return None
 
 
@@ -289,7 +289,7 @@ def _advice(text: str) -> str | None:
 
 
 def _braces_cure(problem: TypeProblem) -> str:
-    return "name the type in front of it"
+    return "name the type before the braces"
 
 
 _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
@@ -297,7 +297,7 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.UNDECLARED_FUNCTION: _function_cure,
     TypeProblemKind.NOT_IN_NAMESPACE: _namespace_cure,
     TypeProblemKind.NO_SUCH_MEMBER: _member_cure,
-    TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f'write "->{p.name}", and make sure that there is a value',
+    TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f'write "->{p.name}", guarded by ".has_value()"',
     TypeProblemKind.WRONG_ACCESS: _access_cure,
     TypeProblemKind.NOT_A_TYPE: _near,
     TypeProblemKind.NOT_CALLED: lambda p: f'write "{p.name}()"' + (", which makes a value of it" if p.expected else ""),
@@ -311,13 +311,13 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.MISSING_SYMINT: lambda p: f"call {quoted(p.alternative or '')}",
     TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: f"call {quoted(p.alternative or '')}",
     TypeProblemKind.MISPLACED_BRACES: _braces_cure,
-    TypeProblemKind.INTEGER_DIVISION: lambda p: 'write one of them as a "double", such as "2.0"',
-    TypeProblemKind.INTEGER_BASE: lambda p: 'write it as a "double", such as "2.0"',
-    TypeProblemKind.BRANCHES: lambda p: "convert one of them to the type of the other",
+    TypeProblemKind.INTEGER_DIVISION: lambda p: 'write one operand as a "double", such as "2.0"',
+    TypeProblemKind.INTEGER_BASE: lambda p: 'write the base as a "double", such as "2.0"',
+    TypeProblemKind.BRANCHES: lambda p: "convert one branch to the type of the other",
     TypeProblemKind.NOT_INDEXABLE: lambda p: "index it with an integer",
     TypeProblemKind.TUPLE_INDEX: lambda p: None if p.name else 'remove "std::get"',
-    TypeProblemKind.CONSTRUCTION: lambda p: f"give {quoted(p.name)} what one of its constructors takes",
-    TypeProblemKind.NOT_ASSIGNABLE: lambda p: "write an expression that makes a new value",
+    TypeProblemKind.CONSTRUCTION: lambda p: f"pass arguments that a constructor of {quoted(p.name)} takes",
+    TypeProblemKind.NOT_ASSIGNABLE: lambda p: "write an expression that returns a new value",
     TypeProblemKind.RESULT: _result_cure,
     TypeProblemKind.DEPRECATED: lambda p: _advice(p.alternative or ""),
     TypeProblemKind.AMBIGUOUS_NAME: lambda p: f'write "at::{p.name}" for the function',
