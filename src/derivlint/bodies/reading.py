@@ -117,7 +117,11 @@ class _BodyReader:
         values = {}
         for param in params:
             value = variable(param.name)
-            is_number = param.name in tensors or _NUMBERS.search(self._type(param)) or self._is_template(definition)
+            is_number = (
+                param.name in tensors
+                or _NUMBERS.search(self._type(param))
+                or self._text.startswith("template", definition.start)
+            )
             values[param.name] = value if is_number else Sum(value.terms, {})
         try:
             executed = execute(definition.body, values, seeds, self, nested)
@@ -133,9 +137,6 @@ class _BodyReader:
         plain = frozenset(param.name for param in params if _TENSOR.fullmatch(self._type(param)))
         unguarded = unguarded_parameters(definition.body, plain)
         return Helper(definition, derived, executed.returns & tensors, lost, nonlinear, unguarded)
-
-    def _is_template(self, definition: FunctionDefinition) -> bool:
-        return self._text.startswith("template", definition.start)
 
 
 def _derived(definition: FunctionDefinition, executed: ExecutionResult) -> Derived:
@@ -155,15 +156,11 @@ def _mistakes(
     """The gradients of a backward helper that have no part in its value, and those that it is surely not linear in."""
     roles = {name: role_of_name(name) for name in seeds}
     gradients = {name for name, role in roles.items() if role is ParameterRole.GRADIENT}
-    if not _is_backward(definition.name) or not gradients:
+    # by its name it computes gradients that are linear in those of outputs
+    if "backward" not in definition.name or "double" in definition.name or not gradients:
         return _NONE, _NONE
     terms = [term for output in derived.outputs for term in output.terms]
     nonlinear = {name for term in terms if term.is_sure for name in term.divisors if name in gradients}
     read = {name for term in terms for name in (*term.factors, *term.divisors, *term.unclear)}
     lost = gradients if any(term.is_sure for term in terms) and not seeds & read else set()
     return frozenset(lost), frozenset(nonlinear)
-
-
-def _is_backward(name: str) -> bool:
-    """Whether a function computes gradients that are linear in those of outputs, by its name."""
-    return "backward" in name and "double" not in name

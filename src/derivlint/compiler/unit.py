@@ -96,16 +96,12 @@ def is_confined(text: str) -> bool:
 
     It need not be an expression; whatever else is wrong with it is for the compiler to say.
     """
-    if _CONTINUED.search(text) is not None or not _is_encodable(text):
+    if _CONTINUED.search(text) is not None or any("\ud800" <= char <= "\udfff" for char in text):
         return False
     read = tokens(text)
     if any(token.type in _UNCONFINED for token in read) or bracket_problem(read) is not None:
         return False
     return _PREPROCESSED.search("".join('""' if token.type in _OPAQUE else token.text for token in read)) is None
-
-
-def _is_encodable(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def is_backward(evaluation: Evaluation) -> bool:

@@ -146,7 +146,10 @@ def emission(
             shipped=shipped,
             headers=() if authors is None else authors.headers,
         )
-        files |= {} if helpers is None else _helper_files(helpers)
+        if helpers is not None:
+            files[f"{MANUAL}.cpp"] = helpers.source
+            if helpers.header is not None:
+                files[f"{MANUAL}.h"] = helpers.header
         files |= build_files(files, namespace, release_of(version), version, () if authors is None else authors.sources)
     names = _nodes_by_operator(chosen)
     absent = {str(kernel.function.name) for kernel in candidates} & without.keys()
@@ -200,13 +203,6 @@ def _nodes_by_operator(chosen: Iterable[Kernel]) -> dict[str, str | None]:
         if name not in nodes or kernel.dispatch_key == AUTOGRAD:
             nodes[name] = kernel.node
     return nodes
-
-
-def _helper_files(helpers: Helpers) -> dict[str, str]:
-    files = {f"{MANUAL}.cpp": helpers.source}
-    if helpers.header is not None:
-        files[f"{MANUAL}.h"] = helpers.header
-    return files
 
 
 def _manifest(emitted: Emission, namespace: str, mode: EmissionMode, model: Model, authors: Authors | None) -> str:

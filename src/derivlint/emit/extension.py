@@ -31,13 +31,13 @@ def extension_files(
     classes: Sequence[NodeClass],
     kernels: Sequence[Kernel],
     namespace: str,
-    shards: int | None = None,
-    bindings_of: str | None = None,
-    version: str | None = None,
-    own: Sequence[NativeFunction] = (),
-    views: Sequence[InplaceOrViewKernel] = (),
-    shipped: Collection[str] = (),
-    headers: Sequence[str] = (),
+    shards: int | None,
+    bindings_of: str | None,
+    version: str | None,
+    own: Sequence[NativeFunction],
+    views: Sequence[InplaceOrViewKernel],
+    shipped: Collection[str],
+    headers: Sequence[str],
 ) -> dict[str, str]:
     """Nodes, kernels and, where they are wanted, what Python sees of the nodes.
 
@@ -93,8 +93,8 @@ def build_files(
     files: Mapping[str, str],
     namespace: str,
     release: Release,
-    version: str | None = None,
-    authors: Sequence[str] = (),
+    version: str | None,
+    authors: Sequence[str],
 ) -> dict[str, str]:
     """Return the files that build and load the sources.
 

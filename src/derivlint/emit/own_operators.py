@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 
 from derivlint.cpp import return_type
@@ -59,10 +59,10 @@ def with_called(model: Model, operators: Collection[str] | None) -> tuple[str, .
     names = tuple(operators)
     while own:
         called = called_names(entries_of(model, names))
-        more = [each for each in own if each.cpp_name in called and not is_selected(each, names)]
+        more = [function for function in own if function.cpp_name in called and not is_selected(function, names)]
         if not more:
             break
-        names += tuple(str(each.name) for each in more)
+        names += tuple(str(function.name) for function in more)
     return names
 
 
@@ -177,8 +177,8 @@ def _functions(function: NativeFunction, release: Release) -> Iterator[str]:
     parameters = ", ".join(f"{type} {parameter}" for parameter, type in types.items())
     arguments = function.schema.arguments.flat_all
     with_defaults = ", ".join(
-        f"{types[argument.name]} {argument.name}{default}"
-        for argument, default in zip(arguments, _defaults(arguments), strict=True)
+        f"{types[argument.name]} {argument.name}" + (f" = {_default(argument)}" if has_default else "")
+        for argument, has_default in zip(arguments, has_defaults(arguments), strict=True)
     )
     arguments_passed = ", ".join(types)
     handle = f"operator_{name.unambiguous_name}"
@@ -207,14 +207,6 @@ def _returned(function: NativeFunction, release: Release) -> str:
     if len(types) == 1:
         return types[0]
     return f"::std::tuple<{', '.join(types)}>" if types else "void"
-
-
-def _defaults(arguments: Sequence[Argument]) -> list[str]:
-    """The defaults of parameters in C++, empty where there is none."""
-    return [
-        f" = {_default(argument)}" if has_default else ""
-        for argument, has_default in zip(arguments, has_defaults(arguments), strict=True)
-    ]
 
 
 def _default(argument: Argument) -> str:

@@ -39,30 +39,6 @@ def _count(sizes: Sequence[int], dims: Any, numel: int) -> int:
     return math.prod(sizes[dim] for dim in reduced_dims) if sizes else 1
 
 
-def _sum_over(tensor: Tensor, dims: Any, keepdim: bool = False) -> Tensor:
-    return tensor.sum(tensors.wrapped_all(dims, tensor.dim()), bool(keepdim)) if tensor.dim() else tensor.sum()
-
-
-def _mean_over(tensor: Tensor, dims: Any) -> Tensor:
-    return tensor.mean(tensors.wrapped_all(dims, tensor.dim()), True) if tensor.dim() else tensor.mean()
-
-
-def _other_dims(tensor: Tensor, dim: int) -> list[int]:
-    return [position for position in range(tensor.dim()) if position != tensors.wrapped(dim, tensor.dim())]
-
-
-def _freedom(count: int, correction: tensors.Number) -> float:
-    return max(0.0, count - float(correction.real))
-
-
-def _by_channel(values: Tensor | None, tensor: Tensor) -> Tensor | None:
-    return None if values is None else values.reshape([1, -1, *[1] * (tensor.dim() - 2)])
-
-
-def _is_vector(matrix: Tensor, right_side: Tensor) -> bool:
-    return right_side.dim() == 1 or (matrix.dim() - 1 == right_side.dim() and right_side.shape == matrix.shape[:-1])
-
-
 def _size(held: Any, dim: int = 0) -> int:
     return held.size(dim) if isinstance(held, Tensor) else len(held)
 
@@ -76,14 +52,6 @@ def _only(dims: Any) -> Any:
 
 def _refuse(*_: Any) -> Any:
     raise NotImplementedError("this case is not supported")
-
-
-def _conj(value: Any) -> Any:
-    return value.conj() if isinstance(value, Tensor) else value.conjugate()
-
-
-def _zeros_like(tensor: Tensor, options: dict[str, Any] | None = None) -> Tensor:
-    return torch.zeros_like(tensor, **(options or {}))
 
 
 def _to(tensor: Tensor, options: torch.dtype | dict[str, Any]) -> Tensor:
@@ -104,15 +72,23 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "handle_r_to_c": tensors.handle_r_to_c,
     "unreduced": _unreduced,
     "count": _count,
-    "sum_over": _sum_over,
-    "mean_over": _mean_over,
+    "sum_over": lambda tensor, dims, keepdim=False: (
+        tensor.sum(tensors.wrapped_all(dims, tensor.dim()), bool(keepdim)) if tensor.dim() else tensor.sum()
+    ),
+    "mean_over": lambda tensor, dims: (
+        tensor.mean(tensors.wrapped_all(dims, tensor.dim()), True) if tensor.dim() else tensor.mean()
+    ),
     "halves": lambda tensor, dim: tensor.split(tensor.size(dim) // 2, dim)[:2],
     "products_of_others": reductions.products_of_others,
-    "other_dims": _other_dims,
+    "other_dims": lambda tensor, dim: [
+        position for position in range(tensor.dim()) if position != tensors.wrapped(dim, tensor.dim())
+    ],
     "last_dims": lambda sizes: list(range(-len(sizes), 0)),
-    "freedom": _freedom,
-    "by_channel": _by_channel,
-    "is_vector": _is_vector,
+    "freedom": lambda count, correction: max(0.0, count - float(correction.real)),
+    "by_channel": lambda values, tensor: None if values is None else values.reshape([1, -1, *[1] * (tensor.dim() - 2)]),
+    "is_vector": lambda matrix, right_side: (
+        right_side.dim() == 1 or (matrix.dim() - 1 == right_side.dim() and right_side.shape == matrix.shape[:-1])
+    ),
     "only": _only,
     "last_given": lambda first, second=None: first if second is None else second,
     "zeros": lambda sizes, options: torch.zeros(tuple(sizes), **options),
@@ -125,7 +101,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "defined": lambda value: value is not None,
     "value_or": lambda value, default: default if value is None else value,
     "equal": operator.eq,
-    "conj": _conj,
+    "conj": lambda value: value.conj() if isinstance(value, Tensor) else value.conjugate(),
     "sizes": lambda tensor: tuple(tensor.shape),
     "numel": lambda tensor: tensor.numel(),
     "dim": lambda tensor: tensor.dim(),
@@ -133,7 +109,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "options": tensors.options,
     "Tensor": lambda: None,
     "eye": lambda rows, columns, options: torch.eye(rows, columns, **options),
-    "zeros_like": _zeros_like,
+    "zeros_like": lambda tensor, options=None: torch.zeros_like(tensor, **(options or {})),
     "size": _size,
     "sum_to": tensors.sum_to,
     "to": _to,

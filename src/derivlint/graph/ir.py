@@ -6,7 +6,7 @@ block inside of the one that it is defined in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -251,12 +251,12 @@ def replace_uses(block: GraphBlock, values: Mapping[GraphValue, GraphValue]) -> 
     block.outputs = [values.get(value, value) for value in block.outputs]
 
 
-def unique_names(graph: Graph, reserved: Iterable[GraphValue] = ()) -> dict[GraphValue, str]:
+def unique_names(graph: Graph) -> dict[GraphValue, str]:
     """A name for each value of the graph, its own where it is free; numbers for those without one."""
     names: dict[GraphValue, str] = {}
     taken: set[str] = set()
     counter = 0
-    values = [*reserved, *graph.inputs]
+    values = [*graph.inputs]
     for node in graph.walk():
         values.extend(node.outputs)
         for block in node.blocks:

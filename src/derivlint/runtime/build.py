@@ -252,15 +252,14 @@ class _Builder:
         self._libraries = toolchain.includes[0].parent / "lib"
         self._python = python_headers()
         self._first = tuple(f"-I{include}" for include in includes)
-        self._without_bindings = self._missing_for_bindings() if manifest.bindings else ""
+        self._without_bindings = ""
+        if manifest.bindings:
+            library = library_file(self._libraries)
+            missing = "" if library.is_file() else f'no "{library.name}" in "{self._libraries}"'
+            self._without_bindings = self._python.missing or missing
         has_bindings = bool(manifest.bindings) and not self._without_bindings
         self._sources = tuple(name for name in manifest.sources if has_bindings or not is_binding(name))
         self._linked = (*LINKED, PYTHON_LIBRARY) if has_bindings else LINKED
-
-    def _missing_for_bindings(self) -> str:
-        """Why bindings cannot be built."""
-        library = library_file(self._libraries)
-        return self._python.missing or ("" if library.is_file() else f'no "{library.name}" in "{self._libraries}"')
 
     def build(self, further_objects: Sequence[Path]) -> Built:
         """Compile and link, with object files of other folders."""

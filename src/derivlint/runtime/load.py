@@ -80,18 +80,19 @@ def load(
         load_library(str(library))
     except (OSError, RuntimeError) as error:
         raise LoadError(f'cannot load "{library}": {error}') from error
-    _check_helpers(library)
+    problem = helpers_problem(library)
+    if problem:
+        raise LoadError(problem)
     without = built.without_bindings if manifest.bindings else "emitted without bindings"
     return Extension(library, manifest.namespace, manifest.operators, manifest.left_out, without)
 
 
-def _check_helpers(library: Path) -> None:
-    """Ask the library whether it found the hidden helpers that it calls."""
+def helpers_problem(library: Path) -> str:
+    """Why a loaded library cannot call the hidden helpers that it needs; empty where it can."""
     # its import loads a library, and what only writes code loads none
     import ctypes
 
     question = ctypes.CDLL(str(library)).derivlint_helpers_problem
     question.restype = ctypes.c_char_p
     answer = question()
-    if answer:
-        raise LoadError(answer.decode(errors="replace"))
+    return answer.decode(errors="replace") if answer else ""

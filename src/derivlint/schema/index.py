@@ -56,17 +56,12 @@ class IndexFormatError(Exception):
     """Text that is not an operator index, or one of another format."""
 
 
-def build_index(
-    natives: NativeFunctions,
-    version: str,
-    declarations: Mapping[str, Any] | None = None,
-    autograd_keys: Iterable[str] = AUTOGRAD_KEYS,
-) -> bytes:
+def build_index(natives: NativeFunctions, version: str, declarations: Mapping[str, Any] | None) -> bytes:
     """The index of the written functions; equal input gives equal bytes."""
     head = {
         "format": FORMAT,
         "version": version,
-        "autograd_keys": list(autograd_keys),
+        "autograd_keys": list(AUTOGRAD_KEYS),
         "known_tags": None if natives.known_tags is None else sorted(natives.known_tags),
         "declarations": declarations,
         "derivatives": natives.derivatives,

@@ -211,7 +211,7 @@ def _facts(fields: dict[str, YamlNode]) -> dict[str, Any]:
             if isinstance(node, Scalar) and node.kind == "bool":
                 facts[name] = node.value.lower() in _TRUE
         elif name == "variants":
-            facts[name] = _names_of_text(node)
+            facts[name] = _names(node.value) if isinstance(node, Scalar) else frozenset({"function"})
         elif name in ("tags", "cpp_no_default_args"):
             facts[name] = frozenset(_strings(node))
         elif name == "autogen":
@@ -237,10 +237,6 @@ def _split(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _names(text: str) -> frozenset[str]:
     return frozenset(_split(text))
-
-
-def _names_of_text(node: YamlNode) -> frozenset[str]:
-    return _names(node.value) if isinstance(node, Scalar) else frozenset({"function"})
 
 
 def _strings(node: YamlNode) -> list[str]:

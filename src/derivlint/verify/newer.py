@@ -47,7 +47,15 @@ def operator_since(name: str, natives: NativeFunctions) -> str:
         name: the operator with its overload.
         natives: the operators of the installed PyTorch.
     """
-    return next((version for version in _newer(natives) if _has_operator(name, version)), "")
+    base = name.partition(".")[0]
+    return next(
+        (
+            version
+            for version in _newer(natives)
+            if any(str(function.name) == name for function in _release(version).with_base(base))
+        ),
+        "",
+    )
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], message: str) -> str:
@@ -67,11 +75,6 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 _release = cache(load_release)
 _arities = cache(helper_arities)
-
-
-def _has_operator(name: str, version: str) -> bool:
-    """Whether a release has an operator of a name with its overload."""
-    return any(str(function.name) == name for function in _release(version).with_base(name.partition(".")[0]))
 
 
 def _has(name: str, version: str) -> bool:

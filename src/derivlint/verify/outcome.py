@@ -184,7 +184,10 @@ def _reachable(function: FormulaFunction, state: OperatorResult | None) -> Itera
             yield label, bool(taken & bit)
     states = state.states if state is not None else {}
     for argument in of.arguments:
-        if argument.name not in function.evaluation.variables and not _is_named(function, argument.name):
+        # the argument, or what a variable is made of it
+        parts = (f"{argument.name}_", f"{argument.name}.")
+        variables = function.evaluation.variables
+        if argument.name not in variables and not any(variable.startswith(parts) for variable in variables):
             continue
         expected_states: tuple[str, ...] = ()
         if argument.type == "bool":
@@ -198,8 +201,3 @@ def _reachable(function: FormulaFunction, state: OperatorResult | None) -> Itera
                 any(state != "absent" for state in seen_states) if expected == "present" else expected in seen_states
             )
             yield f'"{argument.name}" is {expected.lower()}', is_reached
-
-
-def _is_named(function: FormulaFunction, name: str) -> bool:
-    """Whether a variable of a formula is made of an argument."""
-    return any(variable.startswith((f"{name}_", f"{name}.")) for variable in function.evaluation.variables)

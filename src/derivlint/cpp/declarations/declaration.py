@@ -302,7 +302,7 @@ class _DeclarationReader:
             tuple(value.get("template", ())),
             self.overloads(value.get("methods", {})),
             _types(value.get("fields", {})),
-            tuple([self._function(_base_name(name), item) for item in value.get("constructors", ())]),
+            tuple([self._function(name.rpartition("::")[2], item) for item in value.get("constructors", ())]),
             tuple(map(cpp_type, value.get("bases", ()))),
         )
 
@@ -327,8 +327,3 @@ class _DeclarationReader:
         type, _, name = text.rpartition(" ")
         parameter = self._parameters[text] = Parameter(cpp_type(type), name.removesuffix("="), name.endswith("="))
         return parameter
-
-
-def _base_name(name: str) -> str:
-    """The last segment of a class's name, which its constructors have."""
-    return name.rpartition("::")[2]

@@ -308,7 +308,8 @@ def parameter_of(words: Words) -> Named:
     has_type = any(word.type in _TYPE_WORDS for word in rest[:-1]) or (len(rest) > 1 and rest[0].type == "POINTER")
     if has_type and rest[-1].type == "IDENT":
         name = rest.pop()
-    return Named(_type_text(rest), name, frozenset(), len(rest) < len(words) and _has_ellipsis(words))
+    has_ellipsis = any(word.type == "ELLIPSIS" for word in words)
+    return Named(_type_text(rest), name, frozenset(), len(rest) < len(words) and has_ellipsis)
 
 
 def _second_parameter(words: Words) -> Token | None:
@@ -323,10 +324,6 @@ def _second_parameter(words: Words) -> Token | None:
                 return word
         before = word.type
     return None
-
-
-def _has_ellipsis(words: Words) -> bool:
-    return any(word.type == "ELLIPSIS" for word in words)
 
 
 def _type_text(words: Words) -> str:

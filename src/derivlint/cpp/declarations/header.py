@@ -330,7 +330,7 @@ class _HeaderReader:
             end: after the last token.
             unexpected: the token that does not belong to the first declaration.
         """
-        middle = bisect_left(self._items, unexpected.start, start, end, key=_start_of)
+        middle = bisect_left(self._items, unexpected.start, start, end, key=lambda token: token.start)
         if unexpected.type not in _BEGINNINGS or not start < middle < end or self._items[middle - 1].type != "RPAR":
             return None
         marked = self._mark(start, middle, False)
@@ -355,10 +355,6 @@ class _HeaderReader:
             or (first.text == "extern" and second == "TEMPLATE")
             or (first.type == "USING" and second == "ENUM")
         )
-
-
-def _start_of(token: Token) -> int:
-    return token.start
 
 
 def _without_semicolon(where: Span, name: str) -> HeaderProblem:

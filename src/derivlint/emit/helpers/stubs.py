@@ -26,6 +26,8 @@ _JUMPS = {
     # x16 is the register that linkers use for such jumps, so that no caller keeps a value in it
     EM_AARCH64: "  adrp x16, {slot}\n  ldr x16, [x16, #:lo12:{slot}]\n  br x16",
 }
+#: Beginnings of mangled names in the namespaces of PyTorch; names of others are for the linker to find.
+_PYTORCHS = ("_ZN5torch", "_ZNK5torch", "_ZN2at", "_ZNK2at", "_ZN3c10", "_ZNK3c10")
 _MACHINES = {EM_X86_64: "x86-64", EM_AARCH64: "AArch64"}
 
 
@@ -61,7 +63,7 @@ def unresolved(objects: Sequence[Path], libraries: Sequence[Path], library: Path
     for path in libraries:
         with ElfFile(path) as file:
             provided |= file.exported()
-    names = sorted(name for name in needed - provided if _is_pytorchs(name))
+    names = sorted(name for name in needed - provided if name.startswith(_PYTORCHS))
     if not names:
         return Unresolved((), ())
     with ElfFile(library) as file:
@@ -69,11 +71,6 @@ def unresolved(objects: Sequence[Path], libraries: Sequence[Path], library: Path
             return Unresolved((), tuple(names))
         symbols = file.symbols(names)
     return Unresolved(tuple(symbols[name] for name in names if name in symbols), tuple(set(names) - set(symbols)))
-
-
-def _is_pytorchs(name: str) -> bool:
-    """Whether a mangled name lies in a namespace of PyTorch; names of others are for the linker to find."""
-    return name.startswith(("_ZN5torch", "_ZNK5torch", "_ZN2at", "_ZNK2at", "_ZN3c10", "_ZNK3c10"))
 
 
 def machine_of(library: Path) -> int:

@@ -180,12 +180,6 @@ def _called(plans: Sequence[Plan], natives: NativeFunctions) -> list[NativeFunct
     ]
 
 
-def _sorted_names(functions: list[FunctionText]) -> list[str]:
-    """The public names as linters sort ``__all__``: what looks like a constant, classes, and the rest."""
-    names = [name for item in functions for name in (item.class_name, item.function_name)]
-    return sorted(names, key=_rank)
-
-
 def _rank(name: str) -> tuple[int, list[tuple[bool, int, str]]]:
     is_constant = len(name) > 1 and name.isupper()
     return 0 if is_constant else 1 if name[0].isupper() else 2, _natural(name)
@@ -204,6 +198,8 @@ def _module(
     model: Model, functions: list[FunctionText], texts: Sequence[str], kind: str, modules: Sequence[str]
 ) -> str:
     body = "\n\n\n".join(texts)
+    # as linters sort __all__: what looks like a constant, classes, and the rest
+    names = sorted((name for item in functions for name in (item.class_name, item.function_name)), key=_rank)
     used = [module for module in modules if f"{module}." in body]
     text = fill(
         load("python_module.txt"),
@@ -211,7 +207,7 @@ def _module(
         version=model.natives.version or "of unknown version",
         kind=kind,
         modules="".join(f"import {module}\n" for module in used),
-        names="\n".join(f'"{name}",' for name in _sorted_names(functions)),
+        names="\n".join(f'"{name}",' for name in names),
         functions=body,
     )
     for unused, mark in UNUSED.items():

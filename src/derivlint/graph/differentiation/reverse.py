@@ -30,7 +30,7 @@ from derivlint.graph.ir import (
 )
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.passes import TOTAL
-from derivlint.graph.types import GraphError, GraphType, UndifferentiableError, list_of
+from derivlint.graph.types import GraphError, UndifferentiableError, list_of
 from derivlint.model import Derivative
 from derivlint.operators import Book
 
@@ -283,10 +283,6 @@ class _Linear:
         self._builder.block.nodes.append(self._node)
         for value, grad in self.outputs:
             self._body.outputs.append(grad)
-            self._node.add_output(_gradient_type(value, grad))
+            self._node.add_output(list_of(grad.type.elements[0]) if value.type.is_list else grad.type)
         for (value, _), output in zip(self.outputs, self._node.outputs, strict=True):
             self._reverse.add(value, output)
-
-
-def _gradient_type(value: GraphValue, grad: GraphValue) -> GraphType:
-    return list_of(grad.type.elements[0]) if value.type.is_list else grad.type

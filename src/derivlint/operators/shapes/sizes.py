@@ -345,7 +345,7 @@ _FUNCTIONS = (
 )
 _OF_LINES: Mapping[str, Primitive] = {
     **PRIMITIVES,
-    **{each.__name__: Primitive(careful(each)) for each in _FUNCTIONS},
+    **{function.__name__: Primitive(careful(function)) for function in _FUNCTIONS},
     "kept": Primitive(functions.kept),
     "checked": Primitive(functions.checked),
     "unknown": Primitive(lambda: UNKNOWN, takes=0),
@@ -357,24 +357,12 @@ def _number_like(value: Value, *_: Value) -> Value:
     return UNKNOWN if type(value) is Sizes else value
 
 
-def _each_size(tensors: Value) -> Value:
-    return tuple(map(tuple, tensors))
-
-
 def _several(count: Value, item: Value = None) -> Value:
     return (item,) * bounded(count) if type(count) is int else count
 
 
 def _no(*_: Value) -> Value:
     return False
-
-
-def _yes(*_: Value) -> Value:
-    return True
-
-
-def _is_there(value: Value) -> Value:
-    return UNKNOWN if value is UNKNOWN else value is not None
 
 
 def _given(value: Value = None, *_: Value) -> Value:
@@ -393,8 +381,8 @@ METHODS: Mapping[str, Callable[..., Value]] = {
         _opaque,
     ),
     **dict.fromkeys(("is_complex", "isComplex", "is_cuda", "is_xpu", "is_sparse", "is_mkldnn"), _no),
-    **dict.fromkeys(("is_contiguous", "is_cpu", "requires_grad"), _yes),
-    **dict.fromkeys(("defined", "has_value"), _is_there),
+    **dict.fromkeys(("is_contiguous", "is_cpu", "requires_grad"), lambda *_: True),
+    **dict.fromkeys(("defined", "has_value"), lambda value: UNKNOWN if value is UNKNOWN else value is not None),
     **dict.fromkeys(("value", "to", "type_as", "expect_int", "zeros"), _first),
     "value_or": lambda value, other: other if value is None else value,
     **dict.fromkeys(("toDouble", "toFloat", "toComplexDouble"), _number_like),
@@ -430,7 +418,7 @@ _PROPERTIES: Mapping[str, Callable[[Value], Value]] = {
     "_dim": careful(functions.rank),
     **dict.fromkeys(("_geometry", "_info"), _first),
     **dict.fromkeys(("_options", "_scalar_type", "_layout", "_sym_strides", "_args_scalartypes"), _opaque),
-    **dict.fromkeys(("_args_sizes_symint", "_args_sizes"), careful(_each_size)),
+    **dict.fromkeys(("_args_sizes_symint", "_args_sizes"), careful(lambda tensors: tuple(map(tuple, tensors)))),
     "_conjugate": _no,
 }
 #: The longest first, since some end like others.

@@ -162,8 +162,8 @@ def _is_same(at: CheckedPoint, called: CallResult) -> bool:
     """Whether the outputs are those at the point: of random numbers and uninitialized memory there may be others."""
     pairs = zip(called.outputs, at.called.outputs, strict=True)
     return all(
-        has_same_numbers(here, there)
+        has_same_numbers(actual, expected)
         for output, output_at_point in pairs
         if output is not None
-        for here, there in zip(numbers(output.detach()), numbers(output_at_point.detach()), strict=True)
+        for actual, expected in zip(numbers(output.detach()), numbers(output_at_point.detach()), strict=True)
     )

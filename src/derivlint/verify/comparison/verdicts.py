@@ -122,7 +122,10 @@ class Referee:
         """Whether the earlier version fails in the same way, or gives the same number."""
         place = failure.place(self._functions[failure.function])
         if failure.number is None or place not in numbers_before:
-            return any(self._is_like(earlier, failure) and _says_the_same(earlier, failure) for earlier in before)
+            # of one kind: both have a message, or both a number
+            return any(
+                self._is_like(earlier, failure) and bool(earlier.message) == bool(failure.message) for earlier in before
+            )
         number_before = numbers_before[place]
         if not math.isfinite(number_before) or not math.isfinite(failure.number):
             return math.isfinite(number_before) == math.isfinite(failure.number)
@@ -177,8 +180,3 @@ def _without_consequences(judged: list[tuple[Failure, FindingVerdict]]) -> Itera
         follows = verdict in verdicts if failure.rule == INCONSISTENT else (failure.function, verdict) in wrong
         if not follows or failure.rule == wrong.get((failure.function, verdict)):
             yield failure, verdict
-
-
-def _says_the_same(one: Failure, another: Failure) -> bool:
-    """Whether two failures that have no comparable numbers are of one kind: both say what, or both give a number."""
-    return bool(one.message) == bool(another.message)

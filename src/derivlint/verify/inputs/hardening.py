@@ -62,7 +62,11 @@ def _variants(
     yield from _one_complex(point)
     follows_strides = spec.operator in Book.by_hand("follows-strides")
     if not follows_strides:
-        yield _shapes(point, "strided", _strided)
+        yield _shapes(
+            point,
+            "strided",
+            lambda value: value.transpose(0, -1).contiguous().transpose(0, -1) if _is_matrix(value) else value,
+        )
     yield _numbers(point, "zeros", lambda value: value * (noise(value).real > _ZEROS))
     yield from _equal(point, noise)
     yield from _of_values(point, spec)
@@ -71,8 +75,11 @@ def _variants(
     if not follows_strides:
         yield from _of_shapes(point, noise)
     yield from _broadcast(point, broadcasts, noise)
-    yield _numbers(point, "tied", _rounded)
-    yield _shapes(point, "equal rows", _with_equal_rows)
+    yield _numbers(point, "tied", lambda value: value if value.is_complex() else (2 * value).round() / 2)
+    # singular matrices
+    yield _shapes(
+        point, "equal rows", lambda value: value[..., :1, :].expand_as(value).clone() if _is_matrix(value) else value
+    )
 
 
 def noise_of(random: Any) -> Change:
@@ -154,16 +161,6 @@ def _is_matrix(value: Any) -> bool:
     return bool(value.dim() >= 2)
 
 
-def _strided(value: Any) -> Any:
-    """The same numbers with other strides."""
-    return value.transpose(0, -1).contiguous().transpose(0, -1) if _is_matrix(value) else value
-
-
-def _with_equal_rows(value: Any) -> Any:
-    """A singular matrix."""
-    return value[..., :1, :].expand_as(value).clone() if _is_matrix(value) else value
-
-
 def broadcast_positions(points: Iterable[SamplePoint]) -> frozenset[int]:
     """The arguments that an operator brings to the shape of another one in one of its samples.
 
@@ -238,11 +235,6 @@ def squared(value: Any, noise: Change) -> Any:
 
 
 # ---- special numbers
-
-
-def _rounded(value: Any) -> Any:
-    """Numbers with many ties."""
-    return value if value.is_complex() else (2 * value).round() / 2
 
 
 def _equal(point: SamplePoint, noise: Change) -> Iterator[SamplePoint]:

@@ -191,7 +191,9 @@ def record(
             random.seed(number)
             differentiable = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
             try:
-                for sample in islice(_samples(info, dtype, differentiable), SAMPLES):
+                more = {"num_input_tensors": [2], "low": 0.1, "high": 0.9} if info.name.startswith("_foreach_") else {}
+                samples = info.sample_inputs("cpu", dtype, requires_grad=differentiable, **more)
+                for sample in islice(samples, SAMPLES):
                     _run(info, sample, differentiable, Recorder)
             except MemoryError:
                 raise
@@ -217,11 +219,6 @@ def _without_traces() -> Iterator[None]:
         yield
     finally:
         torch.manual_seed, tests.extract_test_fn = before
-
-
-def _samples(info: Any, dtype: Any, differentiable: bool) -> Iterator[Any]:
-    more = {"num_input_tensors": [2], "low": 0.1, "high": 0.9} if info.name.startswith("_foreach_") else {}
-    yield from info.sample_inputs("cpu", dtype, requires_grad=differentiable, **more)
 
 
 def _tensors(value: Any) -> list[Any]:

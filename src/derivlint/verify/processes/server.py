@@ -140,6 +140,8 @@ def main(lifeline: int) -> None:
         earlier = (function for functions in (base or {}).values() for function in functions)
         namespace: Any = InterpretedFunctions(task["formulas"], [*spec, *earlier])
     else:
+        from derivlint.runtime.load import helpers_problem
+
         for library in map(Path, task["libraries"]):
             stranger = first_foreign_path(library, Path(task["place"]))
             if stranger is not None:
@@ -147,7 +149,7 @@ def main(lifeline: int) -> None:
                 return
             load_library: Any = torch.ops.load_library
             load_library(str(library))
-            problem = _helpers_problem(str(library))
+            problem = helpers_problem(library)
             if problem:
                 send({"fatal": problem})
                 return
@@ -176,15 +178,6 @@ def _arms_of(library: str) -> Callable[[int, int], int]:
     question = ctypes.CDLL(library).derivlint_reached
     question.argtypes, question.restype = (ctypes.c_int64, ctypes.c_int64), ctypes.c_int
     return lambda function, site: int(question(function, site))
-
-
-def _helpers_problem(library: str) -> str:
-    import ctypes
-
-    question = ctypes.CDLL(library).derivlint_helpers_problem
-    question.restype = ctypes.c_char_p
-    answer = question()
-    return answer.decode(errors="replace") if answer else ""
 
 
 def run(functions: dict[str, list[FunctionSpec]], work: CheckContext, lifeline: int) -> None:
