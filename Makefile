@@ -21,6 +21,6 @@ lint: .venv  ## run the linters and the type checker
 	VULTURE=$(BIN)/vulture .ci/dead-code
 
 docs: .venv  ## generate the pages of rules, and what other pages have from the code
-	$(BIN)/derivlint dev docs build
+	$(BIN)/python -m tools.docs
 
 .PHONY: help quick test lint docs

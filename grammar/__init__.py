@@ -10,7 +10,7 @@ def grammar_text(name: str) -> str:
 
 
 def table_path(name: str) -> Path:
-    """Where the table of the grammar called ``name`` is kept; ``derivlint dev table`` writes it."""
+    """Where the table of the grammar called ``name`` is kept; ``python -m tools.parser_tables`` writes it."""
     return Path(__file__).with_name(f"{name}.table.json")
 
 

@@ -18,6 +18,18 @@ def test_modules_have_no_cycles() -> None:
     assert levels(module_imports())
 
 
+def test_what_is_shipped_imports_no_tools() -> None:
+    """Nor tests; the wheel has neither."""
+    paths = (*ROOT.glob("**/*.py"), *(REPOSITORY / "grammar").glob("*.py"), *(REPOSITORY / "rules").glob("*.py"))
+    wrong = [
+        f"{path.relative_to(REPOSITORY)}:{line} imports {module}"
+        for path in paths
+        for line, module in imports(path)
+        if module.partition(".")[0] in ("tools", "tests", "fuzz", "benchmarks")
+    ]
+    assert wrong == []
+
+
 def test_every_package_is_shipped() -> None:
     text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     found = {".".join(("derivlint", *path.relative_to(ROOT).parent.parts)) for path in ROOT.glob("**/__init__.py")}

@@ -149,10 +149,11 @@ def _rules(rng: Random, files: dict[str, bytes]) -> list[str]:
 
 
 def _index(rng: Random, files: dict[str, bytes]) -> list[str]:
+    arguments = ["index", "show", rng.choice(_OPERATORS)]
     if chance(rng, 0.5):
-        return ["index", "show", rng.choice(_OPERATORS)]
+        return arguments
     files[NATIVES] = natives.file_bytes(rng)
-    return ["index", "build", "--native-functions", NATIVES, "--version", "2.13.0", "--out", "index.json"]
+    return [*arguments, "--native-functions", NATIVES]
 
 
 def _python(rng: Random, files: dict[str, bytes]) -> list[str]:

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import derivlint
+from tools.tables import public_names
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "guides" / "python-api.md"
@@ -37,6 +38,11 @@ def test_the_examples_of_the_page_run(
     monkeypatch.chdir(ROOT)
     exec(compile("".join(example), str(PAGE), "exec"), {})
     assert not capsys.readouterr().err
+
+
+def test_the_page_has_every_name_and_signature() -> None:
+    """What VERSIONING.md says of a name holds for these: read what changes."""
+    assert public_names() in PAGE.read_text(encoding="utf-8"), "python -m tools.docs"
 
 
 def test_there_are_ten_examples() -> None:

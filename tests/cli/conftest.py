@@ -15,6 +15,7 @@ from derivlint.cli.main import COMMANDS, cli
 from derivlint.lint import Confidence, Finding, Rule, RuleMeta, Severity
 from derivlint.model import DerivativeFormula, Entry
 from tests.running import runner
+from tools.running import Tool, ToolGroup
 
 SIN = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()\n  result: auto_element_wise\n"
 COS = "- name: cos(Tensor self) -> Tensor\n  self: grad * -self.sin().conj()\n"
@@ -107,3 +108,18 @@ def crashing_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     crashing = Rule("crashing-rule", "crashes", "crashes\n", RuleMeta(Severity.INFO, "style"), "entry", check, (), ())
     fake = (crashing, word_rule("error-rule", "cos", Severity.ERROR))
     install(monkeypatch, *fake)
+
+
+@pytest.fixture
+def tool(here: Path) -> Run:
+    """Run one of the tools, which a checkout has, in this process."""
+
+    def invoke(name: str, *arguments: str) -> Outcome:
+        module = import_module(f"tools.{name}")
+        (command,) = (item for item in vars(module).values() if isinstance(item, (Tool, ToolGroup)))
+        result = runner().invoke(command, arguments)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Outcome(result.exit_code, result.stdout, result.stderr)
+
+    return invoke

@@ -100,7 +100,7 @@ def test_the_compiler_tells_what_the_types_leave_open(run: Run, here: Path) -> N
 
 
 @pytest.mark.torch
-def test_the_library_is_written(run: Run, here: Path) -> None:
-    outcome = run("index", "library", "--out", "library.json")
+def test_the_library_is_written(tool: Run, here: Path) -> None:
+    outcome = tool("index", "library", "--out", "library.json")
     assert outcome.status == 0
     assert "Tensor" in json.loads((here / "library.json").read_bytes())["classes"]

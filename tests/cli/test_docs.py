@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import derivlint.cli.documentation.docs
+import tools.docs
 from derivlint.lint import Invalid, Rule, RuleMeta, Severity
 from tests.cli.conftest import Run
 
@@ -96,13 +96,13 @@ def repository(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (),
         cases,
     )
-    monkeypatch.setattr(derivlint.cli.documentation.docs, "load_rules", lambda: (rule,))
+    monkeypatch.setattr(tools.docs, "load_rules", lambda: (rule,))
     (here / "README.md").write_text(README)
     return here
 
 
-def test_pages_tables_and_readme_are_written(run: Run, repository: Path) -> None:
-    outcome = run("docs", "build")
+def test_pages_tables_and_readme_are_written(tool: Run, repository: Path) -> None:
+    outcome = tool("docs")
     assert (outcome.status, outcome.out, outcome.err) == (0, "3 pages changed\n", "")
     table = """\
 | rule | severity | fix | what it finds |
@@ -116,29 +116,29 @@ def test_pages_tables_and_readme_are_written(run: Run, repository: Path) -> None
     assert readme.startswith("before\n<!-- generated: rule-options -->\n\n| rule |")
     assert readme.endswith("\n<!-- end of generated -->\nafter\n")
     assert "old" not in readme
-    assert run("docs", "build").out == "0 pages changed\n"
+    assert tool("docs").out == "0 pages changed\n"
 
 
-def test_stale_and_left_over_pages_are_1_and_stay_as_they_are(run: Run, repository: Path) -> None:
-    run("docs", "build")
-    assert run("docs", "build", "--check").status == 0
+def test_stale_and_left_over_pages_are_1_and_stay_as_they_are(tool: Run, repository: Path) -> None:
+    tool("docs")
+    assert tool("docs", "--check").status == 0
     folder = repository / "docs" / "rules"
     (folder / "gone.md").write_text("x")
     (folder / "bad-thing.md").write_text("x")
-    outcome = run("docs", "build", "--check")
+    outcome = tool("docs", "--check")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err == "".join(
-        f'derivlint: docs/rules/{name}.md is stale; run "derivlint dev docs build"\n' for name in ("bad-thing", "gone")
+        f'derivlint: docs/rules/{name}.md is stale; run "python -m tools.docs"\n' for name in ("bad-thing", "gone")
     )
     assert (folder / "bad-thing.md").read_text() == "x"
-    assert run("docs", "build").out == "2 pages changed\n"
+    assert tool("docs").out == "2 pages changed\n"
     assert not (folder / "gone.md").exists()
-    assert run("docs", "build", "--check").status == 0
+    assert tool("docs", "--check").status == 0
 
 
-def test_a_folder_without_a_readme_is_2(run: Run, repository: Path) -> None:
+def test_a_folder_without_a_readme_is_2(tool: Run, repository: Path) -> None:
     (repository / "README.md").unlink()
-    outcome = run("docs", "build", "--root", ".")
+    outcome = tool("docs", "--root", ".")
     assert (outcome.status, outcome.err) == (2, 'derivlint: cannot read "README.md": No such file or directory\n')
     assert not (repository / "docs").exists()
 

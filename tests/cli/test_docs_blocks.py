@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.documentation.doc_blocks import MAX_LINE, TABLES, fill
-from derivlint.cli.documentation.doc_tables import table
 from derivlint.project.errors import InputError
 from tests.cli.conftest import SIN, Run
+from tools.blocks import MAX_LINE, TABLES, fill
+from tools.tables import table
 
 PAGE = Path("docs/page.md")
 END = "<!-- end of generated -->\n"
@@ -91,11 +91,11 @@ def test_what_cannot_be_made_is_reported(here: Path, text: str, message: str) ->
     assert caught.value.messages == (message,)
 
 
-def test_a_mistake_in_a_page_is_2_and_nothing_is_written(run: Run, here: Path) -> None:
+def test_a_mistake_in_a_page_is_2_and_nothing_is_written(tool: Run, here: Path) -> None:
     (here / "README.md").write_text("x\n")
     (here / "docs").mkdir()
     (here / "docs" / "page.md").write_text("<!-- generated: settings -->\n")
-    outcome = run("docs", "build")
+    outcome = tool("docs")
     assert (outcome.status, outcome.err) == (2, 'derivlint: "docs/page.md": the block "settings" has no end\n')
     assert not (here / "docs" / "rules").exists()
 

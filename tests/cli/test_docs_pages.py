@@ -15,15 +15,15 @@ import click
 import pytest
 from jsonschema import Draft7Validator
 
-from derivlint.cli.documentation.doc_blocks import BEGIN, END, TABLES, pages
-from derivlint.cli.documentation.doc_tables import commands, findings_keys, settings
-from derivlint.cli.documentation.docs import COMMAND, FINDINGS_SCHEMA, PICTURE
 from derivlint.cli.main import COMMANDS, cli
 from derivlint.formats.links import HOME
 from derivlint.formats.machine.json_schema import findings_schema, schema_text
 from derivlint.project.settings import OWN_FILE, find_settings
 from derivlint.project.settings.keys import KEYS
 from tests.cli.conftest import COS, SIN, Run
+from tools.blocks import BEGIN, END, TABLES, pages
+from tools.docs import COMMAND, FINDINGS_SCHEMA, PICTURE
+from tools.tables import commands, findings_keys, settings
 
 pytestmark = pytest.mark.long
 

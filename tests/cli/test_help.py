@@ -14,9 +14,6 @@ from derivlint.cli.shared.help import COMMAND_GROUPS, OPTION_GROUPS, GroupedComm
 from derivlint.project.files import EXAMPLE
 from tests.cli.conftest import SIN, Run
 
-#: Commands for those who work on derivlint, and names that they had before.
-MAINTAINERS = {"dev", "docs"}
-
 
 def grouped() -> dict[str, click.Command]:
     """The commands whose options are in groups, by their names."""
@@ -32,14 +29,14 @@ def grouped() -> dict[str, click.Command]:
 
 def test_every_command_stands_in_one_group(run: Run) -> None:
     listed = [name for names in COMMAND_GROUPS.values() for name in names]
-    assert sorted(listed) == sorted(set(COMMANDS) - MAINTAINERS)
+    assert sorted(listed) == sorted(COMMANDS)
     out = run("--help").out
     for title, names in COMMAND_GROUPS.items():
         section = out.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
         assert [line.split()[0] for line in section.splitlines()] == list(names)
 
 
-@pytest.mark.parametrize("arguments", [(), ("dev",), ("emit",), ("dev", "index")])
+@pytest.mark.parametrize("arguments", [(), ("emit",), ("index",)])
 def test_without_a_command_the_help_is_printed(run: Run, arguments: tuple[str, ...]) -> None:
     """It is what ``--help`` prints, as a message: a command is missing."""
     outcome = run(*arguments)
@@ -108,16 +105,6 @@ def test_groups_name_only_parameters_that_there_are() -> None:
     assert {name for names in OPTION_GROUPS.values() for name in names} - there == set()
     check = {parameter.name: group_of(parameter) for parameter in commands["check"].params}
     assert [name for name, group in check.items() if group == "Options"] == ["paths"]
-
-
-def test_maintainers_commands_are_listed_under_dev_only(run: Run) -> None:
-    assert "docs" not in run("--help").out
-    assert "build" not in run("index", "--help").out
-    out = run("dev", "--help").out
-    for name in ("docs", "index", "new-rule", "release", "table"):
-        assert f"\n  {name} " in out
-    assert "relations" in run("dev", "index", "--help").out
-    assert run("dev", "docs", "--help").status == 0
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,11 @@ def test_every_rule_is_explained(run: Run, name: str) -> None:
         assert outcome.out.count(heading) == 1
 
 
-def test_an_index_is_written_from_files(run: Run, here: Path) -> None:
+def test_an_index_is_written_from_files(tool: Run, here: Path) -> None:
     (here / "native.yaml").write_text(ADD)
     (here / "manual.h").write_text("Tensor helper(Tensor a);")
     options = ("--native-functions", "native.yaml", "--headers", "manual.h", "--version", "9.9", "--out", "i.json")
-    outcome = run("index", "build", *options)
+    outcome = tool("index", "build", *options)
     assert (outcome.status, outcome.out) == (0, "wrote i.json: 1 operator of PyTorch 9.9\n")
     natives = read_index((here / "i.json").read_bytes(), "x")
     assert [f.func_text for f in natives.written] == ["add_one(Tensor self) -> Tensor"]
@@ -77,9 +77,9 @@ def test_an_index_is_written_from_files(run: Run, here: Path) -> None:
 
 
 def test_an_index_of_the_installed_torch_is_its_facts(
-    run: Run, here: Path, installed_natives: NativeFunctions, native_functions_path: Path, derivatives_path: Path
+    tool: Run, here: Path, installed_natives: NativeFunctions, native_functions_path: Path, derivatives_path: Path
 ) -> None:
-    assert run("index", "build", "--torch", "installed", "--version", "9.9", "--out", "i.json").status == 0
+    assert tool("index", "build", "--torch", "installed", "--version", "9.9", "--out", "i.json").status == 0
     entries = read_file(SourceFile.read(derivatives_path))
     names = {
         str(entry.operator): [name.text for body in entry.bodies for formula in body.formulas for name in formula.names]

@@ -1,4 +1,4 @@
-"""``derivlint dev release``."""
+"""``python -m tools.release``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.maintenance.release_checks import (
-    CONFORMANCE,
-    conformance_line,
-    emission_lines,
-    unpacked,
-    vanished_findings,
-)
 from derivlint.model import Model, build_model
 from derivlint.operators import bundling
 from derivlint.operators.bundling import bundled_files, bundled_indexes
@@ -25,6 +18,13 @@ from derivlint.schema.index import index_name
 from derivlint.source import SourceFile
 from derivlint.verify.known import KnownFindings
 from tests.cli.conftest import Run
+from tools.release_checks import (
+    CONFORMANCE,
+    conformance_line,
+    emission_lines,
+    unpacked,
+    vanished_findings,
+)
 
 ROOT = Path(__file__).parents[2]
 OPERATORS, SCHEMA = Path("src/derivlint/operators/data"), Path("src/derivlint/schema/data")
@@ -46,11 +46,11 @@ def test_the_shipped_facts_can_be_made_again_of_themselves() -> None:
 
 
 @pytest.mark.torch
-def test_a_fact_that_changed_is_written(run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fact_that_changed_is_written(tool: Run, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = repository / SCHEMA / index_name("2.13.0")
     before = path.read_bytes()
     path.write_bytes(before.replace(b"aten", b"atem"))
-    outcome = run("dev", "release", "installed", "--dry-run", "--quick")
+    outcome = tool("release", "installed", "--dry-run", "--quick")
     assert (outcome.status, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[0] == "PyTorch 2.13.0, against 2.12.1"
@@ -60,20 +60,20 @@ def test_a_fact_that_changed_is_written(run: Run, repository: Path, monkeypatch:
     assert path.read_bytes() != before
     # the facts are extracted once
     monkeypatch.setattr(bundling, "bundled_files", lambda indexes: {path.name: before})
-    monkeypatch.setattr("derivlint.cli.maintenance.release._index_of", lambda torch: {"version": "2.13.0"})
-    monkeypatch.setattr("derivlint.cli.maintenance.release._bundled", dict)
-    monkeypatch.setattr("derivlint.cli.maintenance.release._model", lambda source, index: None)
+    monkeypatch.setattr("tools.release._index_of", lambda torch: {"version": "2.13.0"})
+    monkeypatch.setattr("tools.release._bundled", dict)
+    monkeypatch.setattr("tools.release._model", lambda source, index: None)
     for name in ("_judged", "_vanished", "_unknown"):
-        monkeypatch.setattr(f"derivlint.cli.maintenance.release.{name}", lambda *arguments: [])
-    written, unchanged = (run("dev", "release", "installed", "--quick").out.splitlines()[-1] for _ in range(2))
+        monkeypatch.setattr(f"tools.release.{name}", lambda *arguments: [])
+    written, unchanged = (tool("release", "installed", "--quick").out.splitlines()[-1] for _ in range(2))
     assert written.startswith(f"wrote {SCHEMA / path.name}: ")
     assert path.read_bytes() == before
     assert unchanged == "the bundled facts are those of this release"
 
 
-def test_what_is_not_a_release_is_refused(run: Run, here: Path) -> None:
+def test_what_is_not_a_release_is_refused(tool: Run, here: Path) -> None:
     (here / "torch").mkdir()
-    outcome = run("dev", "release", "torch")
+    outcome = tool("release", "torch")
     assert outcome.status == 2
     assert '"torch" is not a PyTorch: expected a checkout' in outcome.err
 

@@ -61,7 +61,7 @@ def places(tree: Node) -> list[tuple[str, int, int]]:
 
 
 def test_the_shipped_table_is_that_of_the_grammar() -> None:
-    """Else it is not used; ``derivlint dev table`` writes it."""
+    """Else it is not used; ``python -m tools.parser_tables`` writes it."""
     assert table_text("formula") == table_json(describe(grammar_text("formula"), TreeBuilder()))
     assert table_text("statements") == table_json(describe(statement_grammar(), StatementBuilder, "function"))
 

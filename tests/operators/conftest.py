@@ -1,5 +1,5 @@
 """The command line of the tests of commands."""
 
-from tests.cli.conftest import here, run
+from tests.cli.conftest import here, run, tool
 
-__all__ = ["here", "run"]
+__all__ = ["here", "run", "tool"]

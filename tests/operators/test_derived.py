@@ -36,7 +36,7 @@ SHAPES = ((2, 3), (3,), (2, 2))
 HELPERS = sorted(name for name, each in all_derived() if each.kind == "helper" and declared(name))
 #: What matters for a base of zero only.
 FLAT = {"pow_backward_exponent": "['exponent'] of value 0"}
-REGENERATE = 'run "derivlint dev docs build"'
+REGENERATE = 'run "python -m tools.docs"'
 
 
 def test_the_shipped_file_is_what_is_derived() -> None:

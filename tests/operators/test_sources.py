@@ -90,9 +90,9 @@ def test_every_kind_of_source_has_the_same_facts(kind: str, request: pytest.Fixt
 
 
 @pytest.mark.parametrize("kind", [*SOURCES, "installed"])
-def test_an_index_is_built_of_every_kind(kind: str, request: pytest.FixtureRequest, run: Run, here: Path) -> None:
+def test_an_index_is_built_of_every_kind(kind: str, request: pytest.FixtureRequest, tool: Run, here: Path) -> None:
     path = kind if kind == "installed" else str(request.getfixturevalue(kind))
-    outcome = run("index", "build", "--torch", path, "--out", "index.json")
+    outcome = tool("index", "build", "--torch", path, "--out", "index.json")
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out == "wrote index.json: 2,584 operators and 13 lists of its generators of PyTorch 2.13.0\n"
     natives = read_index((here / "index.json").read_bytes(), "test")
@@ -101,9 +101,9 @@ def test_an_index_is_built_of_every_kind(kind: str, request: pytest.FixtureReque
     assert natives.generator_lists == extract(installed_source().generators).lists
 
 
-def test_the_bundled_files_are_made_of_an_index(run: Run, here: Path, wheel: Path) -> None:
-    run("index", "build", "--torch", str(wheel), "--out", "index.json")
-    outcome = run("index", "bundle", "index.json", "--out", "data")
+def test_the_bundled_files_are_made_of_an_index(tool: Run, here: Path, wheel: Path) -> None:
+    tool("index", "build", "--torch", str(wheel), "--out", "index.json")
+    outcome = tool("index", "bundle", "index.json", "--out", "data")
     assert (outcome.status, outcome.err) == (0, "")
     assert sorted(path.name for path in (here / "data").iterdir()) == [
         *("entries.txt", "generators.txt", "history.json.zlib", "index-2.13.0.json")
@@ -112,18 +112,18 @@ def test_the_bundled_files_are_made_of_an_index(run: Run, here: Path, wheel: Pat
     assert (here / "data" / "index-2.13.0.json").read_bytes() == bundled.read_bytes()
 
 
-def test_what_cannot_be_bundled(run: Run, here: Path) -> None:
+def test_what_cannot_be_bundled(tool: Run, here: Path) -> None:
     (here / "bad.json").write_text("[]")
     (here / "file").write_text("")
-    assert run("index", "bundle", "bad.json", "--out", "data").err == 'derivlint: "bad.json": not an operator index\n'
-    outcome = run("index", "bundle", "bad.json", "--out", "file")
+    assert tool("index", "bundle", "bad.json", "--out", "data").err == 'derivlint: "bad.json": not an operator index\n'
+    outcome = tool("index", "bundle", "bad.json", "--out", "file")
     assert outcome.status == 2
 
 
-def test_a_list_that_is_not_understood_is_a_warning(run: Run, here: Path, checkout: Path) -> None:
+def test_a_list_that_is_not_understood_is_a_warning(tool: Run, here: Path, checkout: Path) -> None:
     shutil.copytree(checkout, here / "own")
     (here / "own/tools/autograd/gen_trace_type.py").write_text("MANUAL_AUTOGRAD = load()\n")
-    outcome = run("index", "build", "--torch", "own", "--out", "index.json")
+    outcome = tool("index", "build", "--torch", "own", "--out", "index.json")
     assert outcome.status == 0
     assert outcome.err == (
         'derivlint: gen_trace_type.py:1: the list "manual-autograd" cannot be read: "Call" is not understood here\n'
@@ -158,11 +158,11 @@ def absent(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [nothing, text, empty_wheel, damaged_wheel, absent])
-def test_what_is_not_a_pytorch_is_refused(make: Callable[[Path], None], here: Path, run: Run) -> None:
+def test_what_is_not_a_pytorch_is_refused(make: Callable[[Path], None], here: Path, tool: Run) -> None:
     make(here)
     with pytest.raises(SourceProblem, match=r'^"torch" is not a '):
         TorchSource(Path("torch"))
-    outcome = run("index", "build", "--torch", "torch", "--out", "index.json")
+    outcome = tool("index", "build", "--torch", "torch", "--out", "index.json")
     assert outcome.status == 2
     assert outcome.err.startswith('derivlint: "torch" is not a ')
     assert not (here / "index.json").exists()
@@ -175,29 +175,29 @@ def wheel_with(path: Path, **files: bytes) -> Path:
     return path
 
 
-def test_a_file_of_a_wheel_that_is_too_large_is_refused(here: Path, run: Run) -> None:
+def test_a_file_of_a_wheel_that_is_too_large_is_refused(here: Path, tool: Run) -> None:
     wheel_with(here / "big.whl", **{"torchgen/packaged/autograd/derivatives.yaml": b" " * (LARGEST + 1)})
-    outcome = run("index", "build", "--torch", "big.whl", "--version", "2.1", "--out", "index.json")
+    outcome = tool("index", "build", "--torch", "big.whl", "--version", "2.1", "--out", "index.json")
     assert outcome.status == 2
     assert outcome.err.endswith(f'derivatives.yaml" in "big.whl" has more than {LARGEST} bytes\n')
 
 
-def test_a_damaged_file_of_a_wheel_is_refused(here: Path, run: Run) -> None:
+def test_a_damaged_file_of_a_wheel_is_refused(here: Path, tool: Run) -> None:
     path = wheel_with(here / "torch.whl")
     data = path.read_bytes()
     # the compressed bytes come after the name of the first file
     start = data.index(b"native_functions.yaml") + len(b"native_functions.yaml")
     path.write_bytes(data[:start] + b"\xff" * 8 + data[start + 8 :])
-    outcome = run("index", "build", "--torch", "torch.whl", "--version", "2.1", "--out", "index.json")
+    outcome = tool("index", "build", "--torch", "torch.whl", "--version", "2.1", "--out", "index.json")
     assert outcome.status == 2
     assert outcome.err.startswith('derivlint: cannot read "torchgen/packaged/ATen/native/native_functions.yaml" in')
 
 
-def test_a_pytorch_without_version_needs_one(here: Path, run: Run) -> None:
+def test_a_pytorch_without_version_needs_one(here: Path, tool: Run) -> None:
     wheel_with(here / "torch.whl")
-    outcome = run("index", "build", "--torch", "torch.whl", "--out", "index.json")
+    outcome = tool("index", "build", "--torch", "torch.whl", "--out", "index.json")
     assert (outcome.status, outcome.err) == (*(2, "derivlint: name the PyTorch version of the index with --version\n"),)
-    outcome = run("index", "build", "--torch", "torch.whl", "--version", "2.1", "--out", "index.json")
+    outcome = tool("index", "build", "--torch", "torch.whl", "--version", "2.1", "--out", "index.json")
     assert (outcome.status, outcome.out) == (0, "wrote index.json: 1 operator of PyTorch 2.1\n")
 
 

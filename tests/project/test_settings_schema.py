@@ -45,7 +45,7 @@ BAD = (
 
 
 def test_the_shipped_schema_is_current() -> None:
-    assert SHIPPED.read_text(encoding="utf-8") == schema_text(), 'run "derivlint dev docs build"'
+    assert SHIPPED.read_text(encoding="utf-8") == schema_text(), 'run "python -m tools.docs"'
 
 
 def test_the_schema_is_a_schema_that_has_every_key_with_a_description() -> None:

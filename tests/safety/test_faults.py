@@ -245,7 +245,6 @@ COMMANDS = {
     "emit": Command(EMIT, 0, RIGHT),
     "emit again": Command((*EMIT, "--shards", "1"), 0, RIGHT + COS, (*EMIT, "--shards", "2"), COS + RIGHT + "\n"),
     "emit python": Command(("emit", "python", *GIVEN, "--out", "made/functions.py"), 0, RIGHT),
-    "index": Command(("index", "build", *GIVEN, "--version", "1.0", "--out", "index.json"), 0, RIGHT),
 }
 
 

@@ -5,7 +5,5 @@ Begin with :mod:`derivlint.cli.main`, which imports each command on demand, and 
     checking       ``check``, with its fixes, suppressions and watching; ``run`` does the work
     verification   ``verify``
     emission       ``emit`` and ``show``
-    documentation  ``dev docs``
-    maintenance    ``dev``: new rules, indexes, releases of PyTorch
     shared         what commands share: options, settings, exit statuses; ``terminal`` is the only module that prints
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from copy import copy
 from importlib import import_module
 
 import click
@@ -22,10 +21,8 @@ COMMANDS = {
     "completion": "derivlint.cli.completion",
     "coverage": "derivlint.cli.coverage",
     "derive": "derivlint.cli.derive",
-    "dev": "derivlint.cli.maintenance.dev",
-    "docs": "derivlint.cli.documentation.docs",
     "emit": "derivlint.cli.emission.emit",
-    "index": "derivlint.cli.maintenance.index",
+    "index": "derivlint.cli.index",
     "lsp": "derivlint.cli.lsp",
     "model": "derivlint.cli.model",
     "new": "derivlint.cli.new",
@@ -35,9 +32,6 @@ COMMANDS = {
     "show": "derivlint.cli.emission.show",
     "verify": "derivlint.cli.verification.verify",
 }
-
-#: Those that are under ``dev`` now; their earlier names are not listed.
-MOVED = ("docs",)
 
 #: The commands whose purpose is to compile and run the code in files.
 RUNS_CODE = ("verify",)
@@ -57,9 +51,6 @@ class LazyGroup(click.Group):
             return None
         command = getattr(import_module(module), cmd_name)
         assert isinstance(command, click.Command)
-        if cmd_name in MOVED:
-            command = copy(command)
-            command.hidden = True
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -16,10 +16,9 @@ Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.referen
     shapes        sizes of outputs as functions of sizes of inputs
     python        how C++ writes what Python writes in another way: ``data/python.txt``
 
-``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint dev
-release``; ``data/derived.txt`` and ``data/trees.json`` are made by ``derivlint dev docs build``; ``data/by_hand.txt``,
-``data/terms.txt``, ``data/primitives.txt`` and ``data/definitions`` are written. A checkout's own generators count for
-that checkout.
+``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``tools.release``;
+``data/derived.txt`` and ``data/trees.json`` are made by ``tools.docs``; ``data/by_hand.txt``, ``data/terms.txt``,
+``data/primitives.txt`` and ``data/definitions`` are written. A checkout's own generators count for that checkout.
 """
 
 from derivlint.operators.book import Book, book_of, holds_for

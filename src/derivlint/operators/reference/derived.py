@@ -24,9 +24,7 @@ from derivlint.operators.reference.terms import Parity, Polynomial, Term, joint
 from derivlint.source.lazy import cached_property
 
 PATH = Path(__file__).parents[1] / "data" / "derived.txt"
-_COMMENT = (
-    "# What operators are linear in and how they conjugate, by their definitions; made by derivlint dev docs build"
-)
+_COMMENT = "# What operators are linear in and how they conjugate, by their definitions; made by python -m tools.docs"
 _MARKS = {"conj": Parity.CONJUGATED, "mixed": Parity.NON_HOLOMORPHIC, "unknown": Parity.UNKNOWN}
 _WORDS = {parity: word for word, parity in _MARKS.items()}
 _NAMES = re.compile(r"([/*~]?)(\w+)")

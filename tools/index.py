@@ -1,9 +1,8 @@
-"""``derivlint index``: the bundled index of operators."""
+"""``python -m tools.index``: tables of PyTorch's releases."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +10,14 @@ import click
 
 from derivlint.cli.checking.run import require_toolchain
 from derivlint.cli.shared.options import EXISTING
-from derivlint.cli.shared.terminal import show_progress, warn, write, write_names
-from derivlint.lint.wording import counted, did_you_mean
+from derivlint.cli.shared.terminal import show_progress, warn, write
+from derivlint.lint.wording import counted
 from derivlint.operators.errors import BundleError, SourceProblem
 from derivlint.project.errors import InputError
 from derivlint.project.headers import declarations_in, merged
-from derivlint.project.operators import INSTALLED, Operators, load_operators, operators_for, problem_text
-from derivlint.project.settings import Settings
-from derivlint.source import SourceError, SourceFile, read_input, visible, write_file
+from derivlint.project.operators import INSTALLED, Operators, load_operators, problem_text
+from derivlint.source import SourceError, SourceFile, read_input, visible
+from tools.running import ToolGroup, write_atomically
 
 if TYPE_CHECKING:
     from derivlint.operators.extraction import Extraction
@@ -26,17 +25,12 @@ if TYPE_CHECKING:
     from derivlint.schema import NativeFunctions
 
 
-@click.group(short_help="Show an operator's schema and facts.")
-def index() -> None:
-    """Look up operators in the bundled index, which replaces native_functions.yaml."""
-
-
-@click.group("index", short_help="Build the bundled tables of PyTorch's releases.")
-def shipped() -> None:
+@click.group("index", cls=ToolGroup)
+def index_tables() -> None:
     """Build the bundled tables of PyTorch's releases: operators, headers, types and names."""
 
 
-@shipped.command(short_help="Write an index.")
+@index_tables.command(short_help="Write an index.")
 @click.option(
     "--native-functions",
     multiple=True,
@@ -140,7 +134,7 @@ def torch_source(torch: str) -> TorchSource:
         raise InputError(str(error)) from error
 
 
-@shipped.command(short_help="Write the bundled facts of several releases.")
+@index_tables.command(short_help="Write the bundled facts of several releases.")
 @click.argument("indexes", nargs=-1, required=True, type=EXISTING)
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def bundle(indexes: tuple[Path, ...], out: Path) -> None:
@@ -189,43 +183,7 @@ def _names_with_formulas(source: SourceFile) -> dict[str, list[str]]:
     return names_by_operator
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    try:
-        write_file(path, data)
-    except OSError as error:
-        raise InputError(f'cannot write "{path}": {error.strerror or error}') from error
-
-
-@index.command(short_help="Print an operator's schema and facts.")
-@click.argument("operator")
-@click.option(
-    "--native-functions",
-    multiple=True,
-    type=EXISTING,
-    help="Read operators from this native_functions.yaml; repeatable.",
-)
-@click.option("--tags", type=EXISTING, help="Read this tags.yaml.")
-@click.option("--torch", metavar="VERSION|installed", help="Use release 2.1 to 2.15 or the installed torch.")
-def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, torch: str | None) -> None:
-    """Print what is known of OPERATOR, such as add or add.Tensor: its overloads, variants, kernels and relations."""
-    from derivlint.formats.operator_text import operator_lines
-    from derivlint.schema import describe_operator
-
-    settings = Settings(native_functions=native_functions, tags=tags, torch=torch)
-    natives = load_operators(operators_for(Path.cwd(), settings)).natives
-    facts = describe_operator(natives, operator)
-    if facts is None:
-        question = did_you_mean(operator.partition(".")[0], natives.operator_names())
-        raise InputError(f'no operator "{operator}"' + (f"; {question}" if question else ""))
-    write_names(operator_lines(facts))
-
-
-@shipped.command(short_help="Write the table of relations between C++ types.")
+@index_tables.command(short_help="Write the table of relations between C++ types.")
 @click.option("--compiler", default="g++", show_default=True, help="Run this compiler.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def relations(compiler: str, out: Path) -> None:
@@ -246,7 +204,7 @@ def relations(compiler: str, out: Path) -> None:
     write(f"wrote {visible(str(out))}: relations of {counted(len(content['types']), 'type')}\n")
 
 
-@shipped.command(short_help="Write the names that exist in C++ namespaces.")
+@index_tables.command(short_help="Write the names that exist in C++ namespaces.")
 @click.option("--compiler", default="g++", show_default=True, help="Run this compiler.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def names(compiler: str, out: Path) -> None:
@@ -265,7 +223,7 @@ def names(compiler: str, out: Path) -> None:
     write(f"wrote {visible(str(out))}: {counted(total, 'name')} of {counted(len(content['names']), 'namespace')}\n")
 
 
-@shipped.command(short_help="Write the declarations of PyTorch's C++ classes.")
+@index_tables.command(short_help="Write the declarations of PyTorch's C++ classes.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Write the result there.")
 def library(out: Path) -> None:
     """Extract declarations from the installed torch's headers and the stub files."""
@@ -289,12 +247,5 @@ def _warn(task: str, done: int, total: int) -> None:
     show_progress(f"{task}: {done} of {total}")
 
 
-def _hidden(command: click.Command) -> click.Command:
-    """A command under an earlier name, which help does not list."""
-    alias = copy(command)
-    alias.hidden = True
-    return alias
-
-
-for _name, _command in shipped.commands.items():
-    index.add_command(_hidden(_command), _name)
+if __name__ == "__main__":
+    index_tables()

@@ -1,4 +1,4 @@
-"""``derivlint dev release``: a release of PyTorch among the bundled ones, and what it changes."""
+"""``python -m tools.release``: a release of PyTorch among the bundled ones, and what it changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from derivlint.cli.maintenance.index import described, torch_source, write_atomically
 from derivlint.cli.shared.terminal import write, write_names
 from derivlint.lint.wording import counted
 from derivlint.model import Model, build_model
@@ -18,6 +17,8 @@ from derivlint.operators.records import Release
 from derivlint.operators.sources import TorchSource
 from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile, visible
+from tools.index import described, torch_source
+from tools.running import Tool, write_atomically
 
 Index = Mapping[str, Any]
 #: Where the bundled facts are, in the repository.
@@ -27,7 +28,7 @@ SCHEMA_DATA = Path("src/derivlint/schema/data")
 INDEX = "index-"
 
 
-@click.command(short_help="Bundle a release of PyTorch and report its changes.")
+@click.command(cls=Tool)
 @click.argument("source", metavar="installed|PATH")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 @click.option("--quick", is_flag=True, help="Skip the tests and the compiler.")
@@ -175,8 +176,8 @@ def _judged(model: Model, before: Index) -> Iterator[str]:
 
 def _vanished(model: Model) -> Iterator[str]:
     """Known findings of verify that the release's file cannot have any more."""
-    from derivlint.cli.maintenance.release_checks import vanished_findings
     from derivlint.verify.known import known_findings
+    from tools.release_checks import vanished_findings
 
     for operator, key, rule in vanished_findings(model, known_findings()):
         yield f"known finding of verify vanished: {operator}, {key}, {rule}"
@@ -184,7 +185,7 @@ def _vanished(model: Model) -> Iterator[str]:
 
 def _checked(torch: TorchSource, model: Model, root: Path) -> Iterator[str]:
     """Check with the compiler and the release's torchgen."""
-    from derivlint.cli.maintenance.release_checks import conformance_line, emission_lines, unpacked
+    from tools.release_checks import conformance_line, emission_lines, unpacked
 
     try:
         with unpacked(torch) as folder:
@@ -210,3 +211,7 @@ def _unknown(indexes: Collection[Index]) -> Iterator[str]:
     unknown = sorted(name for name in defined if name.partition(".")[0] not in operators)
     if unknown:
         yield f"defined, and in no bundled release: {', '.join(unknown)}"
+
+
+if __name__ == "__main__":
+    release()

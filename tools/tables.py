@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
 from typing import Any
 
 import click
 
+import derivlint
 from derivlint.cli.shared.help import option_record
 from derivlint.formats.machine.json_schema import findings_schema
 from derivlint.formats.registry import FORMATS
@@ -74,6 +77,93 @@ def findings_keys() -> str:
 #: An option of this many commands is documented once for all.
 SHARED_BY = 3
 SHARED_TITLE = "Options of several commands"
+
+
+#: The public members of classes that have others: of the rest, fields and methods are public.
+MEMBERS = {
+    "DerivedGraph": "dot expression svg torchscript",
+    "DerivativeFormula": "derivative entry forward key_span key_text parsed role span_of text value_span",
+    "DispatchBody": "derivatives forwards info",
+    "Entry": "formulas name_span operator span",
+    "Formula": "problems tree words",
+    "Model": "infos n_entries n_formulas node_name source",
+    "Node": "children end start",
+    "Report": "exit_status file_of findings position render to_json",
+    "SourceFile": "position slice",
+}
+
+
+#: Attributes that no annotation of a class says.
+ATTRIBUTES = {
+    "DispatchBody": ("entry: Entry", "formulas: tuple[DerivativeFormula, ...]", "key: str"),
+    "Entry": ("bodies: tuple[DispatchBody, ...]", "index: int"),
+    "ErrorsInFileError": ("findings: tuple[Diagnostic, ...]", "messages: tuple[str, ...]"),
+    "Formula": ("text: str",),
+    "InputError": ("messages: tuple[str, ...]",),
+    "ConfigurationError": ("messages: tuple[str, ...]",),
+    "Model": ("entries: Sequence[Entry]", "version: str | None"),
+    "SourceFile": ("path: str", "text: str"),
+}
+
+
+def public_names() -> str:
+    """Every name of the Python API with its signature."""
+    lines = []
+    for name in derivlint.__all__:
+        value = getattr(derivlint, name)
+        if isinstance(value, type):
+            base = f"({value.__mro__[1].__name__})" if issubclass(value, Exception) else ""
+            lines += [f"class {name}{base}:", *_members(value), ""]
+        elif callable(value) and inspect.isfunction(value):
+            lines += [f"def {name}{_signature(value)}", ""]
+    return "```text\n" + "\n".join(lines).rstrip() + "\n```\n"
+
+
+def _members(cls: type) -> Iterator[str]:
+    if issubclass(cls, Enum):
+        yield from (f"    {item.name} = {item.value!r}" for item in cls)
+        return
+    listed = MEMBERS.get(cls.__name__)
+    yield from (f"    {attribute}" for attribute in ATTRIBUTES.get(cls.__name__, ()))
+    if issubclass(cls, Exception):
+        return
+    hints = {name: hint for part in reversed(cls.__mro__) for name, hint in inspect.get_annotations(part).items()}
+    fields: Sequence[str] = getattr(cls, "__struct_fields__", getattr(cls, "_fields", ()))
+    names = listed.split() if listed else [*fields, *(name for name in vars(cls) if _is_method(cls, name))]
+    for name in sorted(names):
+        member = inspect.getattr_static(cls, name, None)
+        function = getattr(member, "fget", None) or getattr(member, "func", None)
+        if function is not None:
+            yield f"    {name}: {inspect.get_annotations(function)['return']}"
+        elif inspect.isfunction(member):
+            yield f"    def {name}{_signature(member)}"
+        else:
+            hint = hints[name]
+            yield f"    {name}: {getattr(hint, '__forward_arg__', hint)}"
+
+
+def _is_method(cls: type, name: str) -> bool:
+    """Whether a name is a method or a property that users call, and none that protocols or comparisons need."""
+    member = inspect.getattr_static(cls, name)
+    return not name.startswith("_") and name != "identity" and (inspect.isfunction(member) or hasattr(member, "fget"))
+
+
+class _Verbatim(str):
+    """An annotation, which a signature shows without quotes."""
+
+    __slots__ = ()
+
+    __repr__ = str.__str__
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    signature = inspect.signature(function)
+    parameters = [item.replace(annotation=_shown(item.annotation)) for item in signature.parameters.values()]
+    return str(signature.replace(parameters=parameters, return_annotation=_shown(signature.return_annotation)))
+
+
+def _shown(annotation: object) -> object:
+    return _Verbatim(annotation) if isinstance(annotation, str) else annotation
 
 
 def commands() -> str:

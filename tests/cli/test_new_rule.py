@@ -1,4 +1,4 @@
-"""``derivlint dev new-rule``: what it writes is a rule that works, and passes the tests of rules."""
+"""``python -m tools.new_rule``: what it writes is a rule that works, and passes the tests of rules."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def registered(path: Path) -> list[str]:
     return list(names)
 
 
-def test_a_rule_is_written_and_registered(run: Run, repository: Path) -> None:
-    outcome = run("dev", "new-rule", NEW)
+def test_a_rule_is_written_and_registered(tool: Run, repository: Path) -> None:
+    outcome = tool("new_rule", NEW)
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out.startswith("wrote rules/odd_thing.py, registered in rules/__init__.py; what is left")
     assert registered(repository / REGISTRY) == sorted([*NAMES, NEW])
@@ -64,9 +64,9 @@ def test_a_rule_is_written_and_registered(run: Run, repository: Path) -> None:
 
 @pytest.mark.parametrize("target", ["model", "entry", "body", "formula", "node"])
 def test_the_rule_loads_and_finds_what_its_cases_say(
-    run: Run, repository: Path, bundled_natives: NativeFunctions, target: str
+    tool: Run, repository: Path, bundled_natives: NativeFunctions, target: str
 ) -> None:
-    assert run("dev", "new-rule", NEW, "--target", target, "--severity", "error").status == 0
+    assert tool("new_rule", NEW, "--target", target, "--severity", "error").status == 0
     rule = load(repository / "rules" / "odd_thing.py")
     assert (rule.name, rule.target) == (NEW, target)
     assert rule.summary.startswith("Odd thing: ")
@@ -83,8 +83,8 @@ def test_the_rule_loads_and_finds_what_its_cases_say(
 
 
 @pytest.mark.tools
-def test_the_rule_has_the_form_that_linters_want(run: Run, repository: Path) -> None:
-    run("dev", "new-rule", NEW)
+def test_the_rule_has_the_form_that_linters_want(run: Run, tool: Run, repository: Path) -> None:
+    tool("new_rule", NEW)
     for arguments in (("check",), ("format", "--check")):
         process = subprocess.run(
             [sys.executable, "-m", "ruff", *arguments, "--config", str(ROOT / "pyproject.toml"), "--no-cache", "rules"],
@@ -97,9 +97,9 @@ def test_the_rule_has_the_form_that_linters_want(run: Run, repository: Path) -> 
         assert process.returncode == 0, process.stdout
 
 
-def test_it_passes_the_tests_of_rules(run: Run, repository: Path) -> None:
+def test_it_passes_the_tests_of_rules(run: Run, tool: Run, repository: Path) -> None:
     """The tests of the cases, the form and the example of all rules, over the new one alone."""
-    run("dev", "new-rule", NEW)
+    tool("new_rule", NEW)
     for name in ("__init__.py", "test_cases.py", "test_examples.py"):
         target = repository / "tests" / "rules" / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -137,45 +137,41 @@ def test_it_passes_the_tests_of_rules(run: Run, repository: Path) -> None:
         ),
     ],
 )
-def test_names_that_rules_cannot_have_are_2(run: Run, repository: Path, name: str, message: str) -> None:
+def test_names_that_rules_cannot_have_are_2(tool: Run, repository: Path, name: str, message: str) -> None:
     before = (repository / REGISTRY).read_text()
-    outcome = run("dev", "new-rule", name)
+    outcome = tool("new_rule", name)
     assert (outcome.status, outcome.out, outcome.err) == (2, "", f"derivlint: {message}\n")
     assert (repository / REGISTRY).read_text() == before
     assert [path.name for path in (repository / "rules").iterdir()] == ["__init__.py"]
 
 
-def test_former_names_are_never_used_again(run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_former_names_are_never_used_again(tool: Run, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RENAMED, "old-thing", "undefined-name")
-    outcome = run("dev", "new-rule", "old-thing")
+    outcome = tool("new_rule", "old-thing")
     assert outcome.status == 2
     assert outcome.err == 'derivlint: "old-thing" is what "undefined-name" was called; names are never used again\n'
 
 
-def test_a_file_that_is_there_is_not_overwritten(run: Run, repository: Path) -> None:
+def test_a_file_that_is_there_is_not_overwritten(tool: Run, repository: Path) -> None:
     (repository / "rules" / "odd_thing.py").write_text("x")
-    outcome = run("dev", "new-rule", NEW)
+    outcome = tool("new_rule", NEW)
     assert (outcome.status, outcome.err) == (2, 'derivlint: "rules/odd_thing.py" exists and is not registered\n')
     assert (repository / "rules" / "odd_thing.py").read_text() == "x"
 
 
-def test_elsewhere_than_in_the_repository_is_2(run: Run, here: Path) -> None:
-    outcome = run("dev", "new-rule", NEW)
+def test_elsewhere_than_in_the_repository_is_2(tool: Run, here: Path) -> None:
+    outcome = tool("new_rule", NEW)
     assert outcome.status == 2
     assert outcome.err == f'derivlint: cannot read "{REGISTRY}": No such file or directory\n'
     (here / "rules").mkdir()
     (here / REGISTRY).write_text("NAMES = ()\n")
-    assert run("dev", "new-rule", NEW).err == f'derivlint: "{REGISTRY}" has no list NAMES with a name on each line\n'
+    assert tool("new_rule", NEW).err == f'derivlint: "{REGISTRY}" has no list NAMES with a name on each line\n'
 
 
-def test_the_checklist_is_that_of_the_guide(run: Run, repository: Path) -> None:
+def test_the_checklist_is_that_of_the_guide(tool: Run, repository: Path) -> None:
     """What the command says to do, CONTRIBUTING.md says in more words."""
-    listed = run("dev", "new-rule", NEW).out
+    listed = tool("new_rule", NEW).out
     guide = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding a rule\n")[2].partition("\n## ")[0]
-    for words in ("src/derivlint/model", "docs build", "CHANGELOG.md", "pytest tests/rules tests/conformance"):
+    for words in ("src/derivlint/model", "tools.docs", "CHANGELOG.md", "pytest tests/rules tests/conformance"):
         assert words in listed
         assert words in guide
-
-
-def test_the_command_is_not_listed(run: Run) -> None:
-    assert "\n  dev " not in run("--help").out

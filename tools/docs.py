@@ -1,4 +1,4 @@
-"""``derivlint docs``: the pages that are generated, and the generated blocks of the others."""
+"""``python -m tools.docs``: the pages that are generated, and the generated blocks of the others."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from derivlint.cli.documentation.doc_blocks import fill, output
-from derivlint.cli.documentation.doc_blocks import pages as handwritten
-from derivlint.cli.maintenance.index import write_atomically
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.terminal import write
 from derivlint.formats.rule_page import rule_page, rule_tables
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.rules import load_rules
+from tools.blocks import fill, output
+from tools.blocks import pages as handwritten
+from tools.running import Tool, write_atomically
 
 #: The JSON schemas that are shipped, of the configuration and of findings.
 SETTINGS_SCHEMA = Path("src/derivlint/project/data/derivlint.schema.json")
@@ -28,12 +28,7 @@ DERIVED = Path("src/derivlint/operators/data/derived.txt")
 TREES = DERIVED.with_name("trees.json")
 
 
-@click.group(short_help="Generate the documentation.")
-def docs() -> None:
-    """Generate the documentation and the derived data."""
-
-
-@docs.command(short_help="Write the generated pages.")
+@click.command(cls=Tool)
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a page is stale.")
 @click.option(
     "--root",
@@ -41,7 +36,7 @@ def docs() -> None:
     default=Path("."),
     help="Use this checkout of derivlint.",
 )
-def build(check: bool, root: Path) -> None:
+def docs(check: bool, root: Path) -> None:
     """Generate docs/rules, the generated blocks of other pages and README.md, and derived data."""
     texts = pages(root)
     folder = root / "docs" / "rules"
@@ -49,7 +44,7 @@ def build(check: bool, root: Path) -> None:
     left_over = [path for path in sorted(folder.glob("*.md")) if path not in texts]
     if check:
         for path in (*stale, *left_over):
-            warn(f'{path} is stale; run "derivlint dev docs build"')
+            warn(f'{path} is stale; run "python -m tools.docs"')
         click.get_current_context().exit(FINDINGS if stale or left_over else CLEAN)
     folder.mkdir(parents=True, exist_ok=True)
     for path in stale:
@@ -114,3 +109,7 @@ def picture(root: Path) -> str:
     console.print(Text.from_ansi(text))
     # the identifier would be a digest of the content, which is not the same for every version of rich
     return console.export_svg(title="derivlint", unique_id="derivlint") + "\n"
+
+
+if __name__ == "__main__":
+    docs()

@@ -1,18 +1,13 @@
-"""``derivlint dev``: what developers of derivlint need."""
+"""``python -m tools.new_rule``: the file of a new rule, which works and passes the tests of rules."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from string import Template
 
 import click
 
-from derivlint.cli.documentation.docs import docs
-from derivlint.cli.maintenance.index import shipped, write_atomically
-from derivlint.cli.maintenance.release import release
 from derivlint.cli.shared.terminal import write
 from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
 from derivlint.lint.groups import GROUPS, Group
@@ -20,6 +15,7 @@ from derivlint.lint.wording import quoted
 from derivlint.project.errors import InputError
 from derivlint.rules import EXTRA_FINDINGS, RENAMED
 from derivlint.version import __version__
+from tools.running import Tool, write_atomically
 
 #: Where rules are registered: the names of all of them, one a line.
 REGISTRY = Path("rules/__init__.py")
@@ -151,53 +147,11 @@ wrote {path}, registered in {registry}; what is left (CONTRIBUTING.md, "Adding a
 4. make the check yours: pass spans of model objects, never compute positions; message: fact first, cure in help
 5. choose severity, confidence and group; take away status="preview" once it is silent on PyTorch's own files
 6. pytest tests/rules tests/conformance
-7. derivlint dev docs build, and a line in CHANGELOG.md
+7. python -m tools.docs, and a line in CHANGELOG.md
 """
 
 
-@click.group(hidden=True)
-def dev() -> None:
-    """Run the commands for developing derivlint."""
-
-
-dev.add_command(release)
-dev.add_command(docs)
-dev.add_command(shipped)
-
-
-@dev.command(short_help="Generate the parser tables.")
-def table() -> None:
-    """Generate the parser tables of grammar/formula.lark and grammar/statements.lark."""
-    from derivlint.formula.parsing.builder import TreeBuilder
-    from derivlint.formula.parsing.grammar_tables import describe, table_json
-    from derivlint.formula.parsing.statement_builder import StatementBuilder
-    from derivlint.formula.parsing.statements import statement_grammar
-    from derivlint.grammar import grammar_text, table_path
-
-    formulas = table_json(describe(grammar_text("formula"), TreeBuilder()))
-    statements = table_json(describe(statement_grammar(), StatementBuilder, "function"))
-    write_atomically(table_path("formula"), formulas.encode())
-    write_atomically(table_path("statements"), statements.encode())
-
-
-@dev.command(short_help="Find rules that report the same slip.")
-@click.option("--seed", default=1, metavar="N", help="Seed the choice of slips.")
-@click.option("--count", default=2000, metavar="N", help="Make this many slips.")
-@click.option(
-    "--root", default=".", type=click.Path(path_type=Path, file_okay=False), help="Use this checkout of derivlint."
-)
-def clashes(seed: int, count: int, root: Path) -> None:
-    """Mutate the installed derivatives.yaml and list rules that report the same slip.
-
-    Let one of two such rules yield to the other, by META.yields_to.
-    """
-    if not (root / "tests" / "slips").is_dir():
-        raise InputError(f'"{root}" is not a checkout of derivlint; name it with --root')
-    command = [sys.executable, "-m", "tests.slips", "--seed", str(seed), "--count", str(count), "--clashes"]
-    raise SystemExit(subprocess.run(command, cwd=root, check=False).returncode)
-
-
-@dev.command("new-rule", short_help="Create and register a rule.")
+@click.command("new-rule", cls=Tool)
 @click.argument("name")
 @click.option(
     "--target",
@@ -294,3 +248,7 @@ def _finding(target: str) -> str:
     ]
     depth = "    " if target == "node" else "        "
     return "".join(f"{depth}{line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    new_rule()

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from derivlint.cli.documentation.doc_tables import commands, findings_keys, formats, options_of_rules, settings
 from derivlint.project.errors import InputError
+from tools.tables import commands, findings_keys, formats, options_of_rules, public_names, settings
 
 BEGIN = "<!-- generated: "
 END = "<!-- end of generated -->"
@@ -23,6 +23,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "findings": findings_keys,
     "formats": formats,
+    "public-names": public_names,
     "rule-options": options_of_rules,
     "settings": settings,
 }

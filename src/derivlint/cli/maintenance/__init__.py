@@ -1,1 +1,0 @@
-"""Commands for derivlint's own developers: new rules, indexes, and releases of PyTorch."""
