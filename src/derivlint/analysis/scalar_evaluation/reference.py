@@ -30,10 +30,16 @@ FOREACH = "_foreach_"
 
 
 class ReferenceOperator:
-    """An operator's own value."""
+    """An operator's own value, on numbers or on small tensors."""
 
-    def __init__(self, run: Callable[[Mapping[str, Value]], Value], parameters: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        run: Callable[[Mapping[str, Value]], Value],
+        parameters: Mapping[str, str],
+        failures: tuple[type[Exception], ...] = FAILURES,
+    ) -> None:
         self._run = run
+        self._failures = failures
         self._pairs = tuple(parameters.items())
         self._parameters: dict[str, list[str]] = {}
         for parameter, source in self._pairs:
@@ -54,9 +60,9 @@ class ReferenceOperator:
     def _called(self, values: dict[str, Value]) -> tuple[Value, ...]:
         try:
             outputs = self._run(values)
-        except FAILURES as failure:
+        except self._failures as failure:
             raise UnknownValueError from failure
-        return outputs if isinstance(outputs, tuple) else (outputs,)
+        return outputs if type(outputs) is tuple else (outputs,)
 
     def slopes(self, arguments: Values, name: str, direction: Value, *, certain: bool) -> tuple[Value, ...]:
         """The derivatives of the outputs when one argument moves in a direction, 1 or 1j.

@@ -19,7 +19,7 @@ from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.compare import differ
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.points import COMPUTED
-from derivlint.analysis.scalar_evaluation.reference import bound_operator
+from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator, bound_operator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
 from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError
 from derivlint.analysis.shapes.cases import KEEPDIM, REDUCTION
@@ -91,30 +91,10 @@ class _FormulaCheck(Struct):
     unknown: int = 0
 
 
-class _Operator(Struct, frozen=True):
-    """An operator's own value."""
-
-    run: Evaluator
-    parameters: Mapping[str, str]
-
-    def outputs(self, arguments: Values) -> tuple[Value, ...]:
-        """Its outputs.
-
-        Raises:
-            UnknownValueError: they are not known.
-        """
-        values = {name: arguments[source] for name, source in self.parameters.items() if source in arguments}
-        try:
-            outputs = self.run(values)
-        except FAILURES as failure:
-            raise UnknownValueError from failure
-        return outputs if type(outputs) is tuple else (outputs,)
-
-
 class _Point(Struct, frozen=True, dict=True):
     """An operator at arguments."""
 
-    operator: _Operator
+    operator: ReferenceOperator
     signature: EvaluationSignature
     arguments: Values
     outputs: Mapping[str, Value]
@@ -201,7 +181,7 @@ def _product(one: Value, two: Value) -> float:
     return float(sum(map(mul, _elements(one), _elements(two))))
 
 
-def operator_of(differentiability: Differentiability) -> _Operator | None:
+def operator_of(differentiability: Differentiability) -> ReferenceOperator | None:
     """The value of an operator on small tensors, or None if it is not known."""
     function = differentiability.function
     if function.name.is_foreach or differentiability.is_inplace:
@@ -211,7 +191,7 @@ def operator_of(differentiability: Differentiability) -> _Operator | None:
         # a value that is computed from another argument moves with it in formulas
         return None
     bound = bound_operator(function, implementation_named, STORAGE)
-    return None if bound is None else _Operator(*bound)
+    return None if bound is None else ReferenceOperator(*bound, FAILURES)
 
 
 def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bool:
@@ -222,7 +202,7 @@ def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bo
 
 
 def points_of(
-    operator: _Operator, function: NativeFunction, signature: EvaluationSignature, used: frozenset[str]
+    operator: ReferenceOperator, function: NativeFunction, signature: EvaluationSignature, used: frozenset[str]
 ) -> Iterator[_Point]:
     """An operator at small tensors, with gradients of the outputs that formulas use."""
     for kind in _KINDS:
@@ -242,7 +222,7 @@ def points_of(
 
 
 def _point(
-    operator: _Operator, signature: EvaluationSignature, arguments: Values, used: frozenset[str]
+    operator: ReferenceOperator, signature: EvaluationSignature, arguments: Values, used: frozenset[str]
 ) -> _Point | None:
     try:
         outputs = operator.outputs(arguments)
