@@ -12,7 +12,7 @@ from enum import Enum
 from msgspec import Struct
 
 from derivlint.analysis.dependence import conjugation
-from derivlint.analysis.differentiability.operators import RAISING_PREFIX
+from derivlint.analysis.differentiability.operators import is_refusal
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.interpret import Interpretation
@@ -28,7 +28,6 @@ from derivlint.cpp.operator_signatures import without_symint
 from derivlint.formula import Call
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model
 from derivlint.operators.reference.definitions import reasons
-from derivlint.operators.special import RAISING
 
 
 class Question(Enum):
@@ -102,7 +101,7 @@ def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFo
     on_small_tensors = set() if differentiability is None else compared_formulas(differentiability, formulas)
     for formula in formulas:
         missing = {}
-        if formula.written.auto is not None or _is_refused(formula):
+        if formula.written.auto is not None or is_refusal(formula.tree):
             # it is made of the backward formulas, or there is none
             yield JudgedFormula(formula.written, {}, frozenset(Question))
             continue
@@ -120,12 +119,6 @@ def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFo
         elif NumberKind.COMPLEX not in kinds and (name := conjugation.unknown_callee(interpretation)) is not None:
             missing[Question.COMPLEX] = f'nothing is known about "{name}"' if name else "it is not understood"
         yield JudgedFormula(formula.written, missing, not_asked)
-
-
-def _is_refused(formula: TypedFormula) -> bool:
-    """Whether a formula only raises that there is no derivative."""
-    call = formula.call(formula.tree) if isinstance(formula.tree, Call) else None
-    return call is not None and (call.name in RAISING or call.name.startswith(RAISING_PREFIX))
 
 
 def _compared_at(analyses: FormulaAnalyses, body: DispatchBody) -> dict[TypedFormula, set[NumberKind]]:

@@ -107,7 +107,7 @@ class _Evidence(Struct, frozen=True):
         return [call for call in self.calls if first in call.places and second in call.places]
 
     def contradicts(self, first: str, second: str) -> bool:
-        """Whether all evidence about two names has the second before the first."""
+        """Whether the evidence about two names has the second before the first."""
         if (first in self.lists) != (second in self.lists) or self.positions[first] < self.positions[second]:
             return False
         return all(call.places[first] > call.places[second] for call in self.relevant_calls(first, second))

@@ -118,7 +118,7 @@ def wrong_shapes(
 
 
 def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:
-    """Whether all tensors in a formula have the sizes of the operator's only one, so that its result is right."""
+    """Whether a formula only has tensors with the sizes of the operator's single one, so that its result is right."""
     tensors = [argument for argument in function.schema.arguments.flat_non_out if argument.type.is_tensor_like]
     return (
         len(tensors) == 1

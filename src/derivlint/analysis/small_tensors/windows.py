@@ -85,7 +85,7 @@ def reflection(self: Value, padding: Value) -> Value:
 
 @helper("reflection_pad1d_backward", "reflection_pad2d_backward", "reflection_pad3d_backward")
 def reflection_backward(grad_output: Value, self: Value, padding: Value) -> Value:
-    """What flows back to the elements."""
+    """The adjoint of reflection."""
     return _pulled(grad_output, _REFLECTION(tensor_of(self).sizes, padding), self.sizes)
 
 
@@ -97,7 +97,7 @@ def replication(self: Value, padding: Value) -> Value:
 
 @helper("replication_pad1d_backward", "replication_pad2d_backward", "replication_pad3d_backward")
 def replication_backward(grad_output: Value, self: Value, padding: Value) -> Value:
-    """What flows back to the elements."""
+    """The adjoint of replication."""
     return _pulled(grad_output, _REPLICATION(tensor_of(self).sizes, padding), self.sizes)
 
 
