@@ -29,7 +29,7 @@ from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody
-from derivlint.model.generated.accidental import accidental_saves
+from derivlint.model.info import accidental_saves
 
 META = RuleMeta(
     severity=Severity.INFO,

@@ -12,8 +12,8 @@ from derivlint.compiler.gxx import find_toolchain
 from derivlint.compiler.judge import CompilerRefusal, refusals
 from derivlint.lint import Severity, run_rules
 from derivlint.model import DerivativeFormula, build_model
-from derivlint.model.generated.consequences import is_checkable
 from derivlint.model.generated.evaluation import Evaluation, evaluations
+from derivlint.model.generated.typing import is_checkable
 from derivlint.model.scope import visible_names
 from derivlint.project.settings import Settings
 from derivlint.rules import NAMES, load_rules

@@ -14,13 +14,12 @@ from derivlint.analysis.interpretation.callee import CallFacts, call_facts
 from derivlint.cpp.cpp_type import UNKNOWN_VALUE, CppType, Value
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.types import TENSOR
-from derivlint.formula import Call, Expr, Formula, Index, Name, Node, Number, unparenthesized
+from derivlint.formula import Call, Expr, Formula, Index, Name, Node, Number, Word, unparenthesized
 from derivlint.model import DerivativeFormula, Entry, Model
-from derivlint.model.entry import InFormula
-from derivlint.model.generated.consequences import is_checkable
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
 from derivlint.model.generated.forward import TANGENT, packed_lists
 from derivlint.model.generated.gradients import GRAD, GRADS
+from derivlint.model.generated.typing import is_checkable
 from derivlint.source import Span
 from derivlint.source.lazy import cached_property, memoized
 
@@ -86,14 +85,14 @@ class TypedFormula(Struct, eq=False, dict=True):
             self._calls[node] = call_facts(node, self.callees.get(node))
         return self._calls[node]
 
-    def source_of(self, node: InFormula) -> str:
+    def source_of(self, node: Node | Word) -> str:
         """The text of a part of the expression as the author wrote it; as it is generated where it is not written."""
         written = self.evaluation.written_range(node.start, node.end)
         if written is None:
             return self.text[node.start : node.end]
         return self.written.parsed.text[written[0] : written[1]]
 
-    def span_of(self, node: InFormula) -> Span:
+    def span_of(self, node: Node | Word) -> Span:
         """The place in the file of a part of the expression; the whole value where it is generated."""
         written = self.evaluation.written_range(node.start, node.end)
         return self.written.value_span if written is None else self.written.range(*written)

@@ -9,8 +9,8 @@ from derivlint.compiler.gxx import Toolchain
 from derivlint.compiler.judge import CompilerRefusal, refusals
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import DerivativeFormula, Model
-from derivlint.model.generated.consequences import is_checkable
 from derivlint.model.generated.evaluation import Origin
+from derivlint.model.generated.typing import is_checkable
 from derivlint.source import Span
 
 #: The name under which findings of the compiler are reported.

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
         Role,
     )
     from derivlint.model.entry_syntax import FormProblem, KeyName, OutputDifferentiability
+    from derivlint.model.generated.saved import SavedAttribute
     from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE
     from derivlint.model.layout import LAYOUTS, PLAIN, Layout
     from derivlint.model.match import FunctionMatch, How, Matcher, MatchProblem
     from derivlint.model.model import Model, build_model, build_models
     from derivlint.model.read import called_functions, entry_names, read_file
     from derivlint.model.resolve import EntryFunction, NameKind, Output, ResolvedName, SchemaProblem, SchemaProblemKind
-    from derivlint.model.saved_attribute import SavedAttribute
 
 # what needs a layout only, such as settings, must not wait for all the others
 __getattr__ = lazy_exports(
@@ -52,7 +52,7 @@ __getattr__ = lazy_exports(
         "model": "Model build_model build_models",
         "read": "called_functions entry_names read_file",
         "resolve": "EntryFunction NameKind Output ResolvedName SchemaProblem SchemaProblemKind",
-        "saved_attribute": "SavedAttribute",
+        "generated.saved": "SavedAttribute",
     },
 )
 

@@ -1,4 +1,4 @@
-"""What the generated kernel of a function does with the differentiability that applies to it.
+"""Differentiable inputs and outputs of the generated kernel of a function.
 
 Follows torchgen/packaged/autograd/gen_variable_type.py (``emit_body``), torchgen/api/autograd.py
 (``gen_differentiable_outputs``, ``dispatch_strategy``) and gen_inplace_or_view_type.py. Where the generator raises,

@@ -1,12 +1,8 @@
-"""The entries of a derivatives file, their keys and formulas, and what torchgen makes of them.
+"""The entries of a derivatives file, their keys and formulas, and the derivatives that torchgen makes of them.
 
-An entry keeps what was written even where it makes no sense; what could not be understood is a :class:`FormProblem`
-or an unresolved name, and a rule reports it.
-
-Nothing is filled in later: what an entry is about, what its keys declare and what torchgen makes of its formulas is
-worked out from the entry and the operators when it is first asked for. Names and fields of what torchgen makes of them
-(:class:`Derivative`, :class:`ForwardDerivative`, :class:`DifferentiabilityInfo`) follow torchgen/api/autograd.py, so
-that whoever knows PyTorch's generator knows them.
+Entries are immutable, and keep all that was written: mistakes are :class:`FormProblem` and unresolved names, which
+rules report. Facts are computed from the entry and the operators on demand. :class:`Derivative`,
+:class:`ForwardDerivative` and :class:`DifferentiabilityInfo` have the names and fields of torchgen/api/autograd.py.
 """
 
 from __future__ import annotations
@@ -25,9 +21,9 @@ from derivlint.model.entry_syntax import (
     KeyName,
     split_names,
 )
+from derivlint.model.generated.saved import SavedAttribute
 from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE
 from derivlint.model.resolve import EntryFunction, NameKind, ResolvedName, SchemaProblem, resolve_function
-from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 from derivlint.source.comparison import KeyedEquality
@@ -36,27 +32,14 @@ from derivlint.yaml_reader import Mapping, Pair, PlacedNode, Scalar, YamlNode
 
 if TYPE_CHECKING:
     from derivlint.cpp import Binding
-    from derivlint.formula import Edit, Word
+    from derivlint.formula import Edit, Node, Word
+    from derivlint.formula.vocabulary import Token
     from derivlint.model.layout import Layout
     from derivlint.schema import NativeFunction, Type
 
 
-class InFormula(Protocol):
-    """Anything with offsets into a formula: a node or a word."""
-
-    @property
-    def start(self) -> int:
-        """The offset of the first character."""
-        ...
-
-    @property
-    def end(self) -> int:
-        """The offset after the last character."""
-        ...
-
-
 class EntryContext(Protocol):
-    """What an entry is understood with: the operators, what files of its kind may hold, and how torchgen reads."""
+    """The context of an entry: the operators, the layout of its file, and torchgen's infos."""
 
     @property
     def natives(self) -> NativeFunctions:
@@ -65,16 +48,16 @@ class EntryContext(Protocol):
 
     @property
     def layout(self) -> Layout:
-        """How the file holds its entries."""
+        """The layout of the file."""
         ...
 
     def info_of(self, body: DispatchBody) -> DifferentiabilityInfo | None:
-        """What torchgen makes of the formulas of one dispatch key."""
+        """The info that torchgen makes of the formulas of one dispatch key."""
         ...
 
 
 class Role(Enum):
-    """What a key and its formula declare."""
+    """The declaration of a key with its formula."""
 
     BACKWARD = "backward"
     FORWARD = "forward"
@@ -139,7 +122,7 @@ class DerivativeFormula:
 
     @cached_property
     def role(self) -> Role:
-        """What it declares, decided by the first name of the key, as torchgen does.
+        """Its declaration, by the first name of the key, as for torchgen.
 
         Follows ``is_forward_derivative_definition`` and ``create_forward_derivative``.
         """
@@ -193,7 +176,7 @@ class DerivativeFormula:
         """The syntax tree of the formula; of the empty text where the value is not a string."""
         return parse_formula(self.text or "")
 
-    def span_of(self, part: InFormula) -> Span:
+    def span_of(self, part: Node | Word | Token) -> Span:
         """The place in the file of a node or word of the formula."""
         return self.range(part.start, part.end)
 
@@ -232,7 +215,7 @@ class DispatchBody:
 
     @cached_property
     def info(self) -> DifferentiabilityInfo | None:
-        """What torchgen makes of the formulas, as far as it can be built; None where the operator is not known."""
+        """The info that torchgen makes of the formulas, as far as it can; None for an unknown operator."""
         operators = self.entry.operators
         return operators.info_of(self) if operators is not None and self.entry.function is not None else None
 
@@ -351,7 +334,7 @@ class Entry:
 
     @property
     def has_keys(self) -> bool:
-        """Whether it is a mapping with keys; of any other item nothing is to be said but that it is none."""
+        """Whether it is a mapping with keys; no other rule judges an item that is something else."""
         return isinstance(self.node, Mapping) and bool(self.node.pairs)
 
     @cached_property
@@ -364,13 +347,13 @@ class Entry:
 
     @cached_property
     def function(self) -> EntryFunction | None:
-        """What its schema resolves to."""
+        """The function of its schema."""
         resolved = self._resolved
         return resolved if isinstance(resolved, EntryFunction) else None
 
     @cached_property
     def schema_problem(self) -> SchemaProblem | None:
-        """Why its schema resolves to no function."""
+        """The reason why its schema has no function."""
         resolved = self._resolved
         return resolved if isinstance(resolved, SchemaProblem) else None
 
@@ -523,7 +506,7 @@ class InfoSource(Struct, frozen=True):
 
 
 class DifferentiabilityInfo(Struct):
-    """All that derivatives.yaml says of one function under one dispatch key.
+    """The derivatives of one function under one dispatch key.
 
     Attributes:
         name: the operator's name without its overload.

@@ -1,6 +1,6 @@
-"""What an entry is made of in the YAML, as written there: nodes with their places in the entry's own text.
+"""The parts of an entry in the YAML: nodes with their places in the entry's own text.
 
-Where the YAML is not what an entry is made of, there is a :class:`FormProblem`, and a rule reports it.
+A part of another form is a :class:`FormProblem`, which a rule reports.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Entries by what others look them up by: the one way from one entry of a file to another.
+"""Indexes of entries: the one way from one entry of a file to another.
 
-An index says of each entry under which keys it is found, and a value of plain data under each. Who needs no more than
-the values is not concerned by other changes of those entries.
+An index maps each entry to keys with a value of plain data under each. A result that reads only the values does not
+depend on other changes of those entries.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ K = TypeVar("K", bound=Hashable)
 V_co = TypeVar("V_co", covariant=True)
 #: The value under a key where only the entries are of interest.
 Nothing = tuple[()]
-#: What facts and indexes hold, so that it can be kept on disk.
+#: The data of facts and indexes, which can be kept on disk.
 Plain = bool | int | str | None | tuple[Any, ...]
-#: What an index has of one entry.
+#: The keys and values of one entry in an index.
 Row = tuple[tuple[str, Plain], ...]
 
 
@@ -32,8 +32,7 @@ class EntryIndex(Struct, Generic[V_co], frozen=True):
 
     Attributes:
         name: the name of the variable that holds it, ``module:variable``.
-        find: the keys under which an entry is found, with a value of plain data under each; it looks at nothing but
-            the entry and the operators.
+        find: computes the keys of an entry, with a value under each, from the entry and the operators only.
     """
 
     name: str
@@ -51,7 +50,7 @@ INDEXES: dict[str, EntryIndex[Any]] = {}
 
 
 def index_named(name: str) -> EntryIndex[Any] | None:
-    """The index of a name, whose module is loaded if it has to be; None where there is none."""
+    """Return the index of a name, or None; its module is loaded if necessary."""
     load_module_of(name)
     return INDEXES.get(name)
 
@@ -87,11 +86,11 @@ class IndexEntries(Struct, Generic[K], frozen=True):
         return self.by_key.get(key, ())
 
     def answer(self, key: str, *, whole: bool) -> Plain:
-        """What is compared of the entries under a key: their texts, or their values.
+        """The answer of a dependency: the texts of the entries under a key, or their values.
 
         Args:
             key: the key.
-            whole: whether the texts count, with which the names of entries begin.
+            whole: whether the answer is the texts, the first item of the names of entries.
         """
         items: tuple[tuple[Any, Any], ...] = self.under(key)
         if whole:
@@ -137,7 +136,7 @@ def _by_signature(entry: Entry) -> Iterator[tuple[str, tuple[str, bool]]]:
 
 
 def signature_key(is_functional: bool, signature: str) -> str:
-    """What :data:`BY_SIGNATURE` has entries under.
+    """A key of :data:`BY_SIGNATURE`.
 
     Args:
         is_functional: whether their functions modify nothing.

@@ -6,7 +6,10 @@ left out of the info and a rule says why.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.cpp import return_type
+from derivlint.formula import Word
 from derivlint.model.entry import (
     Derivative,
     DerivativeFormula,
@@ -17,10 +20,9 @@ from derivlint.model.entry import (
     Role,
 )
 from derivlint.model.generated.forward import build_forward
-from derivlint.model.generated.saved import SavedVariables
+from derivlint.model.generated.saved import SavedAttribute, SavedVariables, without_repetition
 from derivlint.model.keys import DEFAULT
 from derivlint.model.resolve import EntryFunction
-from derivlint.model.saved_attribute import without_repetition
 
 
 def named_gradients(function: EntryFunction, differentiability: tuple[bool, ...] | None) -> tuple[str, ...]:
@@ -54,12 +56,7 @@ def build_derivative(formula: DerivativeFormula, function: EntryFunction, gradie
 
 
 def build_info(body: DispatchBody, function: EntryFunction) -> DifferentiabilityInfo:
-    """What torchgen makes of the formulas of one dispatch key.
-
-    Args:
-        body: the formulas.
-        function: the entry's function.
-    """
+    """Build the info of the formulas of one dispatch key, for the entry's function."""
     entry = body.entry
     declared = entry.output_differentiability
     values = declared.values if declared is not None else None
@@ -115,3 +112,33 @@ def node_prefix(name: str) -> str:
     """
     camel_case = "".join(part.title() for part in name.split("_"))
     return f"{camel_case}Backward".replace("ForwardBackward", "Backward")
+
+
+class AccidentalSave(Struct, frozen=True):
+    """One value that is saved for nothing.
+
+    Attributes:
+        written: the first formula that asks for it.
+        saved: the value.
+        word: the word that torchgen takes for a use.
+    """
+
+    written: DerivativeFormula
+    saved: SavedAttribute
+    word: Word
+
+
+def accidental_saves(body: DispatchBody) -> list[AccidentalSave]:
+    """The values that every formula of one dispatch key saves by accident, in file order."""
+    info = body.info
+    if info is None:
+        return []
+    used: set[str] = set()
+    saves: dict[str, AccidentalSave] = {}
+    for derivative in sorted(info.derivatives, key=lambda item: item.written.index if item.written is not None else -1):
+        for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
+            if not saved.accidental:
+                used.add(saved.name)
+            elif derivative.written is not None and saved.word is not None:
+                saves.setdefault(saved.name, AccidentalSave(derivative.written, saved, saved.word))
+    return [item for name, item in saves.items() if name not in used]

@@ -7,9 +7,9 @@ of a view, the generated functional variant of a mutable function and the foreac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,9 +17,10 @@ from msgspec.structs import replace
 from derivlint.model.entry import DifferentiabilityInfo, Entry, ForwardDerivative, InfoSource
 from derivlint.model.generated.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
 from derivlint.model.generated.inplace import InplaceProblem, inplace_forwards
-from derivlint.model.index import BY_SCHEMA, BY_SIGNATURE, EntryIndex, signature_key
+from derivlint.model.index import BY_SCHEMA, BY_SIGNATURE, signature_key
 from derivlint.model.keys import DEFAULT
 from derivlint.model.match_problem import MatchProblemKind
+from derivlint.model.query import Answers
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind
 
@@ -67,8 +68,8 @@ class FunctionMatch(Struct):
         infos: the info for each dispatch key; empty where no entry applies.
         how: how it came by them.
         forwards: the forward formulas for each dispatch key, None where no entry applies.
-        book: what is known of the operators.
-        problems: why it cannot have what would apply.
+        book: the operator book.
+        problems: why it cannot have infos that would apply.
     """
 
     function: NativeFunction
@@ -111,39 +112,8 @@ def _of_twin(infos: InfoByKey, twin: NativeFunction) -> InfoByKey:
     return twins
 
 
-class Infos(Protocol):
-    """Where infos are looked up."""
-
-    @property
-    def shares_foreach(self) -> bool:
-        """Whether foreach operators share the formulas of the operators that they apply to each tensor."""
-        ...
-
-    @property
-    def book(self) -> Book:
-        """What is known of the operators."""
-        ...
-
-    def ask(self, find: Callable[..., T], *subject: Hashable) -> T:
-        """What a function answers, see :class:`~derivlint.model.query.Answers`."""
-        ...
-
-    @property
-    def natives(self) -> NativeFunctions:
-        """The operators."""
-        ...
-
-    def values_in(self, index: EntryIndex[V], key: str) -> list[V]:
-        """The values that an index has under a key, in file order."""
-        ...
-
-    def entries_in(self, index: EntryIndex[Any], key: str) -> tuple[Entry, ...]:
-        """The entries that an index has under a key, in file order."""
-        ...
-
-
 class Applicable(NamedTuple):
-    """What a function may have its infos of.
+    """The entry whose infos apply to a function.
 
     Attributes:
         how: how it comes by them.
@@ -156,9 +126,9 @@ class Applicable(NamedTuple):
     twin: NativeFunction | None = None
 
 
-def _infos_for(infos: Infos, schema: str, twin: NativeFunction | None) -> InfoByKey:
+def _infos_for(answers: Answers, schema: str, twin: NativeFunction | None) -> InfoByKey:
     """The infos of one schema; of several entries for it the last counts, as for torchgen."""
-    (*_, last) = infos.entries_in(BY_SCHEMA, schema)
+    (*_, last) = answers.entries_in(BY_SCHEMA, schema)
     by_key = infos_of(last)[schema]
     return by_key if twin is None else _of_twin(by_key, twin)
 
@@ -166,9 +136,9 @@ def _infos_for(infos: Infos, schema: str, twin: NativeFunction | None) -> InfoBy
 class Matcher:
     """Finds the info of any native function."""
 
-    def __init__(self, infos: Infos) -> None:
-        self._infos = infos
-        self._book = infos.book
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._book = answers.book
 
     def match(self, function: NativeFunction) -> FunctionMatch:
         """The differentiability of one function."""
@@ -213,7 +183,7 @@ class Matcher:
             return signature == canonical.schema.signature_key_no_defaults
         if function.name.is_foreach:
             return is_reference(function, canonical.schema)
-        twin = _view_copy(canonical, self._infos.natives)
+        twin = _view_copy(canonical, self._answers.natives)
         return twin is not None and signature == twin.schema.signature_key_no_defaults
 
     def source(self, function: NativeFunction) -> str | None:
@@ -222,7 +192,7 @@ class Matcher:
         return None if applicable is None else applicable.schema
 
     def _applicable_once(self, function: NativeFunction) -> Applicable | None:
-        return self._infos.ask(self._applicable, function)
+        return self._answers.ask(self._applicable, function)
 
     def _applicable(self, function: NativeFunction) -> Applicable | None:
         schema = function.schema
@@ -239,31 +209,31 @@ class Matcher:
         variant = self._by_signature(function, How.GENERATED_FUNCTIONAL) if function.generated else None
         if variant is not None:
             return variant
-        return self._reference(function) if foreach and self._infos.shares_foreach else None
+        return self._reference(function) if foreach and self._answers.shares_foreach else None
 
     def _exact(self, function: NativeFunction) -> Applicable | None:
-        """What a function has by its own schema: an entry, or that of the view whose ``_copy`` twin it is."""
-        if self._infos.values_in(BY_SCHEMA, str(function.schema)):
+        """The entry with the schema of a function, or that of the view whose ``_copy`` twin it is."""
+        if self._answers.values_in(BY_SCHEMA, str(function.schema)):
             return Applicable(How.EXACT, str(function.schema))
-        group = self._infos.natives.view_group(function) if function.name.base.endswith(COPY) else None
+        group = self._answers.natives.view_group(function) if function.name.base.endswith(COPY) else None
         if group is None or group.view_copy is not function:
             return None
         view = str(group.view.schema)
-        has_infos = self._infos.values_in(BY_SCHEMA, view)
+        has_infos = self._answers.values_in(BY_SCHEMA, view)
         return Applicable(How.EXACT, view, function) if has_infos and has_infos[-1] else None
 
     def _by_signature(self, function: NativeFunction, how: How) -> Applicable | None:
-        """What a function has by its signature without defaults: of equal ones the last counts, twins being last."""
+        """The last entry with the signature of a function, without defaults; twins come last."""
         is_functional = how is How.SIGNATURE
         key = function.schema.signature_key_no_defaults
         if function.name.base.endswith(COPY):
-            for twin in reversed(self._infos.natives.with_base(function.name.base)):
+            for twin in reversed(self._answers.natives.with_base(function.name.base)):
                 schema = twin.schema
                 if (schema.kind is SchemaKind.functional) is is_functional and schema.signature_key_no_defaults == key:
                     exact = self._exact(twin)
                     if exact is not None and exact.twin is not None:
                         return exact._replace(how=how)
-        written = _with_infos(self._infos.values_in(BY_SIGNATURE, signature_key(is_functional, key)))
+        written = _with_infos(self._answers.values_in(BY_SIGNATURE, signature_key(is_functional, key)))
         return Applicable(how, written[-1]) if written else None
 
     def _reference(self, function: NativeFunction) -> Applicable | None:
@@ -272,7 +242,7 @@ class Matcher:
         how = How.FOREACH_INPLACE if is_inplace else How.FOREACH_GENERATED
         references = [
             candidate.schema
-            for candidate in self._infos.natives.with_base(function.name.element_base)
+            for candidate in self._answers.natives.with_base(function.name.element_base)
             if is_reference(function, candidate.schema)
         ]
         for is_functional in (True, False) if is_inplace and str(function.name) in WITH_INPLACE_REFERENCE else (True,):
@@ -282,7 +252,7 @@ class Matcher:
                 if (schema.kind is SchemaKind.functional) is is_functional
             )
             schemas_by_key = {
-                key: schemas for key in keys if (schemas := _with_infos(self._infos.values_in(BY_SIGNATURE, key)))
+                key: schemas for key in keys if (schemas := _with_infos(self._answers.values_in(BY_SIGNATURE, key)))
             }
             if schemas_by_key:
                 # the one that comes first in the file
@@ -292,14 +262,14 @@ class Matcher:
 
     def _place(self, signature: str) -> int:
         """The position of the first entry with a signature."""
-        return self._infos.entries_in(BY_SIGNATURE, signature)[0].index
+        return self._answers.entries_in(BY_SIGNATURE, signature)[0].index
 
     def _find(self, function: NativeFunction, problems: list[MatchProblem]) -> tuple[InfoByKey, How | None]:
         applicable = self._applicable_once(function)
         if applicable is None:
             return {}, None
         # asked once, so that the infos of a twin are the same objects for all of its functions
-        infos = self._infos.ask(_infos_for, self._infos, applicable.schema, applicable.twin)  # type: ignore[arg-type]
+        infos = self._answers.ask(_infos_for, self._answers, applicable.schema, applicable.twin)
         if applicable.how is How.GENERATED_FUNCTIONAL:
             for info in infos.values():
                 if any("self" in saved.name for saved in info.all_saved_inputs):

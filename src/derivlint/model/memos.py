@@ -17,20 +17,20 @@ from derivlint.model.index import IndexEntries, Plain, Row
 V = TypeVar("V")
 #: The text of an entry, and how many entries with the same text come before it.
 EntryKey = tuple[str, int]
-#: So many results are kept of an entry, for undone edits.
+#: The number of results of an entry, for undone edits.
 MAX_RESULTS = 4
-#: So many entries are kept that the newest text does not have.
+#: The number of entries that the newest text does not have.
 MAX_GONE = 64
-#: After so many texts all answers are found out anew, so that those go that nothing depends on any more.
+#: After so many texts all answers are computed again, so that unused ones go.
 REFRESHED = 256
 
 
 class Dependency(NamedTuple):
-    """Something that is read in the file as a whole.
+    """A read of the file as a whole.
 
     Attributes:
         source: the index or the fact.
-        key: the key in the index, or what the fact is about.
+        key: the key in the index, or the subject of the fact.
         whole: whether the answer is the texts of the entries under the key, not only their values in the index.
     """
 
@@ -44,8 +44,8 @@ class Memo(Struct, Generic[V], frozen=True, gc=False):
 
     Attributes:
         value: the result.
-        reads: what was read for it.
-        answers: the answers of these, in the order in which the set has them.
+        reads: its dependencies.
+        answers: their answers, in the order of the set.
     """
 
     value: V
@@ -59,7 +59,7 @@ class Memo(Struct, Generic[V], frozen=True, gc=False):
 
 
 class EntryMemos(Struct):
-    """Everything known of an entry with one text.
+    """The memos of an entry with one text.
 
     Attributes:
         key: the text with its occurrence.
@@ -67,7 +67,7 @@ class EntryMemos(Struct):
         verified_at: the newest revision in which the first of the results holds.
         rows: the rows of the entry, by index.
         facts: the facts of the entry, by name.
-        results: what rules found, newest first.
+        results: the findings of rules, newest first.
     """
 
     key: EntryKey
@@ -87,15 +87,15 @@ class Memos:
 
     Attributes:
         revision: the number of texts that were checked.
-        layout: the name of the layout that the texts give away.
+        layout: the name of the layout that the texts are marked as.
         entries: by key.
         newest: the keys of the entries of the newest text, in file order.
-        indexed: its entries by each index that was asked.
-        answers: the answers of dependencies in it, as far as they were needed.
+        indexed: its entries by each index in use.
+        answers: the computed answers of dependencies in it.
         facts: the facts of the file, by dependency.
-        holding: those of the facts that hold in it, each after those that it is made of.
-        uncertain: what was answered in the text before, and may have another answer in it; None where any answer may.
-        file: what rules for the file as a whole found; None where that has to be found again.
+        holding: the facts that are valid in it, each after those that it is made of.
+        uncertain: dependencies whose answers may differ from those in the text before; None for all.
+        file: the findings of rules for the file as a whole, or None.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class Memos:
         self.revision += 1
 
     def forget_answers(self) -> None:
-        """Find all answers out anew."""
+        """Drop all answers, so that they are computed again."""
         self.indexed, self.answers, self.holding, self.uncertain = {}, {}, {}, None
 
     def has_text(self, text: str) -> bool:
@@ -141,11 +141,11 @@ class Memos:
         return records
 
     def advance(self, records: Sequence[EntryMemos], row: Callable[[str, int], Row]) -> None:
-        """Make what is known of the text before that of the newest one, as far as entries are not new or gone.
+        """Carry answers over from the text before, as far as entries are not new or gone.
 
         Args:
             records: the entries, in file order.
-            row: finds the row that an index has of the entry at a position.
+            row: computes the row of an index for the entry at a position.
         """
         before, self.newest = self.newest, tuple([record.key for record in records])
         positions = {key: at for at, key in enumerate(self.newest)}
@@ -178,7 +178,7 @@ class Memos:
         self.holding[dependency] = None
 
     def end(self) -> None:
-        """End a revision that was checked to its end: drop what was not needed for long."""
+        """End a revision that was checked to its end: drop what was not used for long."""
         gone = [record for record in self.entries.values() if record.seen_at != self.revision]
         gone.sort(key=lambda record: -record.seen_at)
         for record in gone[MAX_GONE:]:

@@ -1,11 +1,10 @@
-"""The model of one derivatives file: what every later part of derivlint shares."""
+"""The model of one derivatives file."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from collections.abc import Sequence as Seq
-from functools import partial
 from itertools import count, islice
 
 from derivlint.cpp.library import library_of
@@ -27,7 +26,7 @@ from derivlint.model.keys import DEFAULT
 from derivlint.model.layout import PLAIN, Layout, marked_layout, name_of_layout
 from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
 from derivlint.model.memos import Dependency, Memos
-from derivlint.model.query import Answers, file_fact
+from derivlint.model.query import Answers, file_fact, query
 from derivlint.model.read import ListEntries, document_of, items_of, layout_of, read_syntax, versions_of
 from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
@@ -42,19 +41,18 @@ MANY_UNKNOWN = 4
 class Model(Answers):
     """Entries with their functions, infos and the functions they apply to.
 
-    Building it never raises on user input: what could not be understood is an unresolved fact. What depends on several
-    entries is looked up by name (:meth:`entries_in`, :meth:`values_in`) or is a fact of the file (:meth:`fact`), and
-    noted for whoever asks.
+    Building it never raises on user input. Facts about several entries are looked up by name (:meth:`entries_in`,
+    :meth:`values_in`) or are facts of the file (:meth:`fact`), and recorded as dependencies.
 
     Attributes:
         document: the YAML document.
-        natives: the operators it is judged against, those of the version where there are several.
-        book: what is known of the operators by their names, at their release.
-        layout: how the file holds its entries.
+        natives: the operators that it is judged against, of the version if there are several.
+        book: the operator book at their release.
+        layout: the layout of the file.
         versions: the versions that the file serves, None for a file without versions.
-        version: the one for which this is the model.
+        version: the version of this model.
         all_entries: the items of the file, in order.
-        entries: those of them that hold for the version; the index of an entry is its position here.
+        entries: the items that hold for the version; the index of an entry is its position here.
         matcher: finds the infos of functions.
     """
 
@@ -73,7 +71,6 @@ class Model(Answers):
         self.versions = versions_of(document, self.layout)
         self.version: str | None = None
         if self.versions is not None and self.versions.names:
-            # a version that the file does not serve is not its business
             self.version = version if version in self.versions.names else self.versions.names[-1]
         self.natives = natives if self.version is None else natives.of_version(self.version)
         self.book = book_of(self.natives)
@@ -137,12 +134,12 @@ class Model(Answers):
             yield from by_key.values()
 
     def info_of(self, body: DispatchBody) -> DifferentiabilityInfo | None:
-        """What torchgen makes of the formulas of one dispatch key."""
+        """The info that torchgen makes of the formulas of one dispatch key."""
         function = body.entry.function
         return build_info(body, function) if function is not None else None
 
     def node_name(self, info: DifferentiabilityInfo) -> str | None:
-        """The name of the generated autograd node, with its number; None where nothing is differentiable."""
+        """The name of the generated autograd node, with its number, or None if nothing is differentiable."""
         if info.prefix is None:
             return None
         if info.made_of is not None:
@@ -150,7 +147,6 @@ class Model(Answers):
             if info.source.kind == "foreach":
                 return f"{info.prefix}{name}{info.func.name.overload}"
             return f"{name}_copy" if name is not None else None
-        # which of them is this one follows from their texts
         self.record(Dependency(BY_NODE.name, info.prefix, True))
         own = info.source.index or 0
         before = {key for key, _ in self.indexed(BY_NODE).under(info.prefix) if self._positions[key] < own}
@@ -171,23 +167,42 @@ class Model(Answers):
         """The differentiability of a native function."""
         return self.ask(self.matcher.match, function)
 
+    @query
     def functions_of(self, entry: Entry) -> tuple[FunctionMatch, ...]:
-        """Every function that the entry applies to, the canonical one first.
+        """The functions that the entry applies to, the canonical one first, also those that it cannot serve."""
+        if entry.function is None:
+            return ()
+        canonical = entry.function.canonical
+        base = canonical.name.base
+        candidates = {str(canonical.schema): canonical}
+        natives = self.natives
+        for function in (*natives.with_base(base), *natives.with_base(f"{base}{COPY}"), *natives.foreach_of(base)):
+            candidates.setdefault(str(function.schema), function)
+        own = str(entry.function.schema)
+        matches = []
+        for function in candidates.values():
+            # other overloads are not looked at
+            if not self.matcher.may_serve(canonical, function) or self.matcher.source(function) != own:
+                continue
+            match = self.match(function)
+            sources = [info.source for info in match.infos.values()]
+            sources.extend(problem.info.source for problem in match.problems)
+            if any(source.index == entry.index for source in sources):
+                matches.append(match)
+        return tuple(matches)
 
-        A function that the entry would apply to but cannot serve is among them, with its problems.
-        """
-        return self.ask(_functions_of, self, entry)
-
+    @query
     def differentiabilities(self, entry: Entry) -> tuple[Differentiability, ...]:
-        """What the kernel of each function does under each dispatch key of the entry, the canonical one first."""
-        return self.ask(_differentiabilities, self, entry)
+        """The differentiability of each function under each dispatch key of the entry, the canonical one first."""
+        return tuple(Differentiability(match, key) for match in self.functions_of(entry) for key in match.infos)
 
+    @query
     def evaluations(self, entry: Entry) -> tuple[Evaluation, ...]:
-        """Every expression that comes from an entry, with the variables that are declared where it is."""
-        return self.ask(_evaluations, self, entry)
+        """The generated expressions of an entry, with the variables that are declared there."""
+        return tuple(evaluations(entry, self.differentiabilities(entry)))
 
     def canonical_differentiability(self, body: DispatchBody) -> Differentiability | None:
-        """What the kernel of the entry's own function does with these formulas; None where they do not reach it."""
+        """The differentiability of the entry's own function with these formulas, or None if they do not reach it."""
         function = body.entry.function
         if function is None:
             return None
@@ -195,8 +210,15 @@ class Model(Answers):
         return next(candidates, None)
 
     def differentiabilities_of(self, body: DispatchBody) -> tuple[Differentiability, ...]:
-        """What the kernels of one dispatch key do with the formulas, of every function that they reach."""
-        return self.ask(_by_dispatch_key, self, body.entry).get(body.key, ())
+        """The differentiability of every function with these formulas."""
+        return self._by_dispatch_key(body.entry).get(body.key, ())
+
+    @query
+    def _by_dispatch_key(self, entry: Entry) -> dict[str, tuple[Differentiability, ...]]:
+        by_key: dict[str, list[Differentiability]] = {}
+        for item in self.differentiabilities(entry):
+            by_key.setdefault(item.key, []).append(item)
+        return {key: tuple(items) for key, items in by_key.items()}
 
     @property
     def is_pytorchs_own(self) -> bool:
@@ -220,20 +242,46 @@ class Model(Answers):
         return self.fact(_is_of_another_release)
 
     @property
+    @query
     def typing(self) -> TypeChecker:
-        """What works out the types of formulas, with the declarations that hold for the file."""
-        return self.ask(_type_checker, self)
+        """The type checker, with the declarations that hold for the file."""
+        natives = self.natives
+        is_own = natives.in_checkout or self.is_pytorchs_own
+        complete = natives.declarations_complete or (is_own and not self.layout.declares)
+        library = library_of(natives)
+        # what a bracket hides is declared nevertheless
+        complete = complete and library.has_headers and not any(problem.hides for problem in natives.header_problems)
+        if natives.declarations_complete or natives.in_checkout:
+            return TypeChecker(library, is_complete=complete)
+        return TypeChecker(library, is_complete=complete, fallback=self._without_headers)
+
+    def _without_headers(self) -> TypeChecker | None:
+        """The type checker without headers for a file of another release: helpers change from one to the next."""
+        return self._headerless if self.is_of_another_release else None
+
+    @property
+    @query
+    def _headerless(self) -> TypeChecker:
+        return TypeChecker(library_of(self.natives, has_headers=False), is_complete=False)
 
     @property
     def unknown_functions(self) -> frozenset[str]:
-        """The functions that formulas call and no known header declares, so that their calls are not checked."""
+        """The called functions that no known header declares, so that their calls are not checked."""
         if not self.layout.cpp or not self.natives.has_symbolic_sizes:
             return frozenset()
         return self.typing.unknown_functions(self.entries)
 
+    @query
     def type_problems(self, entry: Entry) -> tuple[FormulaProblem, ...]:
-        """What C++ would refuse in the entry's formulas, and in what PyTorch makes of them for other functions."""
-        return self.ask(_type_problems, self, entry)
+        """C++ errors in the entry's formulas, and in those that PyTorch makes of them for other functions."""
+        if not self.layout.cpp or not self.natives.has_symbolic_sizes:
+            # the tables of C++ are those of a much later PyTorch
+            return ()
+        problems = self.typing.problems(entry, self.evaluations(entry))
+        if problems and entry.name is not None and self.natives.by_schema(entry.name.value) is None:
+            # what a generator of its own makes of "auto_linear" for an operator of its own is not known
+            problems = tuple(problem for problem in problems if problem.written.auto is None)
+        return problems
 
     def match_problems(self, entry: Entry) -> Iterator[MatchProblem]:
         """Why functions cannot have the entry's infos."""
@@ -243,7 +291,7 @@ class Model(Answers):
                     yield problem
 
     def is_explained(self, entry: Entry, node: YamlNode) -> bool:
-        """Whether a problem of the YAML speaks of a node of an entry: nothing more is to be said of its form."""
+        """Whether a problem of the YAML is at a node of an entry, so that its form is not judged."""
         problems = self.document.problems
         start, stop = entry.place(node)
         # they are sorted by where they begin
@@ -259,15 +307,19 @@ class Model(Answers):
         end = problems[first - 1].span.end
         return end <= start and not self.source.text[end:start].strip(" \t")
 
+    @query
     def entries_for(self, function: NativeFunction) -> tuple[Entry, ...]:
-        """The entries that speak of a function, in file order; torchgen keeps the last of them."""
-        return self.ask(_entries_for, self, function)
+        """The entries for a function, in file order; torchgen keeps the last of them."""
+        candidates = self.entries_in(BY_SCHEMA, str(function.schema))
+        return tuple(
+            entry for entry in candidates if entry.function is not None and entry.function.canonical is function
+        )
 
     def served_without_default(self, entry: Entry) -> list[NativeFunction]:
-        """Functions that the entry serves but whose generated code needs its ``Default`` formulas, which are missing.
+        """Functions of the entry whose generated code needs its ``Default`` formulas, which are missing.
 
         Foreach functions take the ``Default`` formulas of their reference (torchgen/api/autograd.py), and the kernel
-        of a view asks for its ``Default`` outputs (gen_inplace_or_view_type.py).
+        of a view its ``Default`` outputs (gen_inplace_or_view_type.py).
         """
         if entry.function is None or any(body.key == DEFAULT for body in entry.bodies):
             return []
@@ -292,81 +344,6 @@ class Model(Answers):
         return (
             [function for function in self.natives.inplace_foreach if str(function.name) in missing] if missing else []
         )
-
-
-def _entries_for(model: Model, function: NativeFunction) -> tuple[Entry, ...]:
-    candidates = model.entries_in(BY_SCHEMA, str(function.schema))
-    return tuple(entry for entry in candidates if entry.function is not None and entry.function.canonical is function)
-
-
-def _functions_of(model: Model, entry: Entry) -> tuple[FunctionMatch, ...]:
-    if entry.function is None:
-        return ()
-    canonical = entry.function.canonical
-    base = canonical.name.base
-    candidates = {str(canonical.schema): canonical}
-    natives = model.natives
-    for function in (*natives.with_base(base), *natives.with_base(f"{base}{COPY}"), *natives.foreach_of(base)):
-        candidates.setdefault(str(function.schema), function)
-    own = str(entry.function.schema)
-    matches = []
-    for function in candidates.values():
-        # other overloads are not looked at
-        if not model.matcher.may_serve(canonical, function) or model.matcher.source(function) != own:
-            continue
-        match = model.match(function)
-        sources = [info.source for info in match.infos.values()]
-        sources.extend(problem.info.source for problem in match.problems)
-        if any(source.index == entry.index for source in sources):
-            matches.append(match)
-    return tuple(matches)
-
-
-def _differentiabilities(model: Model, entry: Entry) -> tuple[Differentiability, ...]:
-    return tuple(Differentiability(match, key) for match in model.functions_of(entry) for key in match.infos)
-
-
-def _by_dispatch_key(model: Model, entry: Entry) -> dict[str, tuple[Differentiability, ...]]:
-    by_key: dict[str, list[Differentiability]] = {}
-    for item in model.differentiabilities(entry):
-        by_key.setdefault(item.key, []).append(item)
-    return {key: tuple(items) for key, items in by_key.items()}
-
-
-def _evaluations(model: Model, entry: Entry) -> tuple[Evaluation, ...]:
-    return tuple(evaluations(entry, model.differentiabilities(entry)))
-
-
-def _type_checker(model: Model) -> TypeChecker:
-    natives = model.natives
-    is_own = natives.in_checkout or model.is_pytorchs_own
-    complete = natives.declarations_complete or (is_own and not model.layout.declares)
-    library = library_of(natives)
-    # what a bracket hides is declared nevertheless
-    complete = complete and library.has_headers and not any(problem.hides for problem in natives.header_problems)
-    if natives.declarations_complete or natives.in_checkout:
-        return TypeChecker(library, is_complete=complete)
-    return TypeChecker(library, is_complete=complete, fallback=partial(_without_headers, model))
-
-
-def _without_headers(model: Model) -> TypeChecker | None:
-    """The checker of what the headers refuse in a file of another release: helpers change from one to the next."""
-    return model.ask(_headerless_checker, model.natives) if model.is_of_another_release else None
-
-
-def _headerless_checker(natives: NativeFunctions) -> TypeChecker:
-    return TypeChecker(library_of(natives, has_headers=False), is_complete=False)
-
-
-def _type_problems(model: Model, entry: Entry) -> tuple[FormulaProblem, ...]:
-    if not model.layout.cpp or not model.natives.has_symbolic_sizes:
-        # the tables of C++ are those of a much later PyTorch
-        return ()
-    problems = model.typing.problems(entry, model.evaluations(entry))
-    if problems and entry.name is not None and model.natives.by_schema(entry.name.value) is None:
-        # what a generator of its own makes of "auto_linear" for an operator of its own is not known
-        problems = tuple(problem for problem in problems if problem.written.auto is None)
-    return problems
 
 
 @file_fact
@@ -416,9 +393,9 @@ def build_model(
 
 
 def probe_model(text: str, like: Model) -> Model:
-    """The model of a few entries that are not written like this, with the operators of another model."""
+    """The model of a few entries that are not in the file, with the operators of another model."""
     source = SourceFile("", text)
-    # a probe takes no one's place among the documents that are kept
+    # not by document_of, whose cache is for the file
     return Model(read_split(source) or read_yaml(source), like.natives)
 
 
@@ -439,7 +416,7 @@ def build_models(
         natives: the operators it is judged against.
         layout: how it holds its entries; by default what it looks like.
         version: the version that is requested.
-        memos: what is known of earlier texts with the same operators and layout.
+        memos: the memos of earlier texts with the same operators and layout.
     """
     document: Document
     if memos is not None:

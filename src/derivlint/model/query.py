@@ -7,15 +7,19 @@ An answer is worked out once. Meanwhile everything is recorded that is read in t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from derivlint.model.entry import Entry
 from derivlint.model.index import INDEXES, EntryIndex, IndexEntries, Plain, Row, index_named
 from derivlint.model.memos import Dependency, EntryMemos, Memo, Memos
+from derivlint.operators import Book
+from derivlint.schema import NativeFunctions
 
 T = TypeVar("T")
 V = TypeVar("V")
 A = TypeVar("A", bound="Answers")
+P = ParamSpec("P")
 #: An answer that is not known yet; it is equal to no other one.
 _UNKNOWN = object()
 #: Works out a fact of the file as a whole, about something that has a name, given the model.
@@ -36,15 +40,30 @@ def name_of(find: Callable[..., object]) -> str:
     return f"{find.__module__}:{find.__qualname__}"
 
 
+def query(find: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[A, P], T]:
+    """A method of :class:`Answers` whose result for each arguments is computed once, with its dependencies."""
+
+    @wraps(find)
+    def answer(self: A, /, *args: P.args, **_: P.kwargs) -> T:
+        return self.ask(find, self, *args)
+
+    return answer
+
+
 class Answers:
     """The answers about one text, with their dependencies.
 
     Attributes:
-        memos: what is known of earlier texts; None where nothing is recorded.
+        natives: the operators.
+        book: the operator book at their release.
+        memos: the memos of earlier texts, or None if nothing is recorded.
         entries: the entries of the text; the index of an entry is its position here.
         records: the memos of the entries.
-        active: the dependencies of the answer that is worked out now, its own and those of the answers that it uses.
+        active: the dependencies of the current answer, its own and those of the answers that it uses.
     """
+
+    natives: NativeFunctions
+    book: Book
 
     def __init__(self, memos: Memos | None) -> None:
         self.memos = memos
@@ -66,6 +85,11 @@ class Answers:
         #: what indexes call the entries
         self._keys: Sequence[Any] = ()
         self._positions: Mapping[Any, int] | Sequence[int] = ()
+
+    @property
+    def shares_foreach(self) -> bool:
+        """Whether foreach operators share the formulas of the operators that they apply to each tensor."""
+        raise NotImplementedError
 
     # ---- recording
 

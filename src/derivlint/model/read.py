@@ -76,15 +76,9 @@ def versions_of(document: Document, layout: Layout) -> FileVersions | None:
 
 
 class ListEntries(Seq[Entry]):
-    """The entries of a plain list, each read when it is asked for."""
+    """The entries of a plain list, each read on demand."""
 
     def __init__(self, document: SplitDocument, operators: EntryContext) -> None:
-        """None is read yet.
-
-        Args:
-            document: the list.
-            operators: what the entries are understood with.
-        """
         self._document = document
         self._operators = operators
         self._read: list[Entry | None] = [None] * document.count
@@ -112,7 +106,7 @@ class ListEntries(Seq[Entry]):
 
 
 def read_syntax(node: YamlNode, layout: Layout = PLAIN, versions: FileVersions | None = None) -> EntrySyntax:
-    """What one item of the list is made of, whatever it is."""
+    """Read one item of the list, of any form."""
     holds = None
     if versions is not None:
         value = node.get(layout.version) if isinstance(node, Mapping) and layout.version is not None else None
@@ -223,7 +217,7 @@ _FALSE_WORDS = {"false", "no", "off"}
 
 
 def _truth(scalar: Scalar) -> bool | None:
-    """What a YAML scalar is as a boolean in Python, or None for a string."""
+    """The truth of a YAML scalar as a Python value, or None for a string."""
     if scalar.kind == "bool":
         return scalar.value.lower() not in _FALSE_WORDS
     if scalar.kind == "null":

@@ -1,4 +1,4 @@
-"""Which native function an entry is about, and what the names in its keys stand for.
+"""The native function of an entry, and the meaning of the names in its keys.
 
 Follows torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info`` and ``canonical_function``.
 """
@@ -61,7 +61,7 @@ class Output(Struct, frozen=True):
 
 
 class NameKind(Enum):
-    """What a name in a key stands for."""
+    """The meaning of a name in a key."""
 
     ARGUMENT = "argument"
     OUTPUT = "output"
@@ -73,7 +73,7 @@ class NameKind(Enum):
 
 
 class ResolvedName(Struct, frozen=True):
-    """A name of a key and what it stands for."""
+    """A name of a key with its meaning."""
 
     kind: NameKind
     argument: Binding | None = None
@@ -142,7 +142,7 @@ class EntryFunction:
         return self.schema.kind is SchemaKind.inplace
 
     def resolve(self, name: str) -> ResolvedName:
-        """What a name in a key stands for."""
+        """Resolve a name of a key."""
         argument = self._argument_by_name.get(name)
         if argument is not None:
             return ResolvedName(NameKind.ARGUMENT, argument=argument, output=self._output_by_name.get(name))

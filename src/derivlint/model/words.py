@@ -134,14 +134,10 @@ class WordReplacer:
                 continue
             if word != old and role not in ("string", "comment"):
                 changed.append((word, became))
-            parts = ["".join(part) for _, part in groupby(became, _is_word_character)]
+            parts = ["".join(part) for _, part in groupby(became, lambda char: char == "_" or char.isalnum())]
             self._pieces[index : index + 1] = parts
             self._roles[index : index + 1] = [role if part[0] == "_" or part[0].isalpha() else None for part in parts]
         return changed[::-1]
-
-
-def _is_word_character(char: str) -> bool:
-    return char == "_" or char.isalnum()
 
 
 def replace_in_words(text: str, old: str, new: str) -> str:

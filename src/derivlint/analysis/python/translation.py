@@ -29,7 +29,7 @@ from derivlint.formula import (
 from derivlint.formula.python.parts import Part, PythonComment
 from derivlint.formula.python.reader import read_python
 from derivlint.model import DerivativeFormula, Model
-from derivlint.model.generated.consequences import has_sound_key
+from derivlint.model.generated.typing import has_sound_key
 from derivlint.model.scope import undeclared_names, visible_names
 from derivlint.operators.python import builtins
 from derivlint.source.lazy import cached_property

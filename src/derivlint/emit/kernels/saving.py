@@ -11,8 +11,7 @@ from derivlint.formula import Call, Name, parse_formula
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.entry import Derivative
 from derivlint.model.generated.gradients import GRAD_INPUT_MASK
-from derivlint.model.generated.saved import OPTIONAL_STRING_VIEW
-from derivlint.model.saved_attribute import SavedAttribute
+from derivlint.model.generated.saved import OPTIONAL_STRING_VIEW, SavedAttribute
 from derivlint.operators.special import WRAP_OPT_IF
 
 SELF = "self"

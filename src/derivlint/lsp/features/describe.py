@@ -9,8 +9,8 @@ from derivlint.analysis.interpretation.operators import linear_parameters
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.lsp.features.facts import Callee, FormulaFacts, operators_of
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, FunctionMatch, How, Model, Role, SavedAttribute
+from derivlint.model.generated.saved import without_repetition
 from derivlint.model.keys import DEFAULT
-from derivlint.model.saved_attribute import without_repetition
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source import SourceFile
 

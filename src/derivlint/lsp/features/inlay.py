@@ -10,7 +10,7 @@ from derivlint.formula import Call, Expr, Name, walk
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.facts import FormulaFacts
 from derivlint.model import DerivativeFormula, Entry
-from derivlint.model.saved_attribute import without_repetition
+from derivlint.model.generated.saved import without_repetition
 from derivlint.source import Span
 
 

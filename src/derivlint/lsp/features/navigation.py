@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-from derivlint.formula import Index, Name, Number, Word
+from derivlint.formula import Index, Name, Number, Word, whole_number
 from derivlint.lsp.analysis import DocumentAnalysis, FileSpan
 from derivlint.lsp.features.describe import entries_serving
 from derivlint.lsp.features.facts import Callee, FormulaFacts, operator_name, operators_of
@@ -23,7 +23,7 @@ from derivlint.lsp.features.locate import (
 )
 from derivlint.lsp.features.variables import Variable, variable
 from derivlint.model import DerivativeFormula, Entry, Model
-from derivlint.model.generated.gradients import GRAD_INPUT_MASK, GRADS, integer
+from derivlint.model.generated.gradients import GRAD_INPUT_MASK, GRADS
 from derivlint.model.keys import NAME
 from derivlint.schema import Argument, NativeFunction
 from derivlint.schema.syntax.arguments import Return
@@ -163,7 +163,7 @@ def _indexed_return(at: AtFormula, formula: DerivativeFormula) -> Return | None:
     index = next((node for node in reversed(at.path) if isinstance(node, Index)), None)
     if index is None or function is None or formula.body.info is None or not isinstance(index.object, Name):
         return None
-    number = integer(index.args[0].text) if len(index.args) == 1 and isinstance(index.args[0], Number) else None
+    number = whole_number(index.args[0].text) if len(index.args) == 1 and isinstance(index.args[0], Number) else None
     returns = function.schema.returns
     flags = formula.body.info.output_differentiability
     if flags is not None:

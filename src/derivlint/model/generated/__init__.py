@@ -1,1 +1,1 @@
-"""What the generated code makes of formulas: where it evaluates them, what it saves, and the types there."""
+"""Generated code: where it evaluates formulas, which values it saves, and the types there."""

@@ -20,11 +20,11 @@ from derivlint.cpp.expressions.consumer import Consumer, Use
 from derivlint.cpp.types import BOOL, TENSOR, DeclaredType, declared_type, optional_of
 from derivlint.formula import Edit, parse_formula
 from derivlint.model.differentiable import Differentiability, is_tensor_list
-from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, Entry, ForwardDerivative
+from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, Entry
 from derivlint.model.generated.foreach import kernel_text
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK
+from derivlint.model.generated.saved import SavedAttribute
 from derivlint.model.match import How
-from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.model.words import mentions
 from derivlint.operators.special import NOT_IMPLEMENTED
@@ -68,7 +68,7 @@ class Mode(Choice):
 
 
 class Origin(Enum):
-    """Whose formula it is: the entry's own, or what PyTorch makes of it for another function."""
+    """The source of a formula: the entry itself, or PyTorch's formula for another function."""
 
     YAML = "yaml"
     INPLACE = "inplace"
@@ -269,6 +269,12 @@ def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Eva
             parameters[name] = return_type(item.type)
     info = differentiability.info
     inputs = [value.name for value in differentiability.inputs]
+    if entry.function is not None and function is entry.function.canonical:
+        origin = Origin.YAML
+    elif differentiability.is_foreach:
+        origin = Origin.FOREACH
+    else:
+        origin = Origin.INPLACE if differentiability.is_inplace else Origin.OTHER
     for forward in differentiability.forwards:
         if forward.written is None:
             continue
@@ -291,7 +297,12 @@ def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Eva
                 variables[ORIGINAL_SELF] = ORIGINAL
         if differentiability.is_foreach:
             variables[INDEX] = SIZE
-        origin = _origin(entry, differentiability)
+        if len(forward.var_types) > 1:
+            tangent = template_type("tuple", [return_type(kind).canonical for kind in forward.var_types])
+        elif not differentiability.is_foreach and is_tensor_list(forward.var_types[0]):
+            tangent = template_type("vector", [TENSOR.canonical])
+        else:
+            tangent = TENSOR.canonical
         text = forward.formula
         if differentiability.is_foreach:
             text = kernel_text(function, info.func.schema, text)
@@ -303,30 +314,11 @@ def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Eva
             differentiability.key,
             text,
             variables,
-            _tangent_consumer(differentiability, forward),
+            Consumer(Use.ASSIGNED, type=template_type("optional", [tangent])),
             () if text == forward.written.text else None,
             primals=primals,
             tangents=tangents,
         )
-
-
-def _origin(entry: Entry, differentiability: Differentiability) -> Origin:
-    function = differentiability.function
-    canonical = entry.function.canonical if entry.function is not None else None
-    if differentiability.is_foreach and function is not canonical:
-        return Origin.FOREACH
-    if function is canonical:
-        return Origin.YAML
-    return Origin.INPLACE if differentiability.is_inplace else Origin.OTHER
-
-
-def _tangent_consumer(differentiability: Differentiability, forward: ForwardDerivative) -> Consumer:
-    if len(forward.var_types) > 1:
-        elements = [return_type(kind).canonical for kind in forward.var_types]
-        return Consumer(Use.ASSIGNED, type=template_type("optional", [template_type("tuple", elements)]))
-    is_list = not differentiability.is_foreach and is_tensor_list(forward.var_types[0])
-    tangent = template_type("vector", [TENSOR.canonical]) if is_list else TENSOR.canonical
-    return Consumer(Use.ASSIGNED, type=template_type("optional", [tangent]))
 
 
 # ---- saving

@@ -65,11 +65,6 @@ class GradientUses(Struct, frozen=True):
     named: tuple[Word, ...]
 
 
-def integer(text: str) -> int | None:
-    """The value of an integer literal without suffix, or None."""
-    return whole_number(text)
-
-
 def gradient_uses(written: DerivativeFormula, available: tuple[str, ...]) -> GradientUses:
     """The gradients that a backward formula uses."""
     formula = written.parsed
@@ -81,7 +76,7 @@ def gradient_uses(written: DerivativeFormula, available: tuple[str, ...]) -> Gra
             base, position = node.object, node.args[0]
             if isinstance(base, Name) and base.simple == GRADS and isinstance(position, Number):
                 digits = formula.text[position.start : position.end]
-                value = integer(digits)
+                value = whole_number(digits)
                 if value is not None:
                     indexed.append(IndexedGradient(node, value))
     return GradientUses(
@@ -106,7 +101,7 @@ def body_gradients(body: DispatchBody) -> list[GradientUses]:
 
 
 class CountedGradients(Struct, frozen=True):
-    """What torchgen counts over all formulas of one dispatch key.
+    """Torchgen's counts over all formulas of one dispatch key.
 
     Attributes:
         uses_grad: whether it finds ``grad``.
@@ -155,7 +150,7 @@ def adjacent_indices(formula: Formula) -> list[int]:
         for node in formula.nodes:
             if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
                 digits = formula.text[node.args[0].start : node.args[0].end]
-                value = integer(digits)
+                value = whole_number(digits)
                 if value is not None and node.object.end in ends and node.end == node.object.end + len(digits) + 2:
                     indices.append(value)
     return indices
@@ -243,7 +238,7 @@ def out_of_range_masks(written: DerivativeFormula) -> list[tuple[Index, int]]:
     for node in formula.nodes:
         if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
             base = node.object
-            value = integer(node.args[0].text)
+            value = whole_number(node.args[0].text)
             is_mask = isinstance(base, Name) and base.simple == GRAD_INPUT_MASK
             if is_mask and value is not None and value >= len(written.names):
                 masks.append((node, value))

@@ -1,4 +1,4 @@
-"""Which values a backward formula makes the forward call save, and what the formula becomes.
+"""Values that the forward call saves for a backward formula, and the formula with these values.
 
 Follows torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``: an expression over an argument that can be
 evaluated when the node is created (``self.sym_sizes()``) becomes a saved attribute of its own, and every name that
@@ -8,21 +8,74 @@ remains is saved as it is. Here the expressions are found in the syntax tree.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from derivlint.cpp.bindings import OPTIONS
 from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.types import BOOL, INT64, SYM_INT, SYM_INT_LIST, DeclaredType, declared_type, optional_of, vector_of
+from derivlint.cpp.types import (
+    BOOL,
+    INT64,
+    SYM_INT,
+    SYM_INT_LIST,
+    TENSORS,
+    DeclaredType,
+    declared_type,
+    optional_of,
+    vector_of,
+)
 from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits
-from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.model.words import NOT_A_VARIABLE
+from derivlint.source.comparison import KeyedEquality
 from derivlint.source.lazy import cached_property
 
+TENSOR_VECTOR = cpp_type("vector<Tensor>")
 #: The type of a value that a node keeps as a ``std::string``, and that formulas need as a view.
 OPTIONAL_STRING_VIEW = cpp_type("optional<string_view>")
 OPTIONAL_SYM_INT_LIST = optional_of(SYM_INT_LIST)
 SCALAR_TYPE = declared_type("at::ScalarType")
+
+
+class SavedAttribute(KeyedEquality, Struct, frozen=True):
+    """A value that the forward call saves for the backward formula.
+
+    Attributes:
+        name: the member of the generated node, ``self`` or ``self_sym_sizes``.
+        type: its C++ type.
+        expr: the expression that is evaluated when it is saved.
+        accidental: True when the formula does not use the value: its name occurs only in a string, a comment, as a
+            member or as part of a qualified name, and torchgen's text matching saves it anyway.
+        word: the first place in the written formula that asks for it.
+    """
+
+    name: str
+    type: DeclaredType
+    expr: str
+    accidental: bool = False
+    word: Word | None = None
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return self.name, self.type, self.expr
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is one tensor, possibly an absent one."""
+        return self.type.canonical in TENSORS
+
+    @property
+    def is_tensor_vector(self) -> bool:
+        """Whether it is a list of tensors that the operator returned."""
+        return self.type.canonical is TENSOR_VECTOR
+
+
+def without_repetition(attributes: list[SavedAttribute]) -> tuple[SavedAttribute, ...]:
+    """Saved attributes, the first of each name."""
+    by_name: dict[str, SavedAttribute] = {}
+    for attribute in attributes:
+        by_name.setdefault(attribute.name, attribute)
+    return tuple(by_name.values())
 
 
 class Property(Struct, frozen=True):
@@ -225,7 +278,7 @@ class SavedVariables:
         return [word for word in self._words.get(name, ()) if self._is_free(word.start, word.end)]
 
     def save(self, names: Sequence[tuple[str, DeclaredType]]) -> tuple[SavedAttribute, ...]:
-        """What is saved of the given names, each with its C++ type, in torchgen's order."""
+        """Compute the saved attributes of names with their C++ types, in torchgen's order."""
         saved: list[SavedAttribute] = []
         # one search in place of a question to each word: does any end with the name?
         ends = " ".join([*(word.text for word in self._formula.words), ""])

@@ -1,4 +1,4 @@
-"""What C++ would refuse in the formulas of an entry, and in everything that PyTorch generates from them.
+"""C++ errors in the formulas of an entry, and in the formulas that PyTorch generates from them.
 
 Every expression that the generated code evaluates (:mod:`derivlint.model.generated.evaluation`) is typed; a problem is
 brought back to the formula as it is written. A formula is checked where it is written first: what PyTorch makes of it
@@ -20,15 +20,56 @@ from derivlint.cpp.lookup import EntityKind, look_up
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.cpp.types import DeclaredType
-from derivlint.formula import Call, Expr, Formula, Name, parse_formula, walk
+from derivlint.formula import Call, Expr, Formula, Name, SyntaxProblemKind, parse_formula, walk
 from derivlint.model.entry import DerivativeFormula, Entry, Role
-from derivlint.model.generated.consequences import is_checkable, is_known_wrong
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
+from derivlint.model.generated.forward import base_name_uses, misread_base_name
 from derivlint.model.generated.inplace import SELF_TANGENT, copied_formula
+from derivlint.model.keywords import near_keyword
+from derivlint.model.resolve import NameKind
 from derivlint.model.scope import undeclared_names, visible_names
 from derivlint.source import Span
+from derivlint.source.lazy import memoized
 
 SELF_TANGENT_RAW = f"{SELF_TANGENT}_raw"
+
+
+@memoized
+def is_checkable(written: DerivativeFormula) -> bool:
+    """Whether the types of a formula mean something: it is an expression, for a key that makes sense."""
+    formula = written.parsed
+    if formula.tree is None or any(
+        problem.kind is not SyntaxProblemKind.COMMA_OPERATOR for problem in formula.problems
+    ):
+        return False
+    if near_keyword(written) is not None or not has_sound_key(written):
+        return False
+    info = written.body.info
+    if written.auto is None or info is None:
+        return True
+    # torchgen expands the words for one output, and not for lists of tensors
+    return len(written.names) == 1 and not any(binding.is_tensor_list for binding in info.args_with_derivatives)
+
+
+def has_sound_key(formula: DerivativeFormula) -> bool:
+    """Whether the names of a key are distinct tensors, all arguments or all outputs, and no other key has them."""
+    names = [name.text for name in formula.names]
+    if len(set(names)) != len(names) or any(formula.body.keys_with[name] > 1 for name in names):
+        return False
+    expected = NameKind.ARGUMENT if formula.role is Role.BACKWARD else NameKind.OUTPUT
+    for _, resolved in formula.resolved_names:
+        if resolved.kind is not expected:
+            return False
+        if resolved.argument is not None and not resolved.argument.is_tensor_like:
+            return False
+    return True
+
+
+def is_known_wrong(formula: DerivativeFormula) -> bool:
+    """Whether something else is wrong with the formula, so that what is made of it need not be looked at."""
+    if undeclared_names(formula) or base_name_uses(formula) or misread_base_name(formula):
+        return True
+    return formula.forward is not None and not formula.forward.required_inputs_fw_grad
 
 
 class FormulaProblem(Struct, frozen=True):
@@ -107,7 +148,12 @@ class TypeChecker:
         """
         located: list[FormulaProblem] = []
         wrong: set[DerivativeFormula] = set()
-        for evaluation in sorted(evaluations, key=_precedence):
+        # written formulas first
+        ordered = sorted(
+            evaluations,
+            key=lambda item: (item.origin is not Origin.YAML, item.mode is Mode.SAVE, item.written.auto is not None),
+        )
+        for evaluation in ordered:
             formula = evaluation.written
             if formula in wrong or not is_checkable(formula):
                 continue
@@ -154,7 +200,7 @@ class TypeChecker:
         return not self.library.functions("at", name).exists and not self.library.resembles_function(name)
 
     def typed(self, evaluation: Evaluation, text: str) -> Typed | None:
-        """The types of everything in an expression, whatever is wrong with it; None where it does not parse.
+        """Type an expression, or return None if it does not parse.
 
         Args:
             evaluation: where the expression is evaluated.
@@ -168,7 +214,8 @@ class TypeChecker:
         formula = parse_formula(text)
         if formula.tree is None:
             return None
-        typed = self._inferred(evaluation, formula, formula.tree)
+        typer = Inference(scope_of(evaluation, self._is_complete), self.library)
+        typed = Typed(formula, formula.tree, typer, typer.of(formula.tree))
         if not typed.typer.problems:
             # a problem may mention variables that were not asked for
             results.append(({name: declared.get(name) for name in typed.typer.asked}, typed))
@@ -176,12 +223,8 @@ class TypeChecker:
             return fallback.typed(evaluation, text)
         return typed
 
-    def _inferred(self, evaluation: Evaluation, formula: Formula, tree: Expr) -> Typed:
-        typer = Inference(scope_of(evaluation, self._is_complete), self.library)
-        return Typed(formula, tree, typer, typer.of(tree))
-
     def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
-        """What is wrong with an expression, what is refused first."""
+        """Check an expression; errors come before notes."""
         text, consumer = evaluation.text, evaluation.consumer
         copied = copied_formula(text)
         if copied is not None and SELF_TANGENT_RAW in evaluation.variables:
@@ -228,10 +271,6 @@ def _is_reported(evaluation: Evaluation, problem: TypeProblem) -> bool:
         return problem.name in names
     # what is made of a backward formula gives what that gives
     return problem.kind is TypeProblemKind.RESULT and formula.auto is not None
-
-
-def _precedence(evaluation: Evaluation) -> tuple[bool, bool, bool]:
-    return (evaluation.origin is not Origin.YAML, evaluation.mode is Mode.SAVE, evaluation.written.auto is not None)
 
 
 def _located(evaluation: Evaluation, problem: TypeProblem) -> FormulaProblem:
