@@ -29,7 +29,7 @@ from tests.mutation.operators import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]
 MAP = ROOT / ".mutation-map"
-PACKAGES = ("formula", "model", "cpp", "meaning")
+PACKAGES = ("formula", "model", "cpp", "analysis")
 #: The tests that may kill a mutant: those of the packages, and the cases of the rules.
 TESTS = (*(f"tests/{package}" for package in PACKAGES), "tests/rules/test_cases.py")
 #: How the map is measured: with the branches and the rest of derivlint it would take several times as long.
