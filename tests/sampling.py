@@ -32,3 +32,8 @@ def sample(values: Iterable[_T], size: int, *, always: Iterable[_T] = (), seed: 
     rest = [index for index, value in enumerate(values) if value not in must]
     chosen = set(random.Random(seed).sample(rest, max(0, size - (len(values) - len(rest)))))
     return [value for index, value in enumerate(values) if index in chosen or value in must]
+
+
+def examples(count: int) -> int:
+    """Return so many examples of Hypothesis in a campaign, and a third of them in the suite."""
+    return count if CAMPAIGN else count // 3

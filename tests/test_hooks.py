@@ -67,7 +67,14 @@ class Repositories:
         process = subprocess.run(
             [sys.executable, "-m", "pre_commit", *arguments],
             cwd=folder,
-            env={**environment, "PRE_COMMIT_HOME": str(self.home), "GIT_CONFIG_GLOBAL": os.devnull, "TERM": "xterm"},
+            env={
+                **environment,
+                "PRE_COMMIT_HOME": str(self.home),
+                "GIT_CONFIG_GLOBAL": os.devnull,
+                # what is installed is used a few times only
+                "PIP_NO_COMPILE": "1",
+                "TERM": "xterm",
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=600,

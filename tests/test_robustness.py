@@ -39,7 +39,7 @@ pytestmark = pytest.mark.long
 ENTRY = "- name: sin(Tensor self) -> Tensor\n  self: "
 #: The same examples in every run, and no limit for one of them: the machines of CI are slow at times.
 STABLE = settings(
-    max_examples=1_000 if CAMPAIGN else 40,
+    max_examples=1_000 if CAMPAIGN else 20,
     derandomize=True,
     database=None,
     deadline=None,
@@ -155,7 +155,7 @@ def test_any_text_can_be_fixed(bundled_natives: NativeFunctions, data: bytes) ->
         assert again.crashes == 0
 
 
-@settings(STABLE, max_examples=4_000 if CAMPAIGN else 250)
+@settings(STABLE, max_examples=4_000 if CAMPAIGN else 150)
 @given(formulas)
 def test_any_formula_is_parsed_or_has_a_problem(text: str) -> None:
     formula = parse_formula(text)
@@ -163,7 +163,7 @@ def test_any_formula_is_parsed_or_has_a_problem(text: str) -> None:
     assert all(0 <= problem.start <= problem.end <= len(text) for problem in formula.problems)
 
 
-@settings(STABLE, max_examples=4_000 if CAMPAIGN else 250)
+@settings(STABLE, max_examples=4_000 if CAMPAIGN else 150)
 @given(schemas)
 def test_any_schema_is_parsed_or_refused(text: str) -> None:
     try:
@@ -173,7 +173,7 @@ def test_any_schema_is_parsed_or_refused(text: str) -> None:
     assert str(parse_schema(str(parsed))) == str(parsed)
 
 
-@settings(STABLE, max_examples=2_000 if CAMPAIGN else 150)
+@settings(STABLE, max_examples=2_000 if CAMPAIGN else 90)
 @given(data=st.one_of(mixed(['select = ["ALL"]\n'], TOML_PIECES).map(str.encode), st.binary(max_size=40)))
 def test_any_configuration_is_read_or_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / OWN_FILE

@@ -11,6 +11,7 @@ import pytest
 
 from derivlint.project.files import EXAMPLE
 from tests.cli.conftest import Run, here, run
+from tests.sampling import sample
 
 __all__ = ["here", "run"]
 
@@ -81,7 +82,8 @@ def test_numbers_are_compared_with_pytorch(run: Run) -> None:
 def test_the_tests_run_and_pass_for_operators_that_are_there(run: Run, here: Path) -> None:
     """The first as a program; the others as modules, in a process that imports PyTorch once."""
     tests = []
-    for operator in ("sinh", "mul.Tensor", "topk", "mse_loss", "cat", "var_mean.correction"):
+    operators = ("sinh", "mul.Tensor", "topk", "mse_loss", "cat", "var_mean.correction")
+    for operator in sample(operators, 4, always=("sinh", "topk", "cat")):
         folder = operator.replace(".", "_")
         assert run("new", operator, "--out", folder).status == 0
         (test,) = (here / folder).glob("test_*.py")

@@ -28,7 +28,7 @@ from tests.sampling import CAMPAIGN
 pytestmark = pytest.mark.long
 
 SEED = 20260613
-PER_MUTATOR = 12 if CAMPAIGN else 5
+PER_MUTATOR = 12 if CAMPAIGN else 3
 
 
 @dataclass(frozen=True)

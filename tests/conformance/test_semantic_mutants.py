@@ -35,7 +35,7 @@ RATCHETS = {
 #: Those of a run without options.
 RULES = Settings().selected(load_rules())
 #: So many of each kind are tried.
-SAMPLE = 40 if CAMPAIGN else 20
+SAMPLE = 40 if CAMPAIGN else 12
 
 
 def reported(diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> set[tuple[str | None, str, str]]:

@@ -19,6 +19,7 @@ from derivlint.formula import Binary, Call, Member, Name, Number, parse_formula,
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from tests.sampling import examples
 
 
 def translated(text: str, natives: NativeFunctions) -> PythonExpression | Untranslatable:
@@ -224,7 +225,7 @@ def truth(node: Any, values: dict[str, Any]) -> Any:
 
 @pytest.mark.torch
 @given(text=_FORMULAS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_formulas_over_tensors_keep_their_value(text: str, bundled_natives: NativeFunctions) -> None:
     """Operators, methods, helpers and lists of numbers mean in Python what they mean in C++."""
     import torch

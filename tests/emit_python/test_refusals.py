@@ -8,6 +8,7 @@ import pytest
 
 from tests import once_operators as once
 from tests.own_operators import emit, run_checks
+from tests.sampling import sample
 
 GIVEN = {"functions": once.FUNCTIONS, "derivatives": once.DERIVATIVES}
 #: The definitions of the operators, where no generated module has them.
@@ -21,7 +22,7 @@ for line in open("ops.yaml"):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("option", [("--register",), ()])
+@pytest.mark.parametrize("option", sample([("--register",), ()], 1))
 def test_gradients_that_are_operators_without_entry(option: tuple[str, ...], tmp_path: Path) -> None:
     """Registered operators and plain Functions are right once, also with undefined gradients, and raise twice."""
     said = emit("python", tmp_path, "functions.py", *option, **GIVEN)

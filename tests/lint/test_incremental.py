@@ -130,13 +130,13 @@ def follow(text: str, edits: int, seed: int, natives: NativeFunctions, rules: tu
         assert everything(found) == everything(checked(now, natives, rules)), (seed, number, now)
 
 
-@pytest.mark.parametrize("seed", sample(range(64), 3))
+@pytest.mark.parametrize("seed", sample(range(64), 2))
 def test_after_edits_of_a_part_of_the_file_all_is_found_as_from_scratch(
     text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...], seed: int, tmp_path: Path
 ) -> None:
     first = Random(seed).randrange(600)
     part = "\n- name:".join(["", *text.split("\n- name:")[first : first + 30]]).lstrip("\n") + "\n"
-    follow(part, 40 if CAMPAIGN else 20, seed, bundled_natives, rules, tmp_path / "memos")
+    follow(part, 40 if CAMPAIGN else 15, seed, bundled_natives, rules, tmp_path / "memos")
 
 
 @pytest.mark.long
@@ -144,7 +144,7 @@ def test_after_edits_of_a_part_of_the_file_all_is_found_as_from_scratch(
 def test_after_edits_of_the_whole_file_all_is_found_as_from_scratch(
     text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...], seed: int, tmp_path: Path
 ) -> None:
-    follow(text, 25 if CAMPAIGN else 4, seed, bundled_natives, rules, tmp_path / "memos")
+    follow(text, 25 if CAMPAIGN else 3, seed, bundled_natives, rules, tmp_path / "memos")
 
 
 ABS = "- name: abs(Tensor self) -> Tensor\n  self: gard * self.sgn()\n"
@@ -323,7 +323,7 @@ def test_a_fourth_unknown_operator_is_typed_without_a_check_of_all_entries(
     text = text.replace("self: grad * self.cosh()", "self: maybe_multiply(grad, self, 1) * self.cosh()")
     memos = Memos()
     text_checked(text, bundled_natives, ordinary, memos)
-    for name in ("atanhx", "atanhxy", "atanh"):
+    for name in ("atanhx", "atanhxy", "atanh") if CAMPAIGN else ("atanhx", "atanh"):
         now = text.replace("- name: atanh(", f"- name: {name}(")
         found = text_checked(now, bundled_natives, ordinary, memos)
         assert 0 <= found.checked < 15
@@ -401,9 +401,9 @@ def test_what_a_rule_reads_does_not_depend_on_what_was_asked_before(
     source = SourceFile("d.yaml", text)
     known = Memos()
     (together,) = build_models(source, bundled_natives, memos=known)
-    for entry in together.entries[Random(7).randrange(120) :: 120]:
+    for entry in together.entries[Random(7).randrange(120) :: 120 if CAMPAIGN else 230]:
         Checker(together, ordinary).entry(entry)
-        for rule in sample(ordinary, 24, seed=entry.index):
+        for rule in sample(ordinary, 20, seed=entry.index):
             memos = Memos()
             # what indexes have of the entries depends on nothing else
             memos.newest, memos.indexed = known.newest, {**known.indexed}

@@ -166,7 +166,7 @@ async def test_no_configuration_stops_a_fresh_server(trap: str, trusted: bool, t
 @pytest.mark.parametrize("trusted", [False, True])
 async def test_no_configuration_of_many_stops_the_server(trusted: bool, tmp_path: Path) -> None:
     # a trusted workspace may have the installed PyTorch read
-    traps = sample(TRAPS, 12 if trusted else 40, always=("the installed PyTorch", "large"))
+    traps = sample(TRAPS, 9 if trusted else 24, always=("the installed PyTorch", "large"))
     folders = {trap: folder_with(trap, tmp_path / str(number)) for number, trap in enumerate(traps)}
 
     async with Editor(options={"trusted": trusted}, cwd=tmp_path) as editor:

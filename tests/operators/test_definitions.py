@@ -95,7 +95,7 @@ HELPER_NAMES = sorted(
     name for name, each in definitions().items() if each.kind is DefinitionKind.HELPER and declared(name)
 )
 #: Helpers that run otherwise than others are always among them.
-SAMPLED = sample(HELPER_NAMES, 60, always=WITHOUT_NUMBERS | WITHOUT_GRAPHS | RUN_ON_MORE)
+SAMPLED = sample(HELPER_NAMES, 40, always=WITHOUT_NUMBERS | WITHOUT_GRAPHS | RUN_ON_MORE)
 
 
 def arguments(name: str, shapes: Sequence[tuple[int, ...]], *, is_complex: bool) -> list[list[Any]]:

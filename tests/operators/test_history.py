@@ -98,7 +98,7 @@ def test_the_history_has_the_index_of_the_default_release() -> None:
         assert found[name] == expected[name], name
 
 
-@pytest.mark.parametrize("version", sample(bundled_versions(), 4))
+@pytest.mark.parametrize("version", sample(bundled_versions(), 2))
 def test_a_release_is_loaded(version: str) -> None:
     natives = load_release(version)
     assert natives.version == version
@@ -149,7 +149,7 @@ def schemas_of(natives: NativeFunctions) -> list[str]:
     return [str(function.schema) for function in functions if function is not None]
 
 
-@pytest.mark.parametrize("version", sample(bundled_versions(), 4))
+@pytest.mark.parametrize("version", sample(bundled_versions(), 2))
 def test_a_whole_file_is_of_its_release(version: str) -> None:
     found = detected_release(schemas_of(load_release(version)))
     assert found is not None

@@ -91,7 +91,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 def run_samples() -> Iterator[Recorded]:
     """What is called for PyTorch's own samples of its operators, and for their gradients."""
     operators: list[Any] = op_db
-    for info in sample(operators, 120, always=[each for each in operators if each.name in TELLING]):
+    for info in sample(operators, 70, always=[each for each in operators if each.name in TELLING]):
         try:
             samples = list(itertools.islice(info.sample_inputs("cpu", torch.float64, requires_grad=True), 20))
         except (RuntimeError, ValueError, NotImplementedError, AssertionError, TypeError):
@@ -174,7 +174,7 @@ def test_sizes_are_those_of_pytorch(recorded: list[Recorded]) -> None:
         elif agree(computed(sizes, call), call.outputs):
             known.add(call.base)
     assert problems == {}
-    assert len(known) >= (420 if CAMPAIGN else 150)
+    assert len(known) >= (420 if CAMPAIGN else 100)
 
 
 def tensors(item: Value, argument: Argument) -> Any:

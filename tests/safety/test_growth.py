@@ -66,7 +66,7 @@ def assert_linear(work: Callable[[int], int], sizes: Sequence[int]) -> None:
         assert exponent <= STEEPEST, f"{few:,} calls at {small}, {many:,} at {large}: exponent {exponent:.2f}"
 
 
-@pytest.mark.parametrize("name", sample(SHAPES, 64, always=("dispatch keys", "entries of one name")))
+@pytest.mark.parametrize("name", sample(SHAPES, 40, always=("dispatch keys", "entries of one name")))
 def test_a_check_grows_with_the_file(bundled_natives: NativeFunctions, rules: tuple[Rule, ...], name: str) -> None:
     def work(size: int) -> int:
         source = SourceFile("derivatives.yaml", SHAPES[name](size))
@@ -78,7 +78,7 @@ def test_a_check_grows_with_the_file(bundled_natives: NativeFunctions, rules: tu
     assert_linear(work, DEPTHS if name in DEEP else SIZES)
 
 
-@pytest.mark.parametrize("name", sample(DEEP, 10))
+@pytest.mark.parametrize("name", sample(DEEP, 6))
 def test_what_is_nested_too_deep_is_a_finding(
     bundled_natives: NativeFunctions, rules: tuple[Rule, ...], name: str
 ) -> None:

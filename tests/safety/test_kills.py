@@ -5,6 +5,7 @@ started, its pipes have ended, and every file is as it was or as the command mak
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from random import Random
 import pytest
 
 from derivlint.schema import installed_torch
-from tests.sampling import CAMPAIGN
+from tests.sampling import CAMPAIGN, sample
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found as Linux lists them")
 
@@ -71,6 +72,10 @@ def bench(folder: Path) -> Bench:
     assert torch is not None
     assert torch.derivatives is not None
     text = torch.derivatives.read_text(encoding="utf-8")
+    if not CAMPAIGN:
+        head, *entries = re.split(r"(?m)^(?=- name: )", text)
+        emitted = [entry for entry in entries if re.match(r"- name: (sinh|cosh|mm)\(", entry)]
+        text = head + "".join(sample(entries, 100, always=emitted))
     path = folder / "derivatives.yaml"
     path.write_text(text, encoding="utf-8")
     (folder / "small.yaml").write_text("- name: sinh(Tensor self) -> Tensor\n  self: grads[0] * self.cosh().conj()\n")

@@ -22,7 +22,7 @@ from tests.sampling import CAMPAIGN
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux tells it")
 
-EDITS = 5_000 if CAMPAIGN else 400
+EDITS = 5_000 if CAMPAIGN else 240
 #: Bytes that an edit may leave: the memory of a process is not flat to the byte, and in a short run caches are still
 #: filled. It was 179,000.
 ALLOWED = 2_500 if CAMPAIGN else 20_000

@@ -62,7 +62,7 @@ def run(
     return done.returncode, (done.stderr or b"").decode()
 
 
-@pytest.mark.parametrize("arguments", sample(COMMANDS, 9, always=PLAIN), ids=" ".join)
+@pytest.mark.parametrize("arguments", sample(COMMANDS, 6, always=PLAIN), ids=" ".join)
 def test_output_that_cannot_be_written_is_reported(here: Path, arguments: tuple[str, ...]) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     try:
@@ -75,7 +75,7 @@ def test_output_that_cannot_be_written_is_reported(here: Path, arguments: tuple[
         os.close(full)
 
 
-@pytest.mark.parametrize("arguments", [*sample(COMMANDS, 9, seed=1), ("lsp",)], ids=" ".join)
+@pytest.mark.parametrize("arguments", [*sample(COMMANDS, 6, seed=1), ("lsp",)], ids=" ".join)
 def test_output_that_is_closed_is_reported(here: Path, arguments: tuple[str, ...]) -> None:
     """And no file of the command gets the number of the closed stream."""
     status, reported = run(here, *arguments, closed=1)

@@ -16,6 +16,7 @@ from derivlint.verify.processes import process, recordings, workdir
 from derivlint.verify.unchecked import SkipReason, StoppedError
 from tests.safety.verify_faults import fork_children
 from tests.safety.verifying import Place, place_in
+from tests.sampling import sample
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="children are forked with means of Linux"),
@@ -186,7 +187,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("how", sample(DAMAGES, 7, always=("a huge length", "a pickle", "writable", "link")))
 def test_damaged_inputs_are_recorded_again(place: Place, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """What is not what was written, or may have been written by others, is replaced."""
     place.samples.write_bytes(DAMAGES[how](place.samples.read_bytes()))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from derivlint.verify.inputs.samples import bound_arguments, storable
 from derivlint.verify.inputs.stored import StoredInputs, write_inputs
+from tests.sampling import examples
 
 SHAPES = st.lists(st.integers(0, 3), max_size=3)
 DTYPES = st.sampled_from([torch.float64, torch.complex128, torch.int64, torch.bool, torch.float32])
@@ -47,7 +48,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["add.Tensor", "mul", "cat"]), st.lists(st.lists(VALUES, max_size=3), max_size=2))
 )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping, Scalar, Sequence
+from tests.sampling import examples
 from tests.yaml_reader.helpers import read
 
 TEXTS = st.text(st.sampled_from(list("abgrad() '\"\\:#-,*&!%@[]{}|>?_0123\n\t é🎉\x85\u2028\x07\xa0")), max_size=60)
@@ -43,7 +44,7 @@ def check_map(source: str, scalar: Scalar) -> None:
     assert scalar.offset(len(scalar.value)) >= place
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     text=TEXTS,
     style=st.sampled_from([None, "'", '"', "|", ">"]),
@@ -74,7 +75,7 @@ def test_value_equals_that_of_pyyaml_and_every_character_has_its_place(
 LINES = st.lists(st.sampled_from(["a", "b c", " d", "\te", "", "", "f ", "é", "  🎉"]), min_size=1, max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     lines=LINES,
     header=st.sampled_from(["|", "|-", "|+", ">", ">-", ">+", "|2", ">2-", "|+1"]),
@@ -104,7 +105,7 @@ def test_block_scalars_are_mapped_under_every_header(
 FLOWS = st.text(st.sampled_from(list("ab'\"\\ \t\n\n\r\x85\u2028enx41u")), max_size=25)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(FLOWS, st.sampled_from(["'", '"', ""]))
 def test_flow_scalars_written_by_hand_are_mapped(inner: str, quote: str) -> None:
     source = f"a: {quote}{inner}{quote}\n"

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derivlint.yaml_reader import Mapping, Scalar
+from tests.sampling import examples
 from tests.yaml_reader.helpers import read, read_clean, shown
 
 KINDS = {
@@ -50,7 +51,7 @@ def test_kind_is_the_type_that_pyyaml_builds(word: str) -> None:
     assert kind_in_both(source) == KINDS[type(yaml.safe_load(source)["a"])]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.text(st.sampled_from(list("0123456789_.:-+eExbTZ infa")), min_size=1, max_size=12))
 def test_kind_of_things_like_numbers_is_the_type_that_pyyaml_builds(word: str) -> None:
     source = f"a: {word}\n"

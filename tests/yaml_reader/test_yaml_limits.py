@@ -12,7 +12,7 @@ from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Document, build, read_yaml
 from derivlint.yaml_reader.build import MAX_ALIASED_NODES, MAX_DEPTH
 from tests.counting import calls_of
-from tests.sampling import CAMPAIGN
+from tests.sampling import CAMPAIGN, examples
 from tests.yaml_reader.helpers import dump, read, scalars
 
 TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
@@ -64,7 +64,7 @@ def test_the_number_of_nodes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
         assert read(text).problems[-1].message == "more than 10 nodes in one file"
 
 
-SIZE = 300_000 if CAMPAIGN else 80_000
+SIZE = 300_000 if CAMPAIGN else 50_000
 
 
 @pytest.mark.growth
@@ -109,14 +109,14 @@ def test_work_grows_with_the_text_and_not_faster(piece: str) -> None:
     assert whole < 3 * half
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_gives_a_document(text: str) -> None:
     for pure in (False, True):
         check_document(read(text, pure=pure), len(text))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes_give_a_document(data: bytes) -> None:
     source = SourceFile.from_bytes("x", data)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping, Sequence
 from derivlint.yaml_reader.reader import MAX_BROKEN_ITEMS
+from tests.sampling import examples
 from tests.yaml_reader.helpers import dump, read, scalars, shown
 
 GOOD = ["- name: a\n  self: grad\n", "- b\n", "-\n", "- |\n  x\n\n", "# c\n- 'é\n  🎉'\n", "- [a,\n  b]\n\n"]
@@ -26,7 +27,7 @@ def test_every_broken_item_is_reported_and_every_other_is_read() -> None:
     assert root.within == Span(7, len(text) - 1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.sampled_from(GOOD + BAD), min_size=1, max_size=12), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_good_items_are_read_as_if_the_broken_ones_were_not_there(items: list[str], end: str) -> None:
     items = [item.replace("\n", end) for item in items]

@@ -12,6 +12,7 @@ from derivlint.source import SourceFile
 from derivlint.yaml_reader import Mapping, Sequence, YamlNode
 from derivlint.yaml_reader import split as splitting
 from derivlint.yaml_reader.split import read_split
+from tests.sampling import examples
 from tests.yaml_reader.helpers import dump, read
 
 ITEMS = [
@@ -162,13 +163,13 @@ def test_an_item_between_others_is_what_it_is_on_its_own(text: str) -> None:
     check(f"- x: y\n{text}\n- y: z\n")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(FRAGMENTS, max_size=24).map("".join))
 def test_items_of_any_text_are_those_of_the_text_as_a_whole(text: str) -> None:
     check(f"- a: b\n{text}")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(data=st.data())
 def test_items_of_a_changed_part_of_the_real_file_are_those_of_the_whole(
     derivatives_path: Path, data: st.DataObject
