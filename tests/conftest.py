@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,17 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from derivlint.schema import NativeFunctions, load_index, read_native_functions
 from derivlint.source import SourceFile
-
-#: What a loaded machine can miss says nothing about the code: neither a time for one example nor one for all of them.
-#: On CI the examples are the same in every run; new ones are the business of fuzz/.
-settings.register_profile(
-    "derivlint",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=bool(os.environ.get("CI")),
-    print_blob=True,
-)
-settings.load_profile("derivlint")
+from tests.precompiled import compiler
 
 #: The markers of the tests that ``--light`` leaves out.
 HEAVY = ("full", "growth", "long", "tools", "torch")
@@ -43,7 +35,7 @@ QUICK = (
     "test_layers.py",
 )
 #: The fixtures that need PyTorch.
-FIXTURES = frozenset({"packaged", "toolchain"})
+FIXTURES = frozenset({"packaged", "precompiled_headers", "toolchain"})
 TESTS = Path(__file__).parent
 #: The modules whose absence ``--light`` accepts.
 TORCH = ("numpy", "torch", "torchgen")
@@ -64,6 +56,17 @@ def pytest_configure(config: pytest.Config) -> None:
             config.option.markexpr = ""
     if config.getoption("update"):
         os.environ["DERIVLINT_UPDATE_GOLDEN"] = "1"
+    # what a loaded machine can miss says nothing about the code: neither a time for one example nor one for all; on CI
+    # the examples are the same in every run, and new ones are the business of fuzz/
+    settings.register_profile(
+        "derivlint",
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=bool(os.environ.get("CI")),
+        max_examples=300 if config.getoption("campaign") else 40,
+        print_blob=True,
+    )
+    settings.load_profile("derivlint")
     # there is a worker for each processor: threads of PyTorch would only wait for each other, and spin
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     # models hold cycles and live long: looking for those that are gone would take a sixth of the time
@@ -186,6 +189,18 @@ def installed_natives(native_functions_path: Path, tags_path: Path) -> NativeFun
 def bundled_natives() -> NativeFunctions:
     """The operators of the bundled index."""
     return load_index()
+
+
+@pytest.fixture(scope="module")
+def precompiled_headers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The compiler has PyTorch's headers precompiled, but for campaigns (:mod:`tests.precompiled`)."""
+    cache = request.config.cache
+    assert cache is not None
+    with ExitStack() as stack:
+        if not request.config.getoption("campaign") and sys.platform == "linux":
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            patch.setenv("CXX", str(compiler(cache.mkdir("derivlint-headers"))))
+        yield
 
 
 @pytest.fixture

@@ -86,6 +86,7 @@ def test_a_cache_that_cannot_be_written_is_no_cache(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.torch
+@pytest.mark.usefixtures("precompiled_headers")
 def test_the_compiler_tells_what_the_types_leave_open(run: Run, here: Path) -> None:
     (here / "derivatives.yaml").write_text(
         "- name: exp(Tensor self) -> Tensor\n  self: grad * resultt\n"

@@ -106,7 +106,7 @@ def backward_formulas(formulas: list[str]) -> list[Evaluation]:
 
 
 @pytest.fixture(scope="module")
-def toolchain() -> Toolchain:
+def toolchain(precompiled_headers: None) -> Toolchain:
     return find_toolchain()
 
 

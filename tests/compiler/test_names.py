@@ -11,6 +11,7 @@ from tests.sampling import sample
 
 
 @pytest.mark.torch
+@pytest.mark.usefixtures("precompiled_headers")
 def test_names_exist_where_they_are_listed_and_nowhere_else() -> None:
     known = load_names()
     words = sorted({name for namespace in NAMESPACES for name in known.of(namespace)})

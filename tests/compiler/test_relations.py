@@ -37,7 +37,7 @@ Answer = tuple[str, str | bool | None]
 
 
 @pytest.fixture(scope="module")
-def toolchain() -> Toolchain:
+def toolchain(precompiled_headers: None) -> Toolchain:
     """The compiler and the headers of torch; tests cannot do without."""
     return find_toolchain()
 

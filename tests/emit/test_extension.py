@@ -35,7 +35,12 @@ RIGHT, WRONG = "  self: grad * self.sinh().conj()\n", "  self: grad * self.cosh(
 
 
 @pytest.fixture(scope="module")
-def folder(request: pytest.FixtureRequest, derivatives_path: Path, installed_natives: NativeFunctions) -> Path:
+def folder(
+    request: pytest.FixtureRequest,
+    derivatives_path: Path,
+    installed_natives: NativeFunctions,
+    precompiled_headers: None,
+) -> Path:
     """An extension with operators of every kind and a wrong derivative of cosh; it stays from run to run."""
     cache = request.config.cache
     assert cache is not None
@@ -44,7 +49,7 @@ def folder(request: pytest.FixtureRequest, derivatives_path: Path, installed_nat
     # a path that is the same in every run keeps the build valid
     source = SourceFile.from_bytes("derivatives.yaml", text.replace(RIGHT, WRONG).encode())
     folder = cache.mkdir("derivlint-extensions") / "checked"
-    operators = sample(extension_checks.OPERATORS, 22, always=extension_checks.ALWAYS)
+    operators = sample(extension_checks.OPERATORS, 16, always=extension_checks.ALWAYS)
     model = build_model(source, installed_natives)
     write_files(folder, emission(model, operators, extension_checks.NAMESPACE, shards=1).files)
     build(folder, in_haste=True)
@@ -61,7 +66,7 @@ def results(folder: Path) -> Results:
 def test_every_check_of_derivatives_passes(results: Results, folder: Path) -> None:
     """For each operator our node runs, gradcheck, gradgradcheck and forward mode pass."""
     assert {name: text for name, text in results.items() if text and name not in ("cosh", "cosh_")} == {}
-    assert (len(results), len(read_manifest(folder).operators)) >= ((56, 150) if CAMPAIGN else (21, 60))
+    assert (len(results), len(read_manifest(folder).operators)) >= ((56, 150) if CAMPAIGN else (15, 42))
 
 
 def test_a_wrong_formula_fails(results: Results, folder: Path) -> None:
@@ -85,7 +90,7 @@ def test_python_sees_what_nodes_save(folder: Path) -> None:
     stock = run_script(saved_checks)
     assert len(stock) >= 39
     # the others are of operators that are not in the sample
-    assert len(ours) >= (len(stock) if CAMPAIGN else 16)
+    assert len(ours) >= (len(stock) if CAMPAIGN else 12)
     for name, shown in ours.items():
         assert shown == stock[name], name
     assert stock["symbolic"] == ["SymInt u0", "int 4", "SymInt u0"]

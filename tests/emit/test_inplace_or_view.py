@@ -396,7 +396,9 @@ def test_variable_type_header_declares_what_the_shipped_one_declares(shipped_hea
 
 
 @pytest.fixture(scope="module")
-def observed(request: pytest.FixtureRequest, model: Model, shipped_header: str) -> dict[str, dict[str, str]]:
+def observed(
+    request: pytest.FixtureRequest, model: Model, shipped_header: str, precompiled_headers: None
+) -> dict[str, dict[str, str]]:
     """What was seen before and after our kernels were loaded into the installed torch, in a process of its own.
 
     One unit has all views, without the header of inverses that is not shipped, and both headers of variable types: what

@@ -233,6 +233,7 @@ def test_a_key_that_names_no_argument_gives_no_gradient(bundled_natives: NativeF
     assert "f(grad)" not in node.source
 
 
+@pytest.mark.usefixtures("precompiled_headers")
 def test_nodes_compile_and_a_wrong_formula_is_reported_in_the_yaml(
     classes: tuple[NodeClass, ...], bundled_natives: NativeFunctions, tmp_path: Path
 ) -> None:

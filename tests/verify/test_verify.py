@@ -81,7 +81,7 @@ MESSAGES = {
 
 
 @pytest.fixture(scope="module")
-def run(command: Command, folder: Path) -> tuple[dict[str, Any], str]:
+def run(command: Command, folder: Path, precompiled_headers: None) -> tuple[dict[str, Any], str]:
     """The JSON document for the file, and standard error; the run has written scripts, too."""
     (folder / "all.yaml").write_text(ENTRIES + MORE_ENTRIES)
     more = ("--output-format", "json", "--scripts", "scripts", "--coverage", "--no-base")
