@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from derivlint.cli.main import cli
+from tests import warm
 from tests.running import runner
 
 FUNCTIONS = """\
@@ -219,10 +217,5 @@ def emit(
 def run_checks(folder: Path, checks: str, wanted: str) -> None:
     """Run tests in a folder that holds what they import; ``wanted`` is how many pass."""
     (folder / "test_them.py").write_text(checks, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_them.py"]
-    path = os.pathsep.join([str(folder), *sys.path])
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False
-    )
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert wanted in done.stdout
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_them.py")
+    assert wanted in warm.run(warm.module, "pytest", *options, folder=str(folder))

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import derivlint
 from derivlint.compiler.gxx import compile_command, find_toolchain, run
-
-#: The folders of the package and of the tests.
-ROOTS = (Path(derivlint.__file__).parents[1], Path(__file__).parents[2])
+from tests import warm
 
 
 def errors(files: dict[str, str], main: str, folder: Path, *flags: str) -> list[str]:
@@ -45,15 +39,5 @@ def run_script(script: ModuleType | str, *arguments: Path) -> Any:
         script: the module, or its text.
         arguments: its arguments.
     """
-    path = os.pathsep.join([*map(str, ROOTS), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = ["-c", script] if isinstance(script, str) else [script.__file__ or ""]
-    done = subprocess.run(
-        [sys.executable, *command, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    how, program = (warm.text, script) if isinstance(script, str) else (warm.script, script.__file__ or "")
+    return json.loads(warm.run(how, program, *map(str, arguments)).splitlines()[-1])

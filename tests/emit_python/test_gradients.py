@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.emit_python.deviations import AGAINST_PYTORCH, NUMERIC, unexpected
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def results(script: str, written: Path, *names: str) -> dict[str, Any]:
     """What a script that checks the module prints."""
-    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
-    command = [sys.executable, "-m", script, str(written / "functions.py"), str(written / "facts.json"), *names]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found: dict[str, Any] = json.loads(done.stdout)
+    arguments = (str(written / "functions.py"), str(written / "facts.json"), *names)
+    found: dict[str, Any] = json.loads(warm.run(warm.module, script, *arguments))
     return found
 
 

@@ -280,7 +280,7 @@ def faults(calls: Sequence[str]) -> list[Fault]:
         return [Fault(number, kind) for number in numbers for kind in KINDS]
     renames = [number for number in numbers if calls[number - 1].startswith("replace")]
     return [
-        Fault(number, KINDS[number % len(KINDS)]) for number in sample(numbers, 6, always=renames[:2] + renames[-1:])
+        Fault(number, KINDS[number % len(KINDS)]) for number in sample(numbers, 9, always=renames[:2] + renames[-1:])
     ]
 
 

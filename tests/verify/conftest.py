@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -16,6 +16,7 @@ from derivlint.compiler.gxx import find_compiler, torch_includes
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from tests import warm
 from tests.running import runner
 from tests.verify.wrong import ENTRIES, SAMPLES
 
@@ -35,6 +36,18 @@ class Done:
 
 
 Command = Callable[..., Done]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm_children(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Have the processes that check and record be warm ones; those of tests/safety start as for users."""
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux" and not pytestconfig.getoption("campaign"):
+            for module in ("process", "recordings"):
+                patch.setattr(f"derivlint.verify.processes.{module}.PythonChild", warm.WarmChild)
+            # a command that waits for the server would say so
+            warm.run(warm.text, "pass")
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, packaged: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def command(folder: Path) -> Command:
-    """Runs ``derivlint verify`` in the folder; the process that checks is another one, as always."""
+    """Runs ``derivlint verify`` in the folder."""
 
     def run(*arguments: str) -> Done:
         with pytest.MonkeyPatch.context() as patch:
