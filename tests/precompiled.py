@@ -14,18 +14,11 @@ import sys
 from pathlib import Path
 
 HEADERS = (
-    "ATen/ATen.h",
-    "ATen/FunctionalStorageImpl.h",
-    "ATen/NestedTensorImpl.h",
-    "ATen/Operators.h",
-    "ATen/RedispatchFunctions.h",
-    "ATen/SparseCsrTensorUtils.h",
-    "ATen/native/nested/NestedTensorUtils.h",
-    "torch/csrc/autograd/FunctionsManual.h",
-    "torch/csrc/autograd/VariableTypeUtils.h",
-    "torch/csrc/dynamo/compiled_autograd.h",
-    "torch/library.h",
-)
+    "ATen/ATen.h", "ATen/FunctionalStorageImpl.h", "ATen/NestedTensorImpl.h", "ATen/Operators.h",
+    "ATen/RedispatchFunctions.h", "ATen/SparseCsrTensorUtils.h", "ATen/native/nested/NestedTensorUtils.h",
+    "torch/csrc/autograd/FunctionsManual.h", "torch/csrc/autograd/VariableTypeUtils.h",
+    "torch/csrc/dynamo/compiled_autograd.h", "torch/library.h",
+)  # fmt: skip
 #: Options that have to be those of the headers; for a unit that is only read they change nothing.
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
 NAME = "precompiled.h"

@@ -171,17 +171,12 @@ def test_pre_commit_takes_the_manifest() -> None:
 @pytest.mark.parametrize(
     ("path", "taken"),
     [
-        ("tools/autograd/derivatives.yaml", True),
-        ("derivatives.yaml", True),
-        ("my files/derivatives_custom.yaml", True),
-        ("aten/src/ATen/native/native_functions.yaml", True),
-        ("my_derivatives.yaml", True),
-        ("derivatives/config.yaml", False),
-        ("derivatives.yaml.in", False),
-        ("tags.yaml", False),
-        ("npu_native_functions.yaml", False),
+        ("tools/autograd/derivatives.yaml", True), ("derivatives.yaml", True),
+        ("my files/derivatives_custom.yaml", True), ("aten/src/ATen/native/native_functions.yaml", True),
+        ("my_derivatives.yaml", True), ("derivatives/config.yaml", False), ("derivatives.yaml.in", False),
+        ("tags.yaml", False), ("npu_native_functions.yaml", False),
     ],
-)
+)  # fmt: skip
 def test_hooks_are_for_derivatives_and_native_functions(path: str, taken: bool) -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in hooks] == ["derivlint", "derivlint-fix"]

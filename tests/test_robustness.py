@@ -66,26 +66,11 @@ FORMULAS = [
     "maybe_multiply(grad, (double) alpha.conj()) - std::vector<Tensor>{self, other}[1]",
 ]
 YAML_PIECES = [
-    *"\n\r\t\0 :-?[]{}&*!|>'\"%@`#,\ufeff\u2028\u00e9\x85\x1b",
-    "- ",
-    "\n  ",
-    "\n- name: ",
-    "\n  self: ",
-    "\n  result: ",
-    "\n  dispatch:\n    CUDA:\n      self: ",
-    "\n  output_differentiability: [True]",
-    "---\n",
-    "...\n",
-    "<<: *a",
-    "&a ",
-    "*a",
-    "!!python/object:os.system ",
-    "\\ud800",
-    "\U0001f600",
-    "# derivlint: ignore[undefined-name] reason\n",
-    "# derivlint: ignore-file[",
-    "# DERIVLINT ignore [a,,b",
-]
+    *"\n\r\t\0 :-?[]{}&*!|>'\"%@`#,\ufeff\u2028\u00e9\x85\x1b", "- ", "\n  ", "\n- name: ", "\n  self: ",
+    "\n  result: ", "\n  dispatch:\n    CUDA:\n      self: ", "\n  output_differentiability: [True]", "---\n", "...\n",
+    "<<: *a", "&a ", "*a", "!!python/object:os.system ", "\\ud800", "\U0001f600",
+    "# derivlint: ignore[undefined-name] reason\n", "# derivlint: ignore-file[", "# DERIVLINT ignore [a,,b",
+]  # fmt: skip
 FORMULA_PIECES = [
     *"()[]{}<>.,;:?!~+-*/%^&|='\"\\ \n\0\u00e9",
     *("grad", "self", "self_p", "self_t", "result", "1e5", "0x", "::", "->", "&&", ">>", "//", "/*", "*/", "at::"),

@@ -25,24 +25,11 @@ from derivlint.source import SourceFile
 NUMBERS = (0.1, -0.3, 0.75, 1.5, 2.0, -4.0, 9.3, 250.0, -3000.0)
 #: Operators with the helpers that are known to round as they are defined: names of entries, and PyTorch's functions.
 RUN: dict[str, Callable[..., Any]] = {
-    "atan2": torch.atan2,
-    "copysign.Tensor": torch.copysign,
-    "div.Tensor": torch.div,
-    "log1p": torch.log1p,
-    "mul.Tensor": torch.mul,
-    "pow.Tensor_Tensor": torch.pow,
-    "silu": torch.nn.functional.silu,
-    "acosh": torch.acosh,
-    "asinh": torch.asinh,
-    "atan": torch.atan,
-    "expm1": torch.expm1,
-    "hypot": torch.hypot,
-    "logaddexp": torch.logaddexp,
-    "reciprocal": torch.reciprocal,
-    "rsqrt": torch.rsqrt,
-    "sqrt": torch.sqrt,
-    "xlogy.Tensor": torch.xlogy,
-}
+    "atan2": torch.atan2, "copysign.Tensor": torch.copysign, "div.Tensor": torch.div, "log1p": torch.log1p,
+    "mul.Tensor": torch.mul, "pow.Tensor_Tensor": torch.pow, "silu": torch.nn.functional.silu, "acosh": torch.acosh,
+    "asinh": torch.asinh, "atan": torch.atan, "expm1": torch.expm1, "hypot": torch.hypot, "logaddexp": torch.logaddexp,
+    "reciprocal": torch.reciprocal, "rsqrt": torch.rsqrt, "sqrt": torch.sqrt, "xlogy.Tensor": torch.xlogy,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -15,41 +15,22 @@ D = Degree
 @pytest.mark.parametrize(
     ("formula", "degree"),
     [
-        ("grad", D.LINEAR),
-        ("-grad * 2", D.LINEAR),
-        ("grad * other.conj()", D.LINEAR),
-        ("grad.sum(0) / other", D.LINEAR),
-        ("other / 2", D.CONSTANT),
-        ("zeros_like(grad)", D.ZERO),
-        ("grad * 0", D.ZERO),
-        ("Tensor()", D.ZERO),
-        ("grad + other", D.AFFINE),
-        ("grad + 0", D.LINEAR),
-        ("grad.masked_fill(self > 0, 0)", D.LINEAR),
-        ("grad.masked_fill(self > 0, 1)", D.AFFINE),
-        ("where(self > 0, grad, zeros_like(grad))", D.LINEAR),
-        ("where(self > 0, grad, other)", D.AFFINE),
-        ("grad * grad", D.NONLINEAR),
-        ("other / grad", D.NONLINEAR),
-        ("grad.exp()", D.NONLINEAR),
-        ("grad.defined() ? grad : Tensor()", D.LINEAR),
-        ("at::addcmul(grad, self, other)", D.AFFINE),
-        ("at::addcmul(grad, grad, other)", D.LINEAR),
-        ("at::lerp(grad, other, 0.5)", D.AFFINE),
-        ("self.expand_as(grad)", D.CONSTANT),
-        ("self.new_zeros_symint(grad.sym_sizes())", D.ZERO),
-        ("maybe_multiply(grad, 2)", D.LINEAR),
-        ("hardswish_backward(grad, self)", D.LINEAR),
-        ("hardswish_backward(grad, grad)", D.NONLINEAR),
-        ("hardswish_backward(self, other)", D.CONSTANT),
-        ("something_new(grad)", D.UNKNOWN),
-        ("mine::exp(grad)", D.UNKNOWN),
-        ("at::exp(grad)", D.NONLINEAR),
-        ("something_new(self)", D.CONSTANT),
-        ("something_new(grad) * grad * grad", D.UNKNOWN),
+        ("grad", D.LINEAR), ("-grad * 2", D.LINEAR), ("grad * other.conj()", D.LINEAR),
+        ("grad.sum(0) / other", D.LINEAR), ("other / 2", D.CONSTANT), ("zeros_like(grad)", D.ZERO),
+        ("grad * 0", D.ZERO), ("Tensor()", D.ZERO), ("grad + other", D.AFFINE), ("grad + 0", D.LINEAR),
+        ("grad.masked_fill(self > 0, 0)", D.LINEAR), ("grad.masked_fill(self > 0, 1)", D.AFFINE),
+        ("where(self > 0, grad, zeros_like(grad))", D.LINEAR), ("where(self > 0, grad, other)", D.AFFINE),
+        ("grad * grad", D.NONLINEAR), ("other / grad", D.NONLINEAR), ("grad.exp()", D.NONLINEAR),
+        ("grad.defined() ? grad : Tensor()", D.LINEAR), ("at::addcmul(grad, self, other)", D.AFFINE),
+        ("at::addcmul(grad, grad, other)", D.LINEAR), ("at::lerp(grad, other, 0.5)", D.AFFINE),
+        ("self.expand_as(grad)", D.CONSTANT), ("self.new_zeros_symint(grad.sym_sizes())", D.ZERO),
+        ("maybe_multiply(grad, 2)", D.LINEAR), ("hardswish_backward(grad, self)", D.LINEAR),
+        ("hardswish_backward(grad, grad)", D.NONLINEAR), ("hardswish_backward(self, other)", D.CONSTANT),
+        ("something_new(grad)", D.UNKNOWN), ("mine::exp(grad)", D.UNKNOWN), ("at::exp(grad)", D.NONLINEAR),
+        ("something_new(self)", D.CONSTANT), ("something_new(grad) * grad * grad", D.UNKNOWN),
         ('not_implemented("mul")', D.UNKNOWN),
     ],
-)
+)  # fmt: skip
 def test_the_degree_of_a_backward_formula(formula: str, degree: Degree, bundled_natives: NativeFunctions) -> None:
     assert backward(formula, bundled_natives).root.degree is degree
 
@@ -110,16 +91,11 @@ def test_how_a_formula_depends_on_variables(
 @pytest.mark.parametrize(
     ("formula", "aliases"),
     [
-        ("grad", {"grad"}),
-        ("(grad.t())", {"grad"}),
-        ("self.dim() > 0 ? grad : other", {"grad", "other"}),
-        ("grad.clone()", set()),
-        ("grad * 1", set()),
-        ("-grad", set()),
-        ("grad.mul_(other)", {"grad"}),
+        ("grad", {"grad"}), ("(grad.t())", {"grad"}), ("self.dim() > 0 ? grad : other", {"grad", "other"}),
+        ("grad.clone()", set()), ("grad * 1", set()), ("-grad", set()), ("grad.mul_(other)", {"grad"}),
         ("handle_r_to_c(self.scalar_type(), grad)", {"grad"}),
     ],
-)
+)  # fmt: skip
 def test_which_tensor_a_formula_may_return(formula: str, aliases: set[str], bundled_natives: NativeFunctions) -> None:
     assert backward(formula, bundled_natives).root.aliases == aliases
 

@@ -49,16 +49,9 @@ CALLS = """
 """
 #: Operators in the book that need a GPU, an observer or another build, or take integers only.
 NOT_CALLED = {
-    "_batch_norm_with_update",
-    "_cudnn_rnn",
-    "_fused_dropout",
-    "_fused_moving_avg_obs_fq_helper",
-    "_sparse_mm_reduce_impl",
-    "cudnn_batch_norm",
-    "is_pinned",
-    "tril_indices",
-    "triu_indices",
-}
+    "_batch_norm_with_update", "_cudnn_rnn", "_fused_dropout", "_fused_moving_avg_obs_fq_helper",
+    "_sparse_mm_reduce_impl", "cudnn_batch_norm", "is_pinned", "tril_indices", "triu_indices",
+}  # fmt: skip
 
 
 def variables() -> dict[str, Any]:

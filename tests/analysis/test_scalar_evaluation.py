@@ -83,17 +83,11 @@ def test_a_formula_has_the_value_of_its_numbers(formula: str, value: float) -> N
 @pytest.mark.parametrize(
     "formula",
     [
-        "unknown_function(grad)",
-        "grad * unknown",
-        "my::mm(grad, other)",
-        "grad * self.log().lgamma().frobnicate()",
-        "at::where(self, grad, other)",
-        "grads[3]",
-        "self < other ? unknown : grad",
-        "grad = other",
+        "unknown_function(grad)", "grad * unknown", "my::mm(grad, other)", "grad * self.log().lgamma().frobnicate()",
+        "at::where(self, grad, other)", "grads[3]", "self < other ? unknown : grad", "grad = other",
         'not_implemented("mul")',
     ],
-)
+)  # fmt: skip
 def test_what_is_not_understood_is_unknown(formula: str) -> None:
     with pytest.raises(UnknownValueError):
         evaluated(formula, {"grad": 2.0, "self": 1.0, "other": 3.0, "grads": (2.0,), "GradMode::is_enabled()": True})

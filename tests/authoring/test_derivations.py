@@ -23,37 +23,14 @@ from derivlint.yaml_reader import Mapping, Scalar, Sequence, read_yaml
 from tests.conftest import packaged_folder
 
 EXPRESSIONS = (
-    "x * sigmoid(x)",
-    "log(x * x + y)",
-    "x.exp().sum({1}, true)",
-    "x.sum()",
-    "x / (x.abs() + 1)",
-    "at::where(x > 0.5, x, y * x)",
-    "tanh(x).pow(2) - 3 / x",
-    "softplus(x) * y",
-    "log(1 + exp(x))",
-    "x.mean({0}, true) * x",
-    "sqrt(x * x + y * y)",
-    "(x - y).pow(2).mean()",
-    "sinh(x) / cosh(y)",
-    "at::clamp(x, 0.3, 0.6) * y",
-    "lerp(x, y, 0.3)",
-    "logsumexp(x, {1})",
-    "atan2(x, y)",
-    "x.cumsum(0)",
-    "erf(x) * exp(-x * x)",
-    "x * 2 - (y - (x + 1))",
-    "x - -y",
-    "-(x * y).sin() * 1",
-    "x.tanh() * x.softmax(-1)",
-    "rsqrt(x + 1) + lgamma(y)",
-    "x.transpose(0, 1) * x.t()",
-    "at::cat({x, x * x}, 0)",
-    "xlogy(x, y)",
-    "gelu(x)",
-    "x.pow(y)",
-    "x.select(0, 1) * y",
-)
+    "x * sigmoid(x)", "log(x * x + y)", "x.exp().sum({1}, true)", "x.sum()", "x / (x.abs() + 1)",
+    "at::where(x > 0.5, x, y * x)", "tanh(x).pow(2) - 3 / x", "softplus(x) * y", "log(1 + exp(x))",
+    "x.mean({0}, true) * x", "sqrt(x * x + y * y)", "(x - y).pow(2).mean()", "sinh(x) / cosh(y)",
+    "at::clamp(x, 0.3, 0.6) * y", "lerp(x, y, 0.3)", "logsumexp(x, {1})", "atan2(x, y)", "x.cumsum(0)",
+    "erf(x) * exp(-x * x)", "x * 2 - (y - (x + 1))", "x - -y", "-(x * y).sin() * 1", "x.tanh() * x.softmax(-1)",
+    "rsqrt(x + 1) + lgamma(y)", "x.transpose(0, 1) * x.t()", "at::cat({x, x * x}, 0)", "xlogy(x, y)", "gelu(x)",
+    "x.pow(y)", "x.select(0, 1) * y",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

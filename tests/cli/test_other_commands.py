@@ -38,16 +38,8 @@ def test_rules_are_listed_as_json(run: Run) -> None:
     assert [item["name"] for item in document["rules"]] == [rule.name for rule in load_rules()]
     for item in document["rules"]:
         assert list(item) == [
-            "name",
-            "summary",
-            "group",
-            "severity",
-            "confidence",
-            "status",
-            "since",
-            "fixable",
-            "checks",
-        ]
+            "name", "summary", "group", "severity", "confidence", "status", "since", "fixable", "checks",
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [rule.name for rule in load_rules()])

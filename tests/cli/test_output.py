@@ -168,16 +168,9 @@ def test_lintrunner_gets_what_is_wrong_as_a_message_without_a_path(
     assert outcome.status == 0
     (found,) = map(json.loads, outcome.out.splitlines())
     assert found == {
-        "path": None,
-        "line": None,
-        "char": None,
-        "code": "DERIVATIVES",
-        "severity": "error",
-        "name": "command-failed",
-        "original": None,
-        "replacement": None,
-        "description": message,
-    }
+        "path": None, "line": None, "char": None, "code": "DERIVATIVES", "severity": "error", "name": "command-failed",
+        "original": None, "replacement": None, "description": message,
+    }  # fmt: skip
 
 
 def test_lintrunner_as_pytorch_starts_it(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

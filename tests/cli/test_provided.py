@@ -18,15 +18,9 @@ NOTE = (
 )
 #: A command line of every command that needs entries.
 COMMANDS = (
-    ("check",),
-    ("show", "sinh"),
-    ("coverage",),
-    ("coverage", "--judged"),
-    ("derive", "sin(mul(x, x))", "--wrt", "x"),
-    ("model",),
-    ("emit", "cpp", "--ops", "sinh"),
-    ("emit", "python", "--ops", "sinh"),
-)
+    ("check",), ("show", "sinh"), ("coverage",), ("coverage", "--judged"), ("derive", "sin(mul(x, x))", "--wrt", "x"),
+    ("model",), ("emit", "cpp", "--ops", "sinh"), ("emit", "python", "--ops", "sinh"),
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -185,24 +185,12 @@ def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, he
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        ((0,), "candle"),
-        ((1,), ["os:system"]),
-        ((1,), []),
-        ((2,), []),
-        ((2, 0), ["os:system", "true", False]),
-        ((2, 0), ["derivlint.model.model:_shares_foreach", "", False]),
-        ((3,), []),
-        ((3, 0, 0), "- name: other"),
-        ((3, 1, 1), []),
-        ((3, 1, 3, 3), [7777]),
-        ((3, 1, 3, 3), [-1]),
-        ((3, 1, 3, 1), -7),
-        ((3, 1, 3, 2), [[["nothing", 3], [0, 9]]]),
-        ((4,), [[0, 1, [0]]]),
-        ((4,), [[7777, 1, []]]),
-        ((5,), [7777]),
+        ((0,), "candle"), ((1,), ["os:system"]), ((1,), []), ((2,), []), ((2, 0), ["os:system", "true", False]),
+        ((2, 0), ["derivlint.model.model:_shares_foreach", "", False]), ((3,), []), ((3, 0, 0), "- name: other"),
+        ((3, 1, 1), []), ((3, 1, 3, 3), [7777]), ((3, 1, 3, 3), [-1]), ((3, 1, 3, 1), -7),
+        ((3, 1, 3, 2), [[["nothing", 3], [0, 9]]]), ((4,), [[0, 1, [0]]]), ((4,), [[7777, 1, []]]), ((5,), [7777]),
     ],
-)
+)  # fmt: skip
 def test_memos_that_do_not_fit_together_run_nothing(
     place: tuple[int, ...], value: object, run: Run, here: Path, cache: Path
 ) -> None:

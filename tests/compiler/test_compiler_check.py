@@ -47,38 +47,17 @@ WRONG: dict[str, str | None] = {
 }
 #: Texts that must not reach a compiler.
 UNCONFINED = (
-    'maybe_multiply(grad, _Pragma("GCC poison copy_range"))',
-    '__pragma("x") grad',
-    "grad\n#error no\n",
-    "grad\n%: error no\n",
-    "#include </dev/zero>",
-    "grad) ; (grad",
-    "grad; } void f() { grad",
-    "grad %> void f() <% grad",
-    "self[1:>[0]",
-    "((grad)",
-    "grad /* open",
-    'grad + "open',
-    'grad + R"x(")")x"',
-    "grad // \\",
-    "grad // \\  \n",
-    "grad \\",
-    'not_implemented("\ud800")',
-)
+    'maybe_multiply(grad, _Pragma("GCC poison copy_range"))', '__pragma("x") grad', "grad\n#error no\n",
+    "grad\n%: error no\n", "#include </dev/zero>", "grad) ; (grad", "grad; } void f() { grad",
+    "grad %> void f() <% grad", "self[1:>[0]", "((grad)", "grad /* open", 'grad + "open', 'grad + R"x(")")x"',
+    "grad // \\", "grad // \\  \n", "grad \\", 'not_implemented("\ud800")',
+)  # fmt: skip
 CONFINED = (
-    RIGHT,
-    *WRONG,
-    "grad // a comment",
-    "grad /* # */",
-    'not_implemented("#error") * grad',
-    'not_implemented("%:") * grad',
-    'not_implemented("_Pragma") * grad',
-    'not_implemented("a\\"b")',
-    "std::vector<::std::string>()",
-    "[&](Tensor x) { if (true) { return x; } return x; }(grad)",
-    "not an expression",
+    RIGHT, *WRONG, "grad // a comment", "grad /* # */", 'not_implemented("#error") * grad',
+    'not_implemented("%:") * grad', 'not_implemented("_Pragma") * grad', 'not_implemented("a\\"b")',
+    "std::vector<::std::string>()", "[&](Tensor x) { if (true) { return x; } return x; }(grad)", "not an expression",
     "",
-)
+)  # fmt: skip
 
 
 def natives() -> NativeFunctions:

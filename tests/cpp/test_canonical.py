@@ -62,21 +62,8 @@ SPELLINGS = {
     "std::optional<  at::Tensor /* or nothing */ >": "optional<Tensor>",
 }
 NO_TYPES = [
-    "",
-    " ",
-    "int x",
-    "1",
-    "const",
-    "std::",
-    "a<b",
-    "a>b",
-    "&",
-    "long float",
-    "return",
-    "x + y",
-    "Tensor,",
-    "f()",
-]
+    "", " ", "int x", "1", "const", "std::", "a<b", "a>b", "&", "long float", "return", "x + y", "Tensor,", "f()",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("spelling", "canonical"), SPELLINGS.items())
@@ -109,16 +96,10 @@ def test_the_arguments_of_a_member_template_are_its_own() -> None:
 
 LEAVES = st.sampled_from(
     [
-        ("at::Tensor", "Tensor"),
-        ("::at::Scalar", "Scalar"),
-        ("c10::SymInt", "SymInt"),
-        ("bool", "bool"),
-        ("long  int", "int64_t"),
-        ("IntArrayRef", "ArrayRef<int64_t>"),
-        ("vendor::Kind", "vendor::Kind"),
-        ("T", "T"),
+        ("at::Tensor", "Tensor"), ("::at::Scalar", "Scalar"), ("c10::SymInt", "SymInt"), ("bool", "bool"),
+        ("long  int", "int64_t"), ("IntArrayRef", "ArrayRef<int64_t>"), ("vendor::Kind", "vendor::Kind"), ("T", "T"),
     ]
-)
+)  # fmt: skip
 
 
 def _template(inner: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[tuple[str, str]]:

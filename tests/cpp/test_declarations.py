@@ -105,21 +105,13 @@ def test_a_whole_function() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'static_assert(sizeof(int) == 4, "no");',
-        "bool operator==(const Tensor& a, const Tensor& b);",
-        "Tensor Tensor::cpu() const { return *this; }",
-        "Tensor f(Tensor a) = delete;",
-        "template <> Tensor f<int>(int x);",
-        "template Tensor f(int x);",
-        "template <typename T> List(T) -> List<T>;",
-        "DEFINE_KERNEL(f, 1 + 2)",
-        "DEFINE_KERNEL(f, 1 + 2);",
-        "class Tensor; struct Node; enum class Kind : int;",
-        "namespace short_name = at::native;",
-        "using enum Kind;",
-        ";;;",
+        'static_assert(sizeof(int) == 4, "no");', "bool operator==(const Tensor& a, const Tensor& b);",
+        "Tensor Tensor::cpu() const { return *this; }", "Tensor f(Tensor a) = delete;",
+        "template <> Tensor f<int>(int x);", "template Tensor f(int x);", "template <typename T> List(T) -> List<T>;",
+        "DEFINE_KERNEL(f, 1 + 2)", "DEFINE_KERNEL(f, 1 + 2);", "class Tensor; struct Node; enum class Kind : int;",
+        "namespace short_name = at::native;", "using enum Kind;", ";;;",
     ],
-)
+)  # fmt: skip
 def test_what_declares_nothing_that_can_be_called(text: str) -> None:
     assert _functions(text) == {}
 
@@ -141,17 +133,10 @@ def test_variables() -> None:
     assert reading.problems == ()
     assert shown_all(reading.declarations.variables) == {
         "at": {
-            "kMessage": "const char*",
-            "kAuto": "?",
-            "kByte": "ScalarType",
-            "kChar": "ScalarType",
-            "a": "int64_t",
-            "b": "int64_t*",
-            "c": "int64_t*",
-            "handler": "?",
-            "list": "vector<Tensor>",
+            "kMessage": "const char*", "kAuto": "?", "kByte": "ScalarType", "kChar": "ScalarType", "a": "int64_t",
+            "b": "int64_t*", "c": "int64_t*", "handler": "?", "list": "vector<Tensor>",
         }
-    }
+    }  # fmt: skip
 
 
 def test_enumerators_are_constants_of_the_namespace_or_of_the_enumeration() -> None:

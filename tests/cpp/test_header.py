@@ -197,16 +197,8 @@ def test_every_generated_method_of_tensors_is_read_exactly() -> None:
     ]
     by_hand = {function.name for function in more}
     assert {
-        "cpu",
-        "cuda",
-        "conj",
-        "contiguous",
-        "backward",
-        "requires_grad_",
-        "register_hook",
-        "item",
-        "data",
-    } <= by_hand
+        "cpu", "cuda", "conj", "contiguous", "backward", "requires_grad_", "register_hook", "item", "data",
+    } <= by_hand  # fmt: skip
     assert not any(name.endswith("_symint") for name in by_hand)
 
 

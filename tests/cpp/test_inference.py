@@ -14,31 +14,15 @@ from derivlint.formula import parse_formula
 from derivlint.schema import load_index
 
 VARIABLES = {
-    "grad": "const Tensor&",
-    "grads": "variable_list&&",
-    "self": "Tensor&",
-    "other": "Tensor&",
-    "mask": "Tensor&",
-    "dims": "std::vector<int64_t>&",
-    "sizes": "std::vector<c10::SymInt>&",
-    "dim": "int64_t&",
-    "n": "c10::SymInt&",
-    "keepdim": "bool&",
-    "p": "double&",
-    "factor": "::std::optional<double>&",
-    "alpha": "at::Scalar&",
-    "maybe": "::std::optional<at::Scalar>&",
-    "dtype": "::std::optional<at::ScalarType>&",
-    "maybe_dims": "c10::OptionalArray<int64_t>&",
-    "tensors": "std::vector<Tensor>&",
-    "text": "std::string&",
-    "maybe_text": "std::optional<std::string>&",
-    "indices": "torch::List<std::optional<Tensor>>&",
-    "flags": "std::array<bool, 3>",
-    "geometry": "at::TensorGeometry&",
-    "pair": "std::tuple<Tensor, Tensor>&",
+    "grad": "const Tensor&", "grads": "variable_list&&", "self": "Tensor&", "other": "Tensor&", "mask": "Tensor&",
+    "dims": "std::vector<int64_t>&", "sizes": "std::vector<c10::SymInt>&", "dim": "int64_t&", "n": "c10::SymInt&",
+    "keepdim": "bool&", "p": "double&", "factor": "::std::optional<double>&", "alpha": "at::Scalar&",
+    "maybe": "::std::optional<at::Scalar>&", "dtype": "::std::optional<at::ScalarType>&",
+    "maybe_dims": "c10::OptionalArray<int64_t>&", "tensors": "std::vector<Tensor>&", "text": "std::string&",
+    "maybe_text": "std::optional<std::string>&", "indices": "torch::List<std::optional<Tensor>>&",
+    "flags": "std::array<bool, 3>", "geometry": "at::TensorGeometry&", "pair": "std::tuple<Tensor, Tensor>&",
     "mystery": "my_project::Thing&",
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -182,21 +166,13 @@ def test_problems(library: Library, text: str, problem: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "grad.sum(0.5)",
-        'grad.sum(0, "x")',
-        "maybe_multiply(grad, n)",
-        "not_implemented(nullptr)",
-        "grad[0][1][dim]",
-        "self.masked_fill_(mask, 0)",
-        "at::where(mask, grad, 0.)",
-        "at::zeros({}, grad.options())",
+        "grad.sum(0.5)", 'grad.sum(0, "x")', "maybe_multiply(grad, n)", "not_implemented(nullptr)", "grad[0][1][dim]",
+        "self.masked_fill_(mask, 0)", "at::where(mask, grad, 0.)", "at::zeros({}, grad.options())",
         "at::_index_put_impl_(self, indices, grad, true, true)",
-        "grad.to(maybe_text.has_value() ? self.scalar_type() : *dtype)",
-        "std::max(dim, dim)",
-        "upsample_nearest1d(grad, dims, {factor})",
-        "c10::multiply_integers(dims)",
+        "grad.to(maybe_text.has_value() ? self.scalar_type() : *dtype)", "std::max(dim, dim)",
+        "upsample_nearest1d(grad, dims, {factor})", "c10::multiply_integers(dims)",
     ],
-)
+)  # fmt: skip
 def test_what_compiles_is_no_problem(library: Library, text: str) -> None:
     assert infer(library, text).problems == []
 
@@ -248,23 +224,10 @@ def test_results(library: Library, text: str, consumer: Consumer, wanted: tuple[
 @pytest.mark.parametrize(
     ("text", "type"),
     [
-        ("0", "int"),
-        ("2147483648", "int64_t"),
-        ("0x10", "int"),
-        ("010", "int"),
-        ("0b11", "int"),
-        ("1'000", "int"),
-        ("1L", "int64_t"),
-        ("1LL", "long long"),
-        ("1u", "unsigned int"),
-        ("1ul", "size_t"),
-        ("1.", "double"),
-        (".5", "double"),
-        ("1e3", "double"),
-        ("1e-5f", "float"),
-        ("1.5_x", "?"),
-        ("09", "?"),
+        ("0", "int"), ("2147483648", "int64_t"), ("0x10", "int"), ("010", "int"), ("0b11", "int"), ("1'000", "int"),
+        ("1L", "int64_t"), ("1LL", "long long"), ("1u", "unsigned int"), ("1ul", "size_t"), ("1.", "double"),
+        (".5", "double"), ("1e3", "double"), ("1e-5f", "float"), ("1.5_x", "?"), ("09", "?"),
     ],
-)
+)  # fmt: skip
 def test_numbers(text: str, type: str) -> None:
     assert number_value(text).type is cpp_type(type)

@@ -207,18 +207,12 @@ def test_optionals_and_pointers_have_values() -> None:
 @pytest.mark.parametrize(
     ("owner", "index", "element"),
     [
-        ("Tensor", "int", "Tensor"),
-        ("Tensor", "Scalar", "Tensor"),
-        ("Tensor", "Tensor", "Tensor"),
-        ("vector<Tensor>", "int", "Tensor"),
-        ("ArrayRef<SymInt>", "int64_t", "SymInt"),
-        ("array<bool,3>", "size_t", "bool"),
-        ("vector<SymInt>", "SymInt", None),
-        ("Scalar", "int", None),
-        ("optional<Tensor>", "int", None),
-        ("tuple<Tensor,Tensor>", "int", None),
+        ("Tensor", "int", "Tensor"), ("Tensor", "Scalar", "Tensor"), ("Tensor", "Tensor", "Tensor"),
+        ("vector<Tensor>", "int", "Tensor"), ("ArrayRef<SymInt>", "int64_t", "SymInt"),
+        ("array<bool,3>", "size_t", "bool"), ("vector<SymInt>", "SymInt", None), ("Scalar", "int", None),
+        ("optional<Tensor>", "int", None), ("tuple<Tensor,Tensor>", "int", None),
     ],
-)
+)  # fmt: skip
 def test_indexing(owner: str, index: str, element: str | None) -> None:
     assert TABLE.index(owner, index) == element
 

@@ -35,25 +35,14 @@ x, y, weight, bias, phase = tensor(3, 4), tensor(2, 4), tensor(4), tensor(4), te
 z = tensor(3, 4, dtype=torch.cdouble)
 Case = tuple[Callable[..., Any], tuple[torch.Tensor, ...]]
 CASES: tuple[Case, ...] = (
-    (own.scaled, (x,)),
-    (lambda v: own.scaled(v, 3.5), (x,)),
-    (lambda v: own.split_sign(v)[0], (x,)),
-    (own.total, (x,)),
-    (lambda v: own.total(v, 1), (x,)),
-    (lambda v: own.total(v, [0, 1], True), (x,)),
-    (lambda v, w: own.joined([v, w]), (x, y)),
-    (own.affine, (x, weight, bias)),
-    (own.affine, (x,)),
-    (lambda v, b: own.affine(v, None, b), (x, bias)),
-    (lambda v, w: own.affine(v, w), (x, weight)),
-    (lambda v: own.scale_(v.clone(), 2.0), (x,)),
-    (lambda v: own.tail(v, 2), (x,)),
-    (lambda v, w: tuple(own.scale_all([v, w], 3)), (x, y)),
-    (lambda v, w: own.scale_all([v, w], 3)[1], (x, y)),
-    (own.turned, (z, phase)),
-    (own.softplus2, (x,)),
-    (own.softplus2_twice, (x,)),
-)
+    (own.scaled, (x,)), (lambda v: own.scaled(v, 3.5), (x,)), (lambda v: own.split_sign(v)[0], (x,)), (own.total, (x,)),
+    (lambda v: own.total(v, 1), (x,)), (lambda v: own.total(v, [0, 1], True), (x,)),
+    (lambda v, w: own.joined([v, w]), (x, y)), (own.affine, (x, weight, bias)), (own.affine, (x,)),
+    (lambda v, b: own.affine(v, None, b), (x, bias)), (lambda v, w: own.affine(v, w), (x, weight)),
+    (lambda v: own.scale_(v.clone(), 2.0), (x,)), (lambda v: own.tail(v, 2), (x,)),
+    (lambda v, w: tuple(own.scale_all([v, w], 3)), (x, y)), (lambda v, w: own.scale_all([v, w], 3)[1], (x, y)),
+    (own.turned, (z, phase)), (own.softplus2, (x,)), (own.softplus2_twice, (x,)),
+)  # fmt: skip
 #: PyTorch cannot functionalize operators of one's own that return what they write to, or a view.
 FUNCTIONALIZED = tuple(case for index, case in enumerate(CASES) if index not in (11, 12))
 
@@ -114,18 +103,10 @@ def test_nodes_have_names_and_what_they_save() -> None:
 
 
 OPCHECKED: tuple[tuple[Any, tuple[Any, ...]], ...] = (
-    (own.scaled, (x,)),
-    (own.split_sign, (x,)),
-    (own.total, (x, [1])),
-    (own.joined, ([x, y],)),
-    (own.affine, (x, weight, bias)),
-    (own.affine, (x,)),
-    (own.affine, (x, None, bias)),
-    (own.scale_all, ([x, y], 2)),
-    (own.turned, (z, phase)),
-    (own.softplus2, (x,)),
-    (own.softplus2_twice, (x,)),
-)
+    (own.scaled, (x,)), (own.split_sign, (x,)), (own.total, (x, [1])), (own.joined, ([x, y],)),
+    (own.affine, (x, weight, bias)), (own.affine, (x,)), (own.affine, (x, None, bias)), (own.scale_all, ([x, y], 2)),
+    (own.turned, (z, phase)), (own.softplus2, (x,)), (own.softplus2_twice, (x,)),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("case", OPCHECKED)

@@ -199,18 +199,12 @@ def calls() -> list[Call]:
             False,
         )
         for mode, shape in (
-            ("nearest", (1, 1, 3)),
-            ("nearest", (1, 1, 3, 3)),
-            ("nearest", (1, 1, 3, 3, 3)),
-            ("nearest-exact", (1, 1, 3)),
-            ("nearest-exact", (1, 1, 3, 3)),
-            ("nearest-exact", (1, 1, 3, 3, 3)),
-            ("linear", (1, 1, 3)),
-            ("bilinear", (1, 1, 3, 3)),
-            ("bicubic", (1, 1, 3, 3)),
+            ("nearest", (1, 1, 3)), ("nearest", (1, 1, 3, 3)), ("nearest", (1, 1, 3, 3, 3)),
+            ("nearest-exact", (1, 1, 3)), ("nearest-exact", (1, 1, 3, 3)), ("nearest-exact", (1, 1, 3, 3, 3)),
+            ("linear", (1, 1, 3)), ("bilinear", (1, 1, 3, 3)), ("bicubic", (1, 1, 3, 3)),
             ("trilinear", (1, 1, 3, 3, 3)),
         )
-    ]
+    ]  # fmt: skip
     found += [
         Call("bicubic aa", upsampled_as("bicubic", antialias=True), (image,)),
         Call("bicubic aa backward", slope(upsampled_as("bicubic", antialias=True)), (image,), False),

@@ -120,15 +120,9 @@ def test_what_is_written_once_is_written_again(project: Path) -> None:
     assert emit(project, *SOURCES) == '11 operators and 11 nodes: 0 of 11 files written to "generated"\n'
     assert emit(project, "--ops", "scaled") == '1 operator and 1 node: 7 of 8 files written to "generated"\n'
     assert sorted(path.name for path in (project / "generated").iterdir()) == [
-        "CMakeLists.txt",
-        "derivlint.json",
-        "kernels_0.cpp",
-        "loader.cpp",
-        "nodes.h",
-        "nodes_0.cpp",
-        "operators.h",
+        "CMakeLists.txt", "derivlint.json", "kernels_0.cpp", "loader.cpp", "nodes.h", "nodes_0.cpp", "operators.h",
         "python_nodes_0.cpp",
-    ]
+    ]  # fmt: skip
 
 
 def test_the_authors_files_are_named_from_the_folder(project: Path) -> None:

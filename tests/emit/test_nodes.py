@@ -20,39 +20,14 @@ NAMESPACE = "derivlint_generated"
 IN_TREE = "torch::autograd::generated"
 #: Nodes of every kind.
 SAMPLE = {
-    "AddBackward0",
-    "AddcmulBackward0",
-    "AddmmBackward0",
-    "AliasBackward0",
-    "AliasBackward0_copy",
-    "AsStridedBackward0",
-    "CatBackward0",
-    "ConvolutionBackward0",
-    "CudnnRnnBackward0",
-    "DivBackward1",
-    "EmbeddingBagBackward0",
-    "ExpandBackward0",
-    "FftR2CBackward0",
-    "ForeachAddcmulBackward0ScalarList",
-    "ForeachMulBackward0Tensor",
-    "ForeachNormBackward0",
-    "ForeachPowBackward0",
-    "IndexBackward0",
-    "IndexPutBackward0",
-    "LinalgSvdBackward0",
-    "MkldnnRnnLayerBackward0",
-    "NativeBatchNormBackward0",
-    "NativeLayerNormBackward0",
-    "PowBackward0",
-    "RollBackward0",
-    "SortBackward1",
-    "StackBackward0",
-    "SumBackward1",
-    "UnbindBackward0",
-    "UpsampleBicubic2DBackward0",
-    "VarBackward0",
+    "AddBackward0", "AddcmulBackward0", "AddmmBackward0", "AliasBackward0", "AliasBackward0_copy", "AsStridedBackward0",
+    "CatBackward0", "ConvolutionBackward0", "CudnnRnnBackward0", "DivBackward1", "EmbeddingBagBackward0",
+    "ExpandBackward0", "FftR2CBackward0", "ForeachAddcmulBackward0ScalarList", "ForeachMulBackward0Tensor",
+    "ForeachNormBackward0", "ForeachPowBackward0", "IndexBackward0", "IndexPutBackward0", "LinalgSvdBackward0",
+    "MkldnnRnnLayerBackward0", "NativeBatchNormBackward0", "NativeLayerNormBackward0", "PowBackward0", "RollBackward0",
+    "SortBackward1", "StackBackward0", "SumBackward1", "UnbindBackward0", "UpsampleBicubic2DBackward0", "VarBackward0",
     "WhereBackward0",
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

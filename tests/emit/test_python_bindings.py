@@ -79,33 +79,21 @@ def test_types_of_every_kind_occur_and_others_are_hidden(classes: tuple[NodeClas
     values = [member for each in classes for member in each.members if member.kind is MemberKind.VALUE]
     shown = {str(getter.member.type) for each in classes for getter in getters(each.members)}
     assert {str(member.type) for member in values} - shown == {
-        "::std::optional<bool>",
-        "::std::vector<::std::vector<c10::SymInt>>",
-        "::std::vector<::std::vector<int64_t>>",
-        "::std::vector<at::ScalarType>",
-        "at::Layout",
-        "at::ScalarType",
-        "at::TensorGeometry",
-        "at::TensorOptions",
+        "::std::optional<bool>", "::std::vector<::std::vector<c10::SymInt>>", "::std::vector<::std::vector<int64_t>>",
+        "::std::vector<at::ScalarType>", "at::Layout", "at::ScalarType", "at::TensorGeometry", "at::TensorOptions",
         "torch::autograd::generated::TypeAndSize",
-    }
+    }  # fmt: skip
     assert len(SHOWN) == len({str(member.type) for member in values} & shown) + 1
 
 
 @pytest.mark.parametrize(
     ("type_", "is_shown"),
     [
-        ("::std::optional<double>", True),
-        ("std::optional<std::string>", True),
-        ("c10::OptionalArray<double>", True),
-        ("at::Scalar", True),
-        ("::std::vector<int64_t>", True),
-        ("std::vector<bool>", False),
-        ("at::Generator", False),
-        ("::std::optional<at::ScalarType>", False),
-        ("std::array<bool,2>", False),
+        ("::std::optional<double>", True), ("std::optional<std::string>", True), ("c10::OptionalArray<double>", True),
+        ("at::Scalar", True), ("::std::vector<int64_t>", True), ("std::vector<bool>", False), ("at::Generator", False),
+        ("::std::optional<at::ScalarType>", False), ("std::array<bool,2>", False),
     ],
-)
+)  # fmt: skip
 def test_a_value_is_shown_by_its_type(type_: str, is_shown: bool) -> None:
     type = declared_type(type_)
     found = getters([NodeMember("p", type, MemberKind.VALUE, "", "p", type)])

@@ -88,21 +88,11 @@ def test_every_release_in_the_table_brings_something() -> None:
 @pytest.mark.parametrize(
     ("version", "since"),
     [
-        ("2.1", (2, 1)),
-        ("2.1.2", (2, 1)),
-        ("2.4.1+cu121", (2, 3)),
-        ("2.5.0a0+gitdeadbeef", (2, 5)),
-        ("2.11.0", (2, 7)),
-        ("v2.12.0", (2, 12)),
-        ("2.13.0", (2, 13)),
-        ("2.14.1", (2, 14)),
-        ("2.99.0", (2, 14)),
-        ("3.0.0", (2, 14)),
-        ("main", (2, 14)),
-        ("", (2, 14)),
-        (None, (2, 13)),
+        ("2.1", (2, 1)), ("2.1.2", (2, 1)), ("2.4.1+cu121", (2, 3)), ("2.5.0a0+gitdeadbeef", (2, 5)),
+        ("2.11.0", (2, 7)), ("v2.12.0", (2, 12)), ("2.13.0", (2, 13)), ("2.14.1", (2, 14)), ("2.99.0", (2, 14)),
+        ("3.0.0", (2, 14)), ("main", (2, 14)), ("", (2, 14)), (None, (2, 13)),
     ],
-)
+)  # fmt: skip
 def test_a_version_has_the_api_of_the_last_release_that_changed_it(version: str | None, since: tuple[int, int]) -> None:
     assert release_of(version).since == since
 

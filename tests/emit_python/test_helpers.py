@@ -14,22 +14,9 @@ from tests.emit_python.test_gradients import results
 
 #: What generated code and interpreters call in addition to the helpers of formulas.
 SERVICES = {
-    "CheckError",
-    "Duals",
-    "Entry",
-    "TensorGeometry",
-    "TensorInfo",
-    "below_autograd",
-    "broadcast",
-    "define",
-    "fake",
-    "geometry",
-    "namespace",
-    "not_differentiable",
-    "not_implemented",
-    "strides",
-    "tangent",
-}
+    "CheckError", "Duals", "Entry", "TensorGeometry", "TensorInfo", "below_autograd", "broadcast", "define", "fake",
+    "geometry", "namespace", "not_differentiable", "not_implemented", "strides", "tangent",
+}  # fmt: skip
 
 
 def test_helpers_agree_with_pytorch(written: Path) -> None:

@@ -56,15 +56,8 @@ def add_Scalar(self: Tensor, other: Number, alpha: Number = 1) -> Tensor:
 
 #: Operators whose functions are kept in files.
 GOLDEN = (
-    "cat",
-    "max.dim",
-    "clamp.Tensor",
-    "fill_.Tensor",
-    "transpose.int",
-    "addmm",
-    "split.Tensor",
-    "native_layer_norm",
-)
+    "cat", "max.dim", "clamp.Tensor", "fill_.Tensor", "transpose.int", "addmm", "split.Tensor", "native_layer_norm",
+)  # fmt: skip
 
 
 def text_of(module: PythonModule, operator: str) -> str:

@@ -41,16 +41,10 @@ def test_a_finding_has_place_fact_source_related_place_and_help() -> None:
     name = TEXT.index("sin")
     found = diagnostic(start, start + 4, related=(Related("declared here", Span(name, name + 3)),), help="do that")
     assert rendered(found) == [
-        "d.yaml:2:9: error: a fact [some-rule]",
-        "    2 |   self: grad * self.cos()",
-        "      |         ^^^^",
-        "  note: declared here (d.yaml:1:9)",
-        "    1 | - name: sin(Tensor self) -> Tensor",
-        "      |         ^^^",
-        "  help: do that",
-        "",
-        "found 1 error in 1 file (1 entry, 2 formulas)",
-    ]
+        "d.yaml:2:9: error: a fact [some-rule]", "    2 |   self: grad * self.cos()", "      |         ^^^^",
+        "  note: declared here (d.yaml:1:9)", "    1 | - name: sin(Tensor self) -> Tensor", "      |         ^^^",
+        "  help: do that", "", "found 1 error in 1 file (1 entry, 2 formulas)",
+    ]  # fmt: skip
 
 
 def test_a_related_place_in_a_file_that_was_not_read_is_named_without_its_text() -> None:

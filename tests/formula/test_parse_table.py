@@ -70,16 +70,10 @@ def test_the_shipped_table_is_that_of_the_grammar() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "grad * self.conj() / std::get<0>(f({1, 2}, x[i] > 0 ? a : b))",
-        '"a" "b"',
-        "f(",
-        "",
-        "a b",
-        "{x, y,}",
-        "-~!a++",
-        "[](int64_t i) { return -i; }(2)",
+        "grad * self.conj() / std::get<0>(f({1, 2}, x[i] > 0 ? a : b))", '"a" "b"', "f(", "", "a b", "{x, y,}",
+        "-~!a++", "[](int64_t i) { return -i; }(2)",
     ],
-)
+)  # fmt: skip
 def test_the_table_is_followed_as_lark_does(text: str) -> None:
     """The same tree, or the same token is refused."""
     agrees(text)

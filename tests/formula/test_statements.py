@@ -146,19 +146,10 @@ def test_too_much_that_is_unknown_or_nested_is_one_unknown_statement() -> None:
 PIECES = (
     *("Tensor", "x", "auto", "const", "=", "==", ";", "{", "}", "(", ")", "[", "]", "<", ">", ",", "&", "*", "."),
     *(
-        "if (x)",
-        "else",
-        "for (auto i : x)",
-        "while (x)",
-        "return",
-        "switch",
-        "do",
-        "try",
-        "case 1:",
-        "[&](int i) {",
+        "if (x)", "else", "for (auto i : x)", "while (x)", "return", "switch", "do", "try", "case 1:", "[&](int i) {",
         ":",
     ),
-)
+)  # fmt: skip
 
 
 @settings(max_examples=examples(400), deadline=None)

@@ -29,19 +29,9 @@ from tests.formula.shape import good, shape, shape_of
 
 #: From what binds most tightly to what binds least, as in the C++ standard, [expr].
 LEVELS = (
-    ("->*", ".*"),
-    ("*", "/", "%"),
-    ("+", "-"),
-    ("<<", ">>"),
-    ("<=>",),
-    ("<", "<=", ">", ">="),
-    ("==", "!="),
-    ("&",),
-    ("^",),
-    ("|",),
-    ("&&",),
-    ("||",),
-)
+    ("->*", ".*"), ("*", "/", "%"), ("+", "-"), ("<<", ">>"), ("<=>",), ("<", "<=", ">", ">="), ("==", "!="), ("&",),
+    ("^",), ("|",), ("&&",), ("||",),
+)  # fmt: skip
 ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "^=", "|=")
 LEVEL = {operator: level for level, operators in enumerate(LEVELS) for operator in operators}
 
@@ -63,29 +53,17 @@ def test_assignments_bind_least_and_group_from_the_right(operator: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a ? b : c ? d : e", "(? a b (? c d e))"),
-        ("a ? b ? c : d : e", "(? a (? b c d) e)"),
-        ("a || b ? c : d || e", "(? (|| a b) c (|| d e))"),
-        ("a = b ? c : d = e", "(= a (? b c (= d e)))"),
-        ("a ? b = c : d", "(? a (= b c) d)"),
-        ("dim < 0 ? a : b", "(? (< dim 0) a b)"),
-        ("!a && -b", "(&& (! a) (- b))"),
-        ("-a * -b", "(* (- a) (- b))"),
-        ("- - a", "(- (- a))"),
-        ("*a.b", "(* (. a b))"),
-        ("-a.f()[0]", "(- (index (call (. a f)) 0))"),
-        ("&x + ~y", "(+ (& x) (~ y))"),
-        ("--x - y--", "(- (-- x) (post-- y))"),
-        ("not a and b or c", "(|| (&& (! a) b) c)"),
-        ("a - b - c", "(- (- a b) c)"),
-        ("a - (b - c)", "(- a (paren (- b c)))"),
-        ("(double) x * y", "(* (cast double x) y)"),
-        ("(const at::Tensor&) x", "(cast const at::Tensor& x)"),
-        ("(int)-1", "(cast int (- 1))"),
-        ("-(int) x", "(- (cast int x))"),
-        ("(x) - 1", "(- (paren x) 1)"),
+        ("a ? b : c ? d : e", "(? a b (? c d e))"), ("a ? b ? c : d : e", "(? a (? b c d) e)"),
+        ("a || b ? c : d || e", "(? (|| a b) c (|| d e))"), ("a = b ? c : d = e", "(= a (? b c (= d e)))"),
+        ("a ? b = c : d", "(? a (= b c) d)"), ("dim < 0 ? a : b", "(? (< dim 0) a b)"),
+        ("!a && -b", "(&& (! a) (- b))"), ("-a * -b", "(* (- a) (- b))"), ("- - a", "(- (- a))"),
+        ("*a.b", "(* (. a b))"), ("-a.f()[0]", "(- (index (call (. a f)) 0))"), ("&x + ~y", "(+ (& x) (~ y))"),
+        ("--x - y--", "(- (-- x) (post-- y))"), ("not a and b or c", "(|| (&& (! a) b) c)"),
+        ("a - b - c", "(- (- a b) c)"), ("a - (b - c)", "(- a (paren (- b c)))"),
+        ("(double) x * y", "(* (cast double x) y)"), ("(const at::Tensor&) x", "(cast const at::Tensor& x)"),
+        ("(int)-1", "(cast int (- 1))"), ("-(int) x", "(- (cast int x))"), ("(x) - 1", "(- (paren x) 1)"),
     ],
-)
+)  # fmt: skip
 def test_unary_operators_conditionals_and_casts_nest_as_in_cpp(text: str, expected: str) -> None:
     assert shape_of(text) == expected
 

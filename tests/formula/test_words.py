@@ -41,14 +41,8 @@ def roles(text: str) -> list[tuple[str, str]]:
         (
             "[y](c10::SymInt i) { return -i + y; } + i",
             [
-                ("y", "variable"),
-                ("c10", "qualified"),
-                ("SymInt", "qualified"),
-                ("i", "lambda"),
-                ("return", "keyword"),
-                ("i", "lambda"),
-                ("y", "variable"),
-                ("i", "variable"),
+                ("y", "variable"), ("c10", "qualified"), ("SymInt", "qualified"), ("i", "lambda"),
+                ("return", "keyword"), ("i", "lambda"), ("y", "variable"), ("i", "variable"),
             ],
         ),
         (
@@ -64,7 +58,7 @@ def roles(text: str) -> list[tuple[str, str]]:
             ],
         ),
     ],
-)
+)  # fmt: skip
 def test_roles(text: str, expected: list[tuple[str, str]]) -> None:
     assert roles(text) == expected
 

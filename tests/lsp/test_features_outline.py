@@ -140,20 +140,12 @@ def test_words_have_the_types_of_what_they_are() -> None:
     found = [(analysis.source.slice(token.span), token.type, token.modifiers) for token in semantic_tokens(analysis)]
     operator = ("defaultLibrary",)
     assert found == [
-        ("grad", "variable", ("readonly",)),
-        ("roll_symint", "method", operator),
-        ("fmap", "function", ()),
-        ("reverse_list_symint", "function", ()),
-        ("shifts", "parameter", ()),
-        ("c10", "namespace", ()),
-        ("SymInt", "type", ()),
-        ("i", "variable", ("declaration",)),
-        ("return", "keyword", ()),
-        ("i", "variable", ("declaration",)),
-        ("reverse_list", "function", ()),
-        ("dims", "parameter", ()),
+        ("grad", "variable", ("readonly",)), ("roll_symint", "method", operator), ("fmap", "function", ()),
+        ("reverse_list_symint", "function", ()), ("shifts", "parameter", ()), ("c10", "namespace", ()),
+        ("SymInt", "type", ()), ("i", "variable", ("declaration",)), ("return", "keyword", ()),
+        ("i", "variable", ("declaration",)), ("reverse_list", "function", ()), ("dims", "parameter", ()),
         ("auto_linear", "keyword", ()),
-    ]
+    ]  # fmt: skip
 
 
 def test_tokens_lie_on_one_line_in_order_and_are_those_of_a_range_where_one_is_given() -> None:

@@ -33,23 +33,15 @@ def build(natives: NativeFunctions, schema: str, *lines: str) -> Model:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("result: Auto_linear", "auto_linear"),
-        ("result: ' auto_linear'", "auto_linear"),
-        ("result: auto linear", "auto_linear"),
-        ("result: auto-linear", "auto_linear"),
-        ("result: elementwise", "auto_element_wise"),
-        ("result: auto_elementwise", "auto_element_wise"),
-        ("result: auto_element_wize", "auto_element_wise"),
-        ("self: non_diferentiable", "non_differentiable"),
-        ("self: non-differentiable", "non_differentiable"),
-        ("self: auto_linear", "auto_linear"),
-        ("result: auto_linear", None),
-        ("self: Non_Differentiable", None),
-        ("result: self_t", None),
-        ("self: grad", None),
-        ("self: linear_backward(grad)", None),
+        ("result: Auto_linear", "auto_linear"), ("result: ' auto_linear'", "auto_linear"),
+        ("result: auto linear", "auto_linear"), ("result: auto-linear", "auto_linear"),
+        ("result: elementwise", "auto_element_wise"), ("result: auto_elementwise", "auto_element_wise"),
+        ("result: auto_element_wize", "auto_element_wise"), ("self: non_diferentiable", "non_differentiable"),
+        ("self: non-differentiable", "non_differentiable"), ("self: auto_linear", "auto_linear"),
+        ("result: auto_linear", None), ("self: Non_Differentiable", None), ("result: self_t", None),
+        ("self: grad", None), ("self: linear_backward(grad)", None),
     ],
-)
+)  # fmt: skip
 def test_a_formula_that_is_nearly_a_keyword(bundled_natives: NativeFunctions, line: str, expected: str | None) -> None:
     model = build(bundled_natives, ABS, line)
     assert [near_keyword(item) for item in model.entries[0].formulas] == [expected]

@@ -155,18 +155,8 @@ def test_the_released_file_has_no_problems(derivatives_path: Path, bundled_nativ
 
 #: Pieces of declarations that end up in wrong places of a header.
 PIECES = (
-    "T",
-    "template <typename T> ",
-    "&",
-    "Tensor",
-    "std::optional<",
-    ">",
-    ",",
-    ")",
-    "...",
-    "};",
-    "std::array<bool,N>",
-)
+    "T", "template <typename T> ", "&", "Tensor", "std::optional<", ">", ",", ")", "...", "};", "std::array<bool,N>",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(5))

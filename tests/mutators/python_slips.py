@@ -13,16 +13,9 @@ from tests.mutators.syntax import Change, FormulaSlip, methods, nodes, text_of
 
 #: Methods of C++ and what Python has for them.
 _ATTRIBUTES = {
-    "scalar_type": "dtype",
-    "dim": "ndim",
-    "device": "device",
-    "sym_sizes": "shape",
-    "mT": "mT",
-    "mH": "mH",
-    "t": "T",
-    "is_sparse": "is_sparse",
-    "layout": "layout",
-}
+    "scalar_type": "dtype", "dim": "ndim", "device": "device", "sym_sizes": "shape", "mT": "mT", "mH": "mH", "t": "T",
+    "is_sparse": "is_sparse", "layout": "layout",
+}  # fmt: skip
 _NAMES = {"true": "True", "false": "False", "nullopt": "None"}
 
 
@@ -188,26 +181,12 @@ def length(formula: DerivativeFormula) -> Iterator[Change]:
 def python_slips(natives: NativeFunctions) -> dict[str, FormulaSlip]:
     """The kinds of slips, each with what makes it."""
     return {
-        "power": power,
-        "square": square,
-        "attribute": attribute,
-        "item of shape": item_of_shape,
-        "word": word,
-        "is None": is_none,
-        "module": module,
-        "conditional": conditional,
-        "brackets": brackets,
-        "single quotes": single_quotes,
-        "matrix product": matrix_product,
-        "comment": comment,
-        "underscore": underscore,
-        "keyword": keyword_arguments(natives),
-        "index None": index_none,
-        "selection": selection,
-        "dtype": dtype,
-        "constant": constant,
-        "length": length,
-    }
+        "power": power, "square": square, "attribute": attribute, "item of shape": item_of_shape, "word": word,
+        "is None": is_none, "module": module, "conditional": conditional, "brackets": brackets,
+        "single quotes": single_quotes, "matrix product": matrix_product, "comment": comment, "underscore": underscore,
+        "keyword": keyword_arguments(natives), "index None": index_none, "selection": selection, "dtype": dtype,
+        "constant": constant, "length": length,
+    }  # fmt: skip
 
 
 def drawn(

@@ -134,17 +134,10 @@ def _is_number(written: Written, node: Binary) -> bool:
 
 
 REWRITES: dict[str, Rewrite] = {
-    "commuted": _commuted,
-    "parenthesized": _parenthesized,
-    "as function": _as_function,
-    "as method": _as_method,
-    "negated": _negated,
-    "swapped branches": _swapped_branches,
-    "halved": _halved,
-    "contiguous": _contiguous,
-    "plus zero": _plus_zero,
-    "times one": _times_one,
-}
+    "commuted": _commuted, "parenthesized": _parenthesized, "as function": _as_function, "as method": _as_method,
+    "negated": _negated, "swapped branches": _swapped_branches, "halved": _halved, "contiguous": _contiguous,
+    "plus zero": _plus_zero, "times one": _times_one,
+}  # fmt: skip
 
 
 def written_formulas(model: Model) -> dict[int, list[Written]]:

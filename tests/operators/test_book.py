@@ -205,19 +205,11 @@ def test_masks_are_real_numbers() -> None:
 @pytest.mark.parametrize(
     ("version", "release", "holds"),
     [
-        (None, (2, 13), True),
-        ("2.13.0+cpu", (2, 13), True),
-        ("2.6.1", (2, 6), True),
-        ("v2.4.0", (2, 4), True),
-        ("2.5.0a0+git1234", (2, 5), True),
-        ("2.10.0", (2, 10), True),
-        ("2.0.1", (2, 1), False),
-        ("1.13", (2, 1), False),
-        ("2.16.0.dev20270101", (2, 15), True),
-        ("3.0", (2, 15), True),
-        ("main", (2, 15), True),
+        (None, (2, 13), True), ("2.13.0+cpu", (2, 13), True), ("2.6.1", (2, 6), True), ("v2.4.0", (2, 4), True),
+        ("2.5.0a0+git1234", (2, 5), True), ("2.10.0", (2, 10), True), ("2.0.1", (2, 1), False), ("1.13", (2, 1), False),
+        ("2.16.0.dev20270101", (2, 15), True), ("3.0", (2, 15), True), ("main", (2, 15), True),
     ],
-)
+)  # fmt: skip
 def test_a_version_has_the_facts_of_its_release_or_of_the_nearest(
     version: str | None, release: tuple[int, int], holds: bool
 ) -> None:

@@ -34,16 +34,10 @@ FACTS: st.SearchStrategy[object] = st.sampled_from(
 
 def index_of(version: str, rows: list[str], profile: dict[str, Any], facts: object) -> dict[str, Any]:
     return {
-        "format": FORMAT,
-        "version": version,
-        "autograd_keys": ["AutogradCPU"],
-        "known_tags": None,
-        "declarations": facts,
-        "derivatives": {},
-        "generator_lists": None,
-        "profiles": [{"tags": ["unused"]}, profile],
+        "format": FORMAT, "version": version, "autograd_keys": ["AutogradCPU"], "known_tags": None,
+        "declarations": facts, "derivatives": {}, "generator_lists": None, "profiles": [{"tags": ["unused"]}, profile],
         "functions": [[row, 1] for row in rows],
-    }
+    }  # fmt: skip
 
 
 def with_profiles(index: dict[str, Any]) -> list[Any]:

@@ -100,18 +100,12 @@ def test_what_a_table_cannot_say_is_read(cache: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"functions": [["add(Tensor self) -> Tensor", 0]] * 3},
-        {"functions": [[1, 0]] * 3},
-        {"functions": [["add", 9]] * 3},
-        {"profiles": [{"unknown": 1}] * 3},
-        {"places": [[0, 5]] * 3},
-        {"places": [[0, 10**9]] * 3},
-        {"places": []},
-        {"places": [["a", "b"]]},
-        {"tags": [1]},
+        {"functions": [["add(Tensor self) -> Tensor", 0]] * 3}, {"functions": [[1, 0]] * 3},
+        {"functions": [["add", 9]] * 3}, {"profiles": [{"unknown": 1}] * 3}, {"places": [[0, 5]] * 3},
+        {"places": [[0, 10**9]] * 3}, {"places": []}, {"places": [["a", "b"]]}, {"tags": [1]},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_what_someone_else_has_put_there_is_not_taken(cache: Path, change: dict[str, Any]) -> None:
     expected = known(TEXT)
     (place,) = cache.glob("functions-*")

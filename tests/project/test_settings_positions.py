@@ -102,21 +102,12 @@ keys = st.one_of(
 dotted = st.lists(st.tuples(blanks, keys, blanks).map("".join), min_size=1, max_size=3).map(".".join)
 scalars = st.sampled_from(
     [
-        "1",
-        "-2.5",
-        "true",
-        "1979-05-27 07:32:00",
-        "1979-05-27T07:32:00Z",
-        "inf",
-        "0xff",
-        "'a#]'",
-        '""',
-        "''",
+        "1", "-2.5", "true", "1979-05-27 07:32:00", "1979-05-27T07:32:00Z", "inf", "0xff", "'a#]'", '""', "''",
         "'''x\n'y'''",
     ]
 ) | st.one_of(
     astral_safe().map(basic), st.text('ab\n"#]}', max_size=6).map(lambda text: '"""' + text.replace('"', '\\"') + '"""')
-)
+)  # fmt: skip
 
 
 def arrays(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

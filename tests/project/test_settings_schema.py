@@ -24,24 +24,12 @@ GOOD = (
     "options.missing-argument-derivative = { usual = 1, arguments = [] }",
 )
 BAD = (
-    "selct = []",
-    'select = "ALL"',
-    'select = ["nope"]',
-    "ignore = [1]",
-    "preview = 1",
-    "torch = 2.1",
-    'min-severity = "off"',
-    'severity.unknown-key = "no"',
-    'severity.nope = "off"',
-    "options.nope = {}",
-    "options.undefined-function.names = []",
-    "options.undefined-function = 1",
-    "options.missing-argument-derivative.usual = 0",
-    "options.missing-argument-derivative.usual = true",
-    'per-file-ignores = ["ALL"]',
-    'per-file-ignores.x = "ALL"',
-    "exclude = 1",
-)
+    "selct = []", 'select = "ALL"', 'select = ["nope"]', "ignore = [1]", "preview = 1", "torch = 2.1",
+    'min-severity = "off"', 'severity.unknown-key = "no"', 'severity.nope = "off"', "options.nope = {}",
+    "options.undefined-function.names = []", "options.undefined-function = 1",
+    "options.missing-argument-derivative.usual = 0", "options.missing-argument-derivative.usual = true",
+    'per-file-ignores = ["ALL"]', 'per-file-ignores.x = "ALL"', "exclude = 1",
+)  # fmt: skip
 
 
 def test_the_shipped_schema_is_current() -> None:

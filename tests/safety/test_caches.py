@@ -122,16 +122,11 @@ def test_what_is_not_a_folder_is_no_cache(tmp_path: Path, cache: Path, what: str
     [
         ({"XDG_CACHE_HOME": "{}/xdg", "HOME": "{}"}, "xdg/derivlint"),
         ({"XDG_CACHE_HOME": "xdg", "HOME": "{}"}, ".cache/derivlint"),
-        ({"XDG_CACHE_HOME": "", "HOME": "{}"}, ".cache/derivlint"),
-        ({"HOME": "{}"}, ".cache/derivlint"),
-        ({"HOME": "{}/missing"}, None),
-        ({"HOME": ""}, None),
-        ({"HOME": "/"}, None),
-        ({"HOME": "relative"}, None),
-        ({"HOME": "{}/derivatives.yaml"}, None),
-        ({"HOME": "/dev/null"}, None),
+        ({"XDG_CACHE_HOME": "", "HOME": "{}"}, ".cache/derivlint"), ({"HOME": "{}"}, ".cache/derivlint"),
+        ({"HOME": "{}/missing"}, None), ({"HOME": ""}, None), ({"HOME": "/"}, None), ({"HOME": "relative"}, None),
+        ({"HOME": "{}/derivatives.yaml"}, None), ({"HOME": "/dev/null"}, None),
     ],
-)
+)  # fmt: skip
 def test_where_the_folder_is(
     tmp_path: Path, cache: Path, monkeypatch: Any, environment: dict[str, str], expected: str | None
 ) -> None:

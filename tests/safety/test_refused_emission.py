@@ -234,16 +234,8 @@ def test_cpp_of_a_namespace_that_cannot_be_in_cpp_is_refused(here: Path) -> None
     native = here / "native.yaml"
     native.write_text(native.read_text().replace("refused::", "std::"))
     arguments = (
-        "emit",
-        "cpp",
-        "--out",
-        "ext",
-        "--torch",
-        "2.13.0",
-        "--native-functions",
-        "native.yaml",
-        "--allow-errors",
-    )
+        "emit", "cpp", "--out", "ext", "--torch", "2.13.0", "--native-functions", "native.yaml", "--allow-errors",
+    )  # fmt: skip
     message = (
         'derivlint: no C++ is emitted for "std::function_of_it": "std" is a namespace of C++ that is PyTorch\'s own; '
         "leave them out with --ops\n"

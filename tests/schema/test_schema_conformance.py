@@ -18,33 +18,15 @@ Pairs = list[tuple[Any, NativeFunction]]
 IMPLIED_TAGS = {"pt2_compliant_tag", "out", "inplace"}
 
 SAME_ATTRIBUTES = (
-    "namespace",
-    "structured",
-    "part_of_structured_group",
-    "manual_kernel_registration",
-    "manual_cpp_binding",
-    "python_module",
-    "category_override",
-    "cpp_no_default_args",
-    "device_guard",
-    "use_const_ref_for_mutable_tensors",
-    "is_abstract",
-    "has_composite_implicit_autograd_kernel",
-    "is_view_op",
-    "root_name",
-)
+    "namespace", "structured", "part_of_structured_group", "manual_kernel_registration", "manual_cpp_binding",
+    "python_module", "category_override", "cpp_no_default_args", "device_guard", "use_const_ref_for_mutable_tensors",
+    "is_abstract", "has_composite_implicit_autograd_kernel", "is_view_op", "root_name",
+)  # fmt: skip
 
 ARGUMENT_GROUPS = (
-    "pre_self_positional",
-    "post_self_positional",
-    "pre_tensor_options_kwarg_only",
-    "post_tensor_options_kwarg_only",
-    "out",
-    "flat_positional",
-    "flat_kwarg_only",
-    "flat_non_out",
-    "flat_all",
-)
+    "pre_self_positional", "post_self_positional", "pre_tensor_options_kwarg_only", "post_tensor_options_kwarg_only",
+    "out", "flat_positional", "flat_kwarg_only", "flat_non_out", "flat_all",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

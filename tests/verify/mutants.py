@@ -18,25 +18,10 @@ Mutator = Callable[[str, Expr, DerivativeFormula], Iterator[Change]]
 
 #: Functions that are taken for each other.
 NEAR = (
-    ("sin", "cos"),
-    ("sinh", "cosh"),
-    ("exp", "expm1"),
-    ("sqrt", "rsqrt"),
-    ("log", "log1p"),
-    ("add", "sub"),
-    ("mul", "div"),
-    ("ge", "gt"),
-    ("le", "lt"),
-    ("eq", "ne"),
-    ("tril", "triu"),
-    ("sum", "mean"),
-    ("sgn", "abs"),
-    ("zeros_like", "ones_like"),
-    ("mH", "mT"),
-    ("unsqueeze", "squeeze"),
-    ("conj", "neg"),
-    ("square", "abs"),
-)
+    ("sin", "cos"), ("sinh", "cosh"), ("exp", "expm1"), ("sqrt", "rsqrt"), ("log", "log1p"), ("add", "sub"),
+    ("mul", "div"), ("ge", "gt"), ("le", "lt"), ("eq", "ne"), ("tril", "triu"), ("sum", "mean"), ("sgn", "abs"),
+    ("zeros_like", "ones_like"), ("mH", "mT"), ("unsqueeze", "squeeze"), ("conj", "neg"), ("square", "abs"),
+)  # fmt: skip
 _OTHER = {**dict(NEAR), **{b: a for a, b in NEAR}}
 _OPERATORS = {"+": "-", "-": "+", "*": "/", "/": "*", ">": "<", "<": ">", ">=": ">", "<=": "<", "==": "!=", "!=": "=="}
 
@@ -151,20 +136,10 @@ def _branch(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Chang
 
 
 MUTATORS: dict[str, Mutator] = {
-    "sign": _sign,
-    "operator": _operator,
-    "constant": _constant,
-    "factor": _factor,
-    "arguments": _arguments,
-    "conjugation": _conjugation,
-    "function": _function,
-    "variable": _variable,
-    "tangent": _tangent,
-    "dimension": _dimension,
-    "flag": _flag,
-    "mask": _mask,
-    "branch": _branch,
-}
+    "sign": _sign, "operator": _operator, "constant": _constant, "factor": _factor, "arguments": _arguments,
+    "conjugation": _conjugation, "function": _function, "variable": _variable, "tangent": _tangent,
+    "dimension": _dimension, "flag": _flag, "mask": _mask, "branch": _branch,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

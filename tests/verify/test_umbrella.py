@@ -13,19 +13,11 @@ from tests.verify.conftest import NEEDS_COMPILER
 MEMBERS = {
     "wrong-jvp": ("cholesky_inverse", "cholesky_solve", "scatter_reduce.two"),
     "wrong-second-derivative": (
-        "_linalg_det",
-        "_linalg_slogdet",
-        "_linalg_solve_ex",
-        "linalg_householder_product",
-        "native_batch_norm",
-        "_native_batch_norm_legit",
-        "_native_batch_norm_legit.no_stats",
-        "_batch_norm_with_update",
-        "native_layer_norm",
-        "cumprod",
-        "sinc",
+        "_linalg_det", "_linalg_slogdet", "_linalg_solve_ex", "linalg_householder_product", "native_batch_norm",
+        "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats", "_batch_norm_with_update", "native_layer_norm",
+        "cumprod", "sinc",
     ),
-}
+}  # fmt: skip
 
 pytestmark = [pytest.mark.full, NEEDS_COMPILER]
 

@@ -14,15 +14,9 @@ from tests.sampling import examples
 from tests.yaml_reader.helpers import read, read_clean, shown
 
 KINDS = {
-    str: "str",
-    int: "int",
-    float: "float",
-    bool: "bool",
-    type(None): "null",
-    datetime.date: "timestamp",
-    datetime.datetime: "timestamp",
-    bytes: "binary",
-}
+    str: "str", int: "int", float: "float", bool: "bool", type(None): "null", datetime.date: "timestamp",
+    datetime.datetime: "timestamp", bytes: "binary",
+}  # fmt: skip
 
 ODD = """
     yes Yes YES yEs no No NO on On ON oN off Off OFF true True TRUE tRue false False FALSE y n Y N
@@ -75,21 +69,12 @@ def test_kind_of_things_like_numbers_is_the_type_that_pyyaml_builds(word: str) -
 @pytest.mark.parametrize(
     ("source", "kind"),
     [
-        ("a: !!str 1\n", "str"),
-        ("a: !!int '1'\n", "int"),
-        ('a: "1"\n', "str"),
-        ("a: 'yes'\n", "str"),
-        ("a: |\n  1\n", "str"),
-        ("a: ! 1\n", "int"),
-        ("a: ! '1'\n", "int"),
-        ("a: !!null x\n", "null"),
-        ("a: !!bool 'On'\n", "bool"),
-        ("a: !!float '1'\n", "float"),
-        ("a: !!binary YWJj\n", "binary"),
-        ("a: !!timestamp '2001-01-02'\n", "timestamp"),
-        ("a: !<tag:yaml.org,2002:str> 1\n", "str"),
+        ("a: !!str 1\n", "str"), ("a: !!int '1'\n", "int"), ('a: "1"\n', "str"), ("a: 'yes'\n", "str"),
+        ("a: |\n  1\n", "str"), ("a: ! 1\n", "int"), ("a: ! '1'\n", "int"), ("a: !!null x\n", "null"),
+        ("a: !!bool 'On'\n", "bool"), ("a: !!float '1'\n", "float"), ("a: !!binary YWJj\n", "binary"),
+        ("a: !!timestamp '2001-01-02'\n", "timestamp"), ("a: !<tag:yaml.org,2002:str> 1\n", "str"),
     ],
-)
+)  # fmt: skip
 def test_tags_decide_the_kind(source: str, kind: str) -> None:
     read_clean(source)
     assert kind_in_both(source) == kind

@@ -71,34 +71,11 @@ SIZE = 300_000 if CAMPAIGN else 50_000
 @pytest.mark.parametrize(
     "piece",
     [
-        "- 'a\n",
-        "- *x\n",
-        "- a: b: c\n",
-        "- a\n",
-        "&a ",
-        "! ",
-        "%",
-        "\t",
-        "---\n",
-        "...\n",
-        '- "\n  b: c\n',
-        "1:",
-        "'a' ",
-        "a: ",
-        "? ",
-        ":",
-        ",",
-        "[],",
-        "- a\n" * 99 + "- b: c: d\n",
-        "- &a b\n- *a\n",
-        "|",
-        "- |\n",
-        "#",
-        "\n",
-        "\\",
-        "- [\n",
+        "- 'a\n", "- *x\n", "- a: b: c\n", "- a\n", "&a ", "! ", "%", "\t", "---\n", "...\n", '- "\n  b: c\n', "1:",
+        "'a' ", "a: ", "? ", ":", ",", "[],", "- a\n" * 99 + "- b: c: d\n", "- &a b\n- *a\n", "|", "- |\n", "#", "\n",
+        "\\", "- [\n",
     ],
-)
+)  # fmt: skip
 def test_work_grows_with_the_text_and_not_faster(piece: str) -> None:
     """Twice the text takes about twice as many calls; inside of a call, what is quadratic takes minutes."""
 
@@ -126,24 +103,8 @@ def test_any_bytes_give_a_document(data: bytes) -> None:
 def test_any_heap_of_yaml_tokens_gives_a_document() -> None:
     choices = ["- ", "-", "  ", "\n", "\n  ", "\n- ", "a", "name", "é", "🎉", ": ", ":", "? ", ", ", "[", "]", "{", "}"]
     choices += [
-        "'",
-        '"',
-        "\\",
-        "\\u00",
-        "|",
-        "|\n",
-        "|2+\n",
-        ">\n",
-        "&a",
-        "*a",
-        "!",
-        "!!int ",
-        "#",
-        " # ",
-        "%",
-        "@",
-        "`",
-    ]
+        "'", '"', "\\", "\\u00", "|", "|\n", "|2+\n", ">\n", "&a", "*a", "!", "!!int ", "#", " # ", "%", "@", "`",
+    ]  # fmt: skip
     choices += ["\t", "\r", "\x85", "\u2028", "---", "\n...\n", "\n---\n", "<<", "=", "~", "1", "\ufeff"]
     chance = random.Random(7)
     for _ in range(1500):

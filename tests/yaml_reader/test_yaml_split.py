@@ -16,17 +16,9 @@ from tests.sampling import examples
 from tests.yaml_reader.helpers import dump, read
 
 ITEMS = [
-    "- a: b\n",
-    "- a: b\n\n",
-    "- a: c\n  d: [e, f]\n",
-    "# why\n",
-    '- a: "b\n    c"\n',
-    "- a\n",
-    "-\n",
-    "- - a\n",
-    "- [\n",
-    '- a: "b\n',
-]
+    "- a: b\n", "- a: b\n\n", "- a: c\n  d: [e, f]\n", "# why\n", '- a: "b\n    c"\n', "- a\n", "-\n", "- - a\n",
+    "- [\n", '- a: "b\n',
+]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(ITEMS), min_size=1, max_size=8).map("".join)
 PLAIN = [
     "- a: b\n",
@@ -86,46 +78,17 @@ ODD = [
 FRAGMENTS = st.sampled_from(
     [
         *(
-            "- ",
-            "- a: ",
-            "  b: ",
-            "    c: ",
-            "  - ",
-            "d",
-            "e f",
-            "1",
-            "-",
-            ":",
-            ": ",
-            " #",
-            "# g\n",
-            "'",
-            '"',
-            "[",
+            "- ", "- a: ", "  b: ", "    c: ", "  - ", "d", "e f", "1", "-", ":", ": ", " #", "# g\n", "'", '"', "[",
             "]",
         ),
         *(
-            "{}",
-            "{",
-            "}",
-            ", ",
-            "&h ",
-            "*h",
-            "!i ",
-            "|\n",
-            "|2\n",
-            ">-\n",
-            "\n",
-            "\n\n",
-            "\n  ",
-            "\n    ",
-            "\n- ",
+            "{}", "{", "}", ", ", "&h ", "*h", "!i ", "|\n", "|2\n", ">-\n", "\n", "\n\n", "\n  ", "\n    ", "\n- ",
             "\t",
         ),
         *("\r\n", "\r", "é", "\x85", "? ", "~", "%", "...", "---\n", "\\", "<<", "=", "- a: b\n", "  c: d\n", "  e:\n"),
         *("    f: g\n", "  h: |\n      i\n", '  j: "k\n    l"\n', "  m:\n  - n\n", "  o: [p, 'q']\n", "\ufeff", " "),
     ]
-)
+)  # fmt: skip
 SNIPPETS = st.sampled_from(["", "x", "\n", "- ", "\n- a: z\n", '"', "---\n", "  b: c\n", "-", " ", "\r"])
 
 

@@ -90,18 +90,13 @@ def transformations(torch: Any) -> Any:
         attempt(each, f)
         for f in (loss, changed)
         for each in (
-            lambda f: func.grad(f)(x),
-            lambda f: func.jvp(f, (x,), (v,)),
-            lambda f: func.vjp(f, x)[1](torch.ones((), dtype=torch.double)),
-            lambda f: func.vmap(f)(matrix),
-            lambda f: func.vmap(func.grad(f))(matrix),
-            lambda f: func.hessian(f)(x),
-            lambda f: func.jacrev(func.jacfwd(f))(x),
-            lambda f: func.grad(lambda t: func.grad(f)(t).sum())(x),
-            lambda f: func.functionalize(f)(x),
-            lambda f: func.linearize(f, x)[1](v),
+            lambda f: func.grad(f)(x), lambda f: func.jvp(f, (x,), (v,)),
+            lambda f: func.vjp(f, x)[1](torch.ones((), dtype=torch.double)), lambda f: func.vmap(f)(matrix),
+            lambda f: func.vmap(func.grad(f))(matrix), lambda f: func.hessian(f)(x),
+            lambda f: func.jacrev(func.jacfwd(f))(x), lambda f: func.grad(lambda t: func.grad(f)(t).sum())(x),
+            lambda f: func.functionalize(f)(x), lambda f: func.linearize(f, x)[1](v),
         )
-    ]
+    ]  # fmt: skip
 
 
 @snippet

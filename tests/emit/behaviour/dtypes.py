@@ -68,18 +68,9 @@ def conjugate_and_negative_views(torch: Any) -> Any:
 def integers(torch: Any) -> Any:
     x, k = real(torch, 3), torch.tensor([1, 2, 3])
     made = [
-        k * k,
-        k + 1,
-        k.sum(),
-        x * k,
-        k**x,
-        x**k,
-        torch.cat([x, k]),
-        torch.where(k > 1, x, k),
-        k.div(2),
-        k.neg(),
+        k * k, k + 1, k.sum(), x * k, k**x, x**k, torch.cat([x, k]), torch.where(k > 1, x, k), k.div(2), k.neg(),
         k.view(3),
-    ]
+    ]  # fmt: skip
     return [reported(made), attempt(lambda: k.requires_grad_()), attempt(lambda: k.mean())]
 
 
@@ -87,17 +78,9 @@ def integers(torch: Any) -> Any:
 def outputs_without_derivatives(torch: Any) -> Any:
     x = real(torch, 2, 3)
     made = [
-        *x.sort(),
-        *x.topk(2),
-        *x.max(1),
-        x.eq(x),
-        x.isnan(),
-        x.floor(),
-        *torch.cummax(x, 1),
-        x > 1,
-        x.nonzero(),
+        *x.sort(), *x.topk(2), *x.max(1), x.eq(x), x.isnan(), x.floor(), *torch.cummax(x, 1), x > 1, x.nonzero(),
         x.argmax(),
-    ]
+    ]  # fmt: skip
     return reported(made)
 
 
@@ -118,15 +101,9 @@ def mixed_precision(torch: Any) -> Any:
     x, y = real(torch, 2), torch.ones(2, requires_grad=True)
     half = torch.ones(2, dtype=torch.half, requires_grad=True)
     made = [
-        x * y,
-        y * half,
-        y * 2,
-        y * torch.tensor(2.0, dtype=torch.double),
-        x + half,
-        torch.cat([x, y, half]),
-        1 / half,
+        x * y, y * half, y * 2, y * torch.tensor(2.0, dtype=torch.double), x + half, torch.cat([x, y, half]), 1 / half,
         half.pow(x[0].detach()),
-    ]
+    ]  # fmt: skip
     return [
         [reported(each), reported(torch.autograd.grad(each.sum(), (x, y, half), allow_unused=True))] for each in made
     ]
@@ -136,15 +113,9 @@ def mixed_precision(torch: Any) -> Any:
 def empty_and_scalar_tensors(torch: Any) -> Any:
     empty, scalar = torch.empty(0, 3, dtype=torch.double, requires_grad=True), real(torch)
     made = [
-        empty.sum(),
-        empty.exp(),
-        empty * scalar,
-        empty.prod(),
-        scalar.mul(scalar),
-        empty.view(3, 0),
-        empty.mean(),
+        empty.sum(), empty.exp(), empty * scalar, empty.prod(), scalar.mul(scalar), empty.view(3, 0), empty.mean(),
         torch.cat([empty, empty]),
-    ]
+    ]  # fmt: skip
     return [
         [reported(each), reported(torch.autograd.grad(each.sum(), (empty, scalar), allow_unused=True))] for each in made
     ]
@@ -154,14 +125,7 @@ def empty_and_scalar_tensors(torch: Any) -> Any:
 def broadcasting(torch: Any) -> Any:
     x, y = real(torch, 3, 1), real(torch, 2)
     made = [
-        x * y,
-        x + y,
-        x - y,
-        x / y,
-        x**y,
-        torch.atan2(x, y),
-        torch.where(x > y, x, y),
-        torch.addcmul(x, y, y),
+        x * y, x + y, x - y, x / y, x**y, torch.atan2(x, y), torch.where(x > y, x, y), torch.addcmul(x, y, y),
         torch.lerp(x, y, x),
-    ]
+    ]  # fmt: skip
     return [[reported(each), reported(torch.autograd.grad(each.sum(), (x, y)))] for each in made]

@@ -34,28 +34,13 @@ def in_forward_mode(function: Callable[[Any], Any]) -> Snippet:
 def forward_of_everything(torch: Any) -> Any:
     x, y, plain = dual(torch, 2, 2), dual(torch, 2, 2), torch.rand(2, 2, dtype=torch.double) + 0.5
     made = [
-        x.sin(),
-        x * y,
-        x * plain,
-        plain * x,
-        x / plain,
-        x @ plain,
-        plain @ x,
-        torch.addmm(plain, plain, x),
-        x.sum(),
+        x.sin(), x * y, x * plain, plain * x, x / plain, x @ plain, plain @ x, torch.addmm(plain, plain, x), x.sum(),
         x.mean(0),
-    ]
+    ]  # fmt: skip
     made += [
-        x.sort(),
-        x.topk(1),
-        x.max(1),
-        torch.cat([plain, x]),
-        torch.stack([x, plain]),
-        torch.var_mean(x, 1),
-        x.prod(),
-        x**2,
-        plain**x,
-    ]
+        x.sort(), x.topk(1), x.max(1), torch.cat([plain, x]), torch.stack([x, plain]), torch.var_mean(x, 1), x.prod(),
+        x**2, plain**x,
+    ]  # fmt: skip
     made += [
         torch.where(plain > 1, x, plain),
         torch.lerp(plain, x, plain),
@@ -77,16 +62,9 @@ def forward_of_everything(torch: Any) -> Any:
 def forward_views(torch: Any) -> Any:
     x = dual(torch, 2, 3)
     made = [
-        x.view(6),
-        x.t(),
-        x[0],
-        x.expand(2, 2, 3),
-        x[:, 1:],
-        *x.unbind(0),
-        *x.split(1),
-        x.unsqueeze(1),
+        x.view(6), x.t(), x[0], x.expand(2, 2, 3), x[:, 1:], *x.unbind(0), *x.split(1), x.unsqueeze(1),
         x.as_strided((2, 2), (1, 2)),
-    ]
+    ]  # fmt: skip
     views = [torch.autograd.forward_ad.unpack_dual(each).tangent._is_view() for each in made]
     return [opened(torch, made), views]
 
@@ -96,17 +74,10 @@ def forward_in_place(torch: Any) -> Any:
     plain = torch.rand(3, dtype=torch.double) + 0.5
     found = []
     operations: tuple[Callable[[Any], Any], ...] = (
-        lambda t: t.mul_(plain),
-        lambda t: t.mul_(dual(torch, 3)),
-        lambda t: t.exp_(),
-        lambda t: t.pow_(2),
-        lambda t: t.fill_(1),
-        lambda t: t.zero_(),
-        lambda t: t.copy_(plain),
-        lambda t: t.copy_(dual(torch, 3)),
-        lambda t: t.masked_fill_(plain > 1, 2.0),
-        lambda t: t.clamp_(0.8, 1.2),
-    )
+        lambda t: t.mul_(plain), lambda t: t.mul_(dual(torch, 3)), lambda t: t.exp_(), lambda t: t.pow_(2),
+        lambda t: t.fill_(1), lambda t: t.zero_(), lambda t: t.copy_(plain), lambda t: t.copy_(dual(torch, 3)),
+        lambda t: t.masked_fill_(plain > 1, 2.0), lambda t: t.clamp_(0.8, 1.2),
+    )  # fmt: skip
     for operation in operations:
         for target in (dual(torch, 3), torch.ones(3, dtype=torch.double)):
             result = operation(target)

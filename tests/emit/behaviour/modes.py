@@ -172,15 +172,10 @@ def derivative_not_implemented(torch: Any) -> Any:
 def wrong_arguments(torch: Any) -> Any:
     x = real(torch, 2, 3)
     return [
-        attempt(lambda: torch.mm(x, x)),
-        attempt(lambda: x + torch.ones(4)),
-        attempt(lambda: x.sum(5)),
-        attempt(lambda: torch.ops.aten.mul(x, None)),
-        attempt(lambda: torch.ops.aten.bmm(x, x)),
-        attempt(lambda: torch.linalg.inv(x)),
-        attempt(lambda: x[5]),
-        attempt(lambda: torch.add(x, x, alpha=1j)),
-    ]
+        attempt(lambda: torch.mm(x, x)), attempt(lambda: x + torch.ones(4)), attempt(lambda: x.sum(5)),
+        attempt(lambda: torch.ops.aten.mul(x, None)), attempt(lambda: torch.ops.aten.bmm(x, x)),
+        attempt(lambda: torch.linalg.inv(x)), attempt(lambda: x[5]), attempt(lambda: torch.add(x, x, alpha=1j)),
+    ]  # fmt: skip
 
 
 @snippet
