@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from derivlint.formats import Report
 from derivlint.formats.text import cells, excerpt, plain, printable, render_text
-from derivlint.lint import Confidence, Diagnostic, Related, Severity
+from derivlint.lint import Confidence, Diagnostic, Fix, Related, Severity, TextEdit
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile, Span
 
@@ -45,6 +45,23 @@ def test_a_finding_has_place_fact_source_related_place_and_help() -> None:
         "  note: declared here (d.yaml:1:9)", "    1 | - name: sin(Tensor self) -> Tensor", "      |         ^^^",
         "  help: do that", "", "found 1 error in 1 file (1 entry, 2 formulas)",
     ]  # fmt: skip
+
+
+def test_fixes_are_shown_where_that_is_asked_for() -> None:
+    """Lines that an edit changes, before and after; a whole line that goes has the next one as its end."""
+    start = TEXT.index("grad")
+    edits = (TextEdit(Span(start, start + 4), "g"), TextEdit(Span(start + 7, start + 11), "x\n    y"))
+    shown = diagnostic(start, start + 4, help="do that", fix=Fix("rename it", edits, safe=False))
+    report = Report((shown,), {"d.yaml": SOURCE}, entries=1, formulas=2, show_fixes=True)
+    assert [plain(line) for line in render_text(report, 80, False)][3:] == [
+        "  help: do that",
+        "  fix: rename it (unsafe)",
+        "    2 -   self: grad * self.cos()",
+        "    2 +   self: g * x",
+        "    3 +     y.cos()",
+        "",
+    ]
+    assert not any("fix:" in line for line in rendered(shown))
 
 
 def test_a_related_place_in_a_file_that_was_not_read_is_named_without_its_text() -> None:

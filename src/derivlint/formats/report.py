@@ -69,6 +69,7 @@ class Report(Struct, frozen=True):
         as_before: findings that the version that is compared with has as well; None where nothing is compared.
         gone: findings that only that version has.
         coverage: what inputs reached of formulas; None where that was not asked for.
+        show_fixes: whether the text formats show the fix of each finding.
         exit_status: the status with which ``derivlint check`` exits.
     """
 
@@ -91,6 +92,7 @@ class Report(Struct, frozen=True):
     as_before: tuple[Diagnostic, ...] | None = None
     gone: tuple[Diagnostic, ...] = ()
     coverage: tuple[NotReached, ...] | None = None
+    show_fixes: bool = False
     exit_status: int = 0
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from derivlint.formats.links import rule_url
 from derivlint.formats.report import Report
 from derivlint.formats.styles import STYLES, Line, Piece, plain
-from derivlint.lint import Diagnostic, Severity
+from derivlint.lint import Diagnostic, Fix, Severity
 from derivlint.lint.fixing import fixable
 from derivlint.lint.wording import counted
 from derivlint.source import SourceFile, Span, visible
@@ -20,6 +20,8 @@ GUTTER = 5
 ELLIPSIS = "..."
 #: How many unknown functions are listed by name.
 MAX_NAMES = 5
+#: So many lines of a fix are shown before and after.
+MAX_FIX_LINES = 8
 TAB = "    "
 
 __all__ = ["Line", "Piece", "excerpt", "plain", "printable", "render_concise", "render_text", "summary"]
@@ -133,6 +135,31 @@ def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
         yield from excerpt(target, related.span, width, "bold")
     if item.help is not None:
         yield [Piece("  help: ", "bold green"), Piece(printable(item.help))]
+    if report.show_fixes and item.fix is not None and item.fix.edits:
+        yield from _fix_lines(source, item.fix, width)
+
+
+def _fix_lines(source: SourceFile, fix: Fix, width: int) -> Iterator[Line]:
+    """The lines that a fix changes, before and after."""
+    title = fix.title if fix.safe else f"{fix.title} (unsafe)"
+    yield [Piece("  fix: ", "bold green"), Piece(printable(title))]
+    edits = sorted(fix.edits, key=lambda edit: edit.span)
+    first, begin = source.line_at(edits[0].span.start)
+    last, _ = source.line_at(edits[-1].span.end)
+    end = source.line_starts[last + 1] if last + 1 < len(source.line_starts) else len(source.text)
+    after, done = "", begin
+    for edit in edits:
+        after += source.text[done : edit.span.start] + edit.text
+        done = edit.span.end
+    after += source.text[done:end]
+    before = source.text[begin:end]
+    for mark, style, text in (("-", "red", before), ("+", "green", after)):
+        lines = text.splitlines()
+        for number, line in enumerate(lines[:MAX_FIX_LINES], first + 1):
+            gutter = f"{number:>{GUTTER}} {mark} "
+            yield [Piece(gutter, "dim"), Piece(_window(line, "", "", width - len(gutter))[0], style)]
+        if len(lines) > MAX_FIX_LINES:
+            yield [Piece(f"{'':{GUTTER}} {mark} {len(lines) - MAX_FIX_LINES:,} more lines", "dim")]
 
 
 def excerpt(source: SourceFile, span: Span, width: int, style: str) -> Iterator[Line]:

@@ -47,7 +47,7 @@ OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
             "quiet",
             "scripts",
         ),
-        *("show_files", "show_settings", "statistics", "verbose", "watch"),
+        *("show_files", "show_fixes", "show_settings", "statistics", "verbose", "watch"),
     ),
     "Fixing": ("diff", "fix", "fix_only", "unsafe_fixes"),
     "Known findings": (*("add_ignores", "baseline", "no_ignores", "prune_baseline", "update_baseline"),),

@@ -41,6 +41,7 @@ class OutputOptions(Struct, frozen=True):
         quiet: whether the summary is left out.
         verbose: whether to report what is read, and how long it takes.
         statistics: whether to show counts for each rule.
+        show_fixes: whether to show the fix of each finding.
     """
 
     format: str
@@ -49,6 +50,7 @@ class OutputOptions(Struct, frozen=True):
     quiet: bool
     verbose: bool
     statistics: bool
+    show_fixes: bool
 
     def show(self, report: Report, *, quiet: bool = False) -> None:
         """Write the report to its destination.
@@ -60,7 +62,9 @@ class OutputOptions(Struct, frozen=True):
         Raises:
             InputError: it cannot be written.
         """
-        report = replace(report, root=repository_root(Path.cwd()), statistics=self.statistics)
+        report = replace(
+            report, root=repository_root(Path.cwd()), statistics=self.statistics, show_fixes=self.show_fixes
+        )
         chosen = FORMATS[self.format]
         if not chosen.styled:
             text = chosen.render(report)
@@ -134,6 +138,7 @@ def output_options(function: Command) -> Command:
             help="Log inputs and timings to standard error.",
         ),
         click.option("--statistics", is_flag=True, help="Print the number of findings per rule."),
+        click.option("--show-fixes", is_flag=True, help="In text, show what each fix changes."),
     ]
     wrapped: Any = command
     for option in reversed(options):
