@@ -19,10 +19,9 @@ parameters are updated even though the loss does not depend on them.
       mask: non_differentiable
 
 ## What it cannot see
-Helpers are taken from their bodies in a checkout, or from their reference definitions. Those without either are assumed
-to be linear in their gradients and tangents, which are recognized by parameter name. Operators that derivlint has no
-definition of, and that are not declared "auto_linear" in the file, are unknown: values computed from them are not
-judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas are wrong on purpose.
+Helpers with neither a body in the checkout nor a reference definition are assumed to be linear in their gradients and
+tangents, which are recognized by parameter name. Values computed by unknown operators are not judged, nor are operators
+for PyTorch's own tests ("_test_..."), whose formulas are wrong on purpose.
 
 ## Sources
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.

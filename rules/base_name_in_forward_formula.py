@@ -6,7 +6,7 @@ formula and lists of tensors keep their names.
 
 ## Why it is bad
 Where a forward formula is evaluated, the argument is a dual number: ``self`` carries the tangent along. The formula has
-to say whether it means the value, ``self_p``, or the tangent, ``self_t``. PyTorch's generator rejects the bare name.
+to name the value, ``self_p``, or the tangent, ``self_t``. PyTorch's generator rejects the bare name.
 
 ## Example
     - name: sin(Tensor self) -> Tensor

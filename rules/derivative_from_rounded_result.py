@@ -8,10 +8,10 @@ differ by more than a twentieth.
 
 ## Why it is bad
 Where a function saturates, its gradient is a multiple of the last digit of the output, and then zero. In half precision
-that is the case of "tanh" from 4 on; in single precision the same happens from 9 on.
+"tanh" saturates from 4 on; in single precision the same happens from 9 on.
 
-PyTorch has decided for that where memory is saved: ``tanh_backward`` and ``sigmoid_backward`` take the output by
-design, and ``elu_`` and ``celu_`` overwrite the input. What else the rule reports in PyTorch 2.13 is shown in
+PyTorch does so on purpose where it saves memory: ``tanh_backward`` and ``sigmoid_backward`` take the output by design,
+and ``elu_`` and ``celu_`` overwrite the input. What else the rule reports in PyTorch 2.13 is shown in
 [PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
 
 ## Example

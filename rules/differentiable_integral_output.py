@@ -2,7 +2,7 @@
 
 ## What it detects
 An output that is integral or boolean by nature (indices, counts, pivots, error codes, comparisons) and that the
-generated kernel makes differentiable: there is no ``output_differentiability``, or it says ``True``, and some argument
+generated kernel makes differentiable: there is no ``output_differentiability``, or it is ``True``, and some argument
 can require a gradient. Operators that PyTorch's generator never differentiates are exempt, and so are the further
 outputs where formulas use ``grad``, which makes the first output the only differentiable one.
 
@@ -135,7 +135,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         first = discrete[0]
         only_first = declared is not None and len(function.outputs) > 1 and takes_first_gradient_only(body)
         if only_first and not first.is_first:
-            # that the gradients of the other outputs are ignored is said already
+            # ignored-output-gradient reports that the gradients of the other outputs are dropped
             continue
         off = {item.output.index for item in discrete}
         before = declared.values if declared is not None and not only_first else None

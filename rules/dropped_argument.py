@@ -2,8 +2,8 @@
 
 ## What it detects
 A call of a backward function in a backward formula in which a parameter has the name of an argument of the operator
-that is not a tensor, but is passed a literal or left at its default. And a forward formula that calls the operator
-itself without its dtype: the tangent has another dtype than the output then.
+that is not a tensor, but is passed a literal or left at its default. Also a forward formula that calls the operator
+itself without its dtype, so that the tangent has another dtype than the output.
 
 ## Why it is bad
 The backward function could take the operator's argument; as written, the formula is right for one value of it only.

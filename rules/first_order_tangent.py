@@ -2,9 +2,9 @@
 
 ## What it detects
 A forward formula that depends on the value of an output which is not differentiable and holds neither indices nor a
-mask: a statistic that the operator saves. Where the formula only passes it to a function that nothing is known about,
-the finding has medium confidence, and is shown with "--min-confidence medium". A function that takes the statistic from
-its other arguments, or that ignores it in this call, is not reported.
+mask: a statistic that the operator saves. Where the formula only passes it to an unknown function, the finding has
+medium confidence, and is shown with "--min-confidence medium". A function that takes the statistic from its other
+arguments, or that ignores it in this call, is not reported.
 
 ## Why it is bad
 The tangent is right, but its derivative is not: the saved statistic is treated as a constant in reverse-over-forward

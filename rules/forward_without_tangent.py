@@ -122,7 +122,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _needs_tangents(differentiability: Differentiability) -> bool:
-    """Whether a kernel evaluates the forward formulas, and asks before whether there is a tangent."""
+    """Whether a kernel evaluates the forward formulas, and tests first whether there is a tangent."""
     if not differentiability.is_generated or differentiability.is_inplace_foreach:
         return False
     # kernels of foreach operators unpack lists themselves

@@ -4,7 +4,7 @@
 ``grad_input_mask`` in a backward formula whose key names a single argument.
 
 ## Why it is bad
-The mask says which of several gradients are requested. The generated code declares it only for keys with several
+The mask flags which of several gradients are requested. The generated code declares it only for keys with several
 arguments, so the C++ compiler reports an undeclared identifier.
 
 ## Example

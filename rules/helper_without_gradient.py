@@ -1,9 +1,9 @@
-"""What a backward helper returns does not depend on its gradients.
+"""A backward helper does not depend on its gradients.
 
 ## What it detects
 In the C++ source with the bodies of helpers (FunctionsManual.cpp of a checkout, or what ``--helper-bodies`` names), a
-function with "backward" in its name that takes gradients and returns, in every case, something else than zero that none
-of them has a part in.
+function with "backward" in its name that takes gradients and returns, on every path, a nonzero value that depends on
+none of them.
 
 ## Why it is bad
 Where the gradient of the output is zero, so is that of the input. A helper that loses the gradient on the way gives the
@@ -19,8 +19,8 @@ same for every loss.
 A body with ``return result;``.
 
 ## What it cannot see
-A gradient that is lost in some cases only, or one of several gradients. Statements that cannot be read make what they
-mention unknown.
+A gradient that is lost in some cases only, or one of several gradients. Variables in statements that cannot be read are
+unknown.
 
 ## Sources
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.

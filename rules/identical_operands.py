@@ -6,7 +6,7 @@ sides, conditions that occur twice in "a || b || a", and "c ? a : a".
 
 ## Why it is bad
 The result is constant or the test is redundant. One operand was probably meant to be another gradient, tensor or
-condition. It compiles. That "a != a" is true of NaN is said by "a.isnan()".
+condition. It compiles. To find NaN, write "a.isnan()" for "a != a".
 
 ## Example
     - name: hypot(Tensor self, Tensor other) -> Tensor

@@ -63,10 +63,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find entries that serve composite functions only."""
     if model.layout.composites:
         return
-    says_something = bool(entry.formulas) or entry.output_differentiability is not None
+    has_content = bool(entry.formulas) or entry.output_differentiability is not None
     is_clear = all(body.is_resolved and not body.with_role(Role.BACKWARD) for body in entry.bodies)
     matches = model.functions_of(entry)
-    if not (says_something and is_clear and matches):
+    if not (has_content and is_clear and matches):
         return
     # a reference is of use to its foreach functions, even if it is composite itself
     if not any(match.function.is_abstract for match in matches):

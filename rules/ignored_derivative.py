@@ -98,7 +98,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _names_an_output(body: DispatchBody) -> bool:
-    """Whether ``non_differentiable`` is said of an output, which switches it off by accident."""
+    """Whether ``non_differentiable`` is the value of an output, which switches it off by accident."""
     formulas = body.with_role(Role.NON_DIFFERENTIABLE)
     return any(resolved.argument is None for formula in formulas for _, resolved in formula.resolved_names)
 

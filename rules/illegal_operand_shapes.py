@@ -84,7 +84,6 @@ INVALID = (
 
 
 def _of(place: Expr) -> str:
-    """What has the operands."""
     name = place.op if isinstance(place, Binary) else callee_name(place) if isinstance(place, Call) else None
     return "" if name is None else f" of {quoted(name)}"
 

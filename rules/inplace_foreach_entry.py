@@ -1,7 +1,7 @@
 """An entry for an in-place foreach operator.
 
 ## What it detects
-An entry whose operator is called ``_foreach_<name>_``, whatever it says.
+An entry whose operator is called ``_foreach_<name>_``, whatever its keys.
 
 ## Why it is bad
 The kernel of an in-place foreach operator runs the formulas of the operator that it applies to every element, such as

@@ -4,8 +4,7 @@
 A list item that is not a mapping, one without the key ``name``, and a name that is not a string.
 
 ## Why it is bad
-The name says which operator the entry is about. Without it PyTorch's generator fails with a KeyError or an
-AttributeError.
+The name is the schema of the operator. Without it PyTorch's generator fails with a KeyError or an AttributeError.
 
 ## Example
     - func: abs(Tensor self) -> Tensor

@@ -78,7 +78,7 @@ INVALID = (
 
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
-    """Report what the schema's parser says, at the place in the file."""
+    """Report the problem of the schema's parser, at its place in the file."""
     problem = entry.schema_problem
     if problem is not None and problem.mistake is not None and entry.name is not None:
         mistake = problem.mistake

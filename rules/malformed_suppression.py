@@ -111,7 +111,7 @@ INVALID = (
 
 @judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
-    """Say what is wrong with the form."""
+    """Report what is wrong with the form."""
     for placed in suppressions.placed:
         suppression = placed.suppression
         problem = suppression.malformed

@@ -5,7 +5,7 @@
 its first argument and the comma.
 
 ## Why it is bad
-``wrap_opt_if(input, condition)`` says when ``input`` need not be saved. PyTorch's generator looks for the text
+``wrap_opt_if(input, condition)`` saves ``input`` only if the condition holds. PyTorch's generator looks for the text
 ``wrap_opt_if(input,`` and fails with an assertion if it is not there. Elsewhere the C++ compiler reports that no
 overload takes that number of arguments.
 

@@ -39,7 +39,7 @@ from derivlint.analysis.calls.argument_order import MismatchKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.argument_order import each_for, order_finding, parameter, passed, wrongly_passed
+from derivlint.lint.shared.argument_order import order_finding, parameter, passed, with_parameters, wrongly_passed
 from derivlint.lint.shared.typed_edits import as_named
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
@@ -94,11 +94,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for problem in wrongly_passed(entry, model):
         kind, names = problem.kind, problem.names
         if kind in (MismatchKind.OTHER_ARGUMENT, MismatchKind.RESULT_FOR_ARGUMENT):
-            message = each_for(problem, passed(problem))
+            message = with_parameters(problem, passed(problem))
             yield order_finding(problem, message, "pass the argument of the parameter's name", as_named(problem))
         elif kind is MismatchKind.REPEATED_VALUE:
             message = f"{quoted(names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
             yield order_finding(problem, message, "pass what the parameter is for")
         elif kind is MismatchKind.NOT_DISCRETE:
-            message = f"{each_for(problem, quoted(names[0]))}, and {quoted(names[1])} holds integers or a mask"
+            message = f"{with_parameters(problem, quoted(names[0]))}, and {quoted(names[1])} holds integers or a mask"
             yield order_finding(problem, message, "pass the output that holds the indices")

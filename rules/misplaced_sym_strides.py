@@ -66,7 +66,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge whose strides one backward formula asks for."""
+    """Judge the strides that one backward formula uses."""
     derivative, function = formula.derivative, formula.entry.function
     if derivative is None or function is None:
         return

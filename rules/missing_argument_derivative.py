@@ -29,10 +29,10 @@ generated kernel rejects every input that requires a gradient, although a deriva
 
 ## What it cannot see
 What an argument holds is inferred from its name. That a helper ("foo_backward(grad, self, target)") takes an argument
-does not say that it reads its value; for optional arguments this is therefore not evidence. The second kind of evidence
-needs a file with several entries; for an optional argument that the entry does not mention it has medium confidence,
-since many kernels refuse such arguments. Where a forward formula uses the tangent that does not exist,
-"undeclared-tangent" says so instead.
+does not mean that it reads its value; for optional arguments this is therefore not evidence. The second kind of
+evidence needs a file with several entries; for an optional argument that the entry does not mention it has medium
+confidence, since many kernels refuse such arguments. Where a forward formula uses the tangent that does not exist,
+"undeclared-tangent" reports it instead.
 
 ## Options
 - ``arguments`` (default: none): names or patterns of further arguments that have no derivative, such as

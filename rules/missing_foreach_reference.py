@@ -149,7 +149,7 @@ NAMES: EntryIndex[str] = EntryIndex(f"{__name__}:NAMES", _names)
 
 @file_fact
 def _names_are_sound(model: Model, _: str) -> bool:
-    """Whether every entry has a name and its own function: else the missing entry may be one of the others."""
+    """Whether every entry has a name and its own function: else the missing entry may be one of these."""
     schemas = model.values_in(NAMES, "")
     return not model.values_in(NAMES, "unnamed") and len(set(schemas)) == len(schemas)
 

@@ -126,7 +126,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _is_clear(body: DispatchBody) -> bool:
-    """Whether the forward keys name outputs properly and once each, so that no other rule speaks of them."""
+    """Whether the forward keys name outputs properly and once each, so that no other rule reports them."""
     formulas = body.with_role(Role.FORWARD)
     resolved = [name for formula in formulas for _, name in formula.resolved_names]
     proper = all(

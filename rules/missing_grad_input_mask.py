@@ -5,8 +5,8 @@ A call that returns the gradients of a key with several names, and whose paramet
 is passed a constant such as ``{true, true}``, or left at its default.
 
 ## Why it is bad
-``grad_input_mask`` says which of the arguments require a gradient. With a constant, expensive gradients are computed
-even if they are not needed, and an argument that the constant masks out never receives its gradient.
+``grad_input_mask`` flags the arguments that require a gradient. With a constant, expensive gradients are computed even
+if they are not needed, and an argument that the constant masks out never receives its gradient.
 
 ## Example
     - name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor

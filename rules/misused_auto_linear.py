@@ -117,7 +117,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         fact = f"needs to know the differentiable arguments, but {operator} has no backward formula"
         cure = "give the arguments in which the operator is linear their backward formulas"
     elif len(forward) > 1:
-        # that the other word must be alone is said of the other word
+        # misused-auto-element-wise reports the other keyword
         if any(sibling.auto == AUTO_ELEMENT_WISE for sibling in forward):
             return
         fact = f"must be the only forward formula, but {operator} has {len(forward)}"

@@ -4,9 +4,9 @@
 The backward formulas of one dispatch key use ``grad`` in one place and ``grads`` in another.
 
 ## Why it is bad
-``grad`` is the gradient of the first output and says that only this output is differentiable; ``grads`` is the list of
-the gradients of all differentiable outputs. The generated node declares one of the two. PyTorch's generator rejects the
-entry.
+``grad`` is the gradient of the first output and declares that only this output is differentiable; ``grads`` is the list
+of the gradients of all differentiable outputs. The generated node declares one of the two. PyTorch's generator rejects
+the entry.
 
 ## Example
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor

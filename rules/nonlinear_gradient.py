@@ -17,10 +17,9 @@ A formula that is not linear is wrong for every loss, and it compiles.
       self: grad * self.cos().conj()
 
 ## What it cannot see
-Helpers whose bodies are not known (see ``--helper-bodies``) and that the operator book does not define are assumed to
-be linear in their gradients and tangents, which are recognized by parameter name. Operators that are neither in the
-table of operators nor declared "auto_linear" in the file are unknown, and values computed from them are not judged.
-Operators for PyTorch's own tests ("_test_...") are exempt: their formulas are wrong on purpose.
+Helpers with neither a body in the checkout nor a reference definition are assumed to be linear in their gradients and
+tangents, which are recognized by parameter name. Values computed by unknown operators are not judged, nor are operators
+for PyTorch's own tests ("_test_..."), whose formulas are wrong on purpose.
 
 ## Sources
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.

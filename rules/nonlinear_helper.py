@@ -6,8 +6,8 @@ function with "backward" in its name that multiplies a gradient by itself, or by
 statements and helpers of that file.
 
 ## Why it is bad
-A backward formula is a vector-Jacobian product, and a helper that computes a part of it is linear in the gradients
-that it is given. One that is not is wrong for every loss, and it compiles.
+A backward formula is a vector-Jacobian product, and a helper that computes a part of it is linear in the gradients that
+it is given. One that is not is wrong for every loss, and it compiles.
 
 ## Example
     Tensor my_backward(const Tensor& grad, const Tensor& self) {
@@ -18,8 +18,8 @@ that it is given. One that is not is wrong for every loss, and it compiles.
 A body with ``return grad * self;``.
 
 ## What it cannot see
-What only some cases do is not reported, nor functions that may cancel (``exp`` of ``log``). Statements that cannot be
-read make what they mention unknown. Double backward helpers are products of several gradients, and are not judged.
+What only some cases do is not reported, nor functions that may cancel (``exp`` of ``log``). Variables in statements
+that cannot be read are unknown. Double backward helpers are products of several gradients, and are not judged.
 
 ## Sources
 Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.

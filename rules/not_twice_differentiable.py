@@ -6,7 +6,7 @@ autograd cannot differentiate: it has no entry and does not decompose, its entry
 raises. Branches of ``GradMode::is_enabled() ? ... : ...`` that run only where nothing is recorded do not count.
 
 Many backward operators are fused kernels without a derivative on purpose, so most findings have medium confidence and
-are shown with "--min-confidence medium". Confidence is high where the file or PyTorch says that the gradient is meant
+are shown with "--min-confidence medium". Confidence is high where the file or PyTorch shows that the gradient is meant
 to be differentiated: in the branch that ``GradMode::is_enabled()`` chooses, and where a differentiable form of the same
 operator exists (``_thnn_differentiable_lstm_cell_backward`` for ``_thnn_fused_lstm_cell_backward``).
 

@@ -69,7 +69,7 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.MEMBER_OF_OPTIONAL,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the members that formulas ask of optionals."""
+    """Judge the members of optionals that formulas access."""
     fix = None
     if written(problem) is not None and problem.written.parsed.text[: problem.start].endswith("."):
         fix = replaced(problem, -1, 0, "->", safe=False)

@@ -4,8 +4,7 @@
 ``result<i>`` in a key where the operator has ``i`` outputs or fewer.
 
 ## Why it is bad
-Outputs are counted from 0. PyTorch's generator looks the output up and fails with an IndexError that does not say
-where.
+Outputs are counted from 0. PyTorch's generator looks the output up and fails with an IndexError without a location.
 
 ## Example
     - name: abs(Tensor self) -> Tensor

@@ -19,7 +19,7 @@ the first comparison with 1, "(a, b)" is b, and "f(x, dim=0)" assigns to a varia
       self: grad * (1 - result.pow(2))
 
 ## Fix safety
-The fix is offered where the formula has types with it, and gives what its key asks for.
+A fix is offered only if the fixed formula type-checks and has the type that its key requires.
 
 ## Sources
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; the reference of the language Python.

@@ -89,7 +89,7 @@ INVALID = (
         help='write "self, other"',
         fixed="  self, other: atan2_backward(grad, self, other, grad_input_mask)",
     ),
-    # the call speaks of "A" only
+    # the call takes "A" only
     Invalid(
         """\
 - name: _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) \

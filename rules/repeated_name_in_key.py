@@ -69,7 +69,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     if formula.role not in (Role.BACKWARD, Role.FORWARD) or len(formula.names) < 2:
         return
     names = [name.text for name in formula.names]
-    # of arguments that can have no formula at all, that is what there is to say
+    # formula-for-non-tensor reports arguments that can have no formula
     refused = {
         name.text
         for name, resolved in formula.resolved_names

@@ -1,8 +1,8 @@
 """An operator whose autograd kernel is written by hand has formulas.
 
 ## What it detects
-An entry with formulas for an operator whose functions file says that its autograd kernel is the back end's own: it is
-listed under ``autograd:``, or its ``dispatch`` names an autograd key such as ``AutogradPrivateUse1``.
+An entry with formulas for an operator whose functions file declares an autograd kernel of the back end: it is listed
+under ``autograd:``, or its ``dispatch`` names an autograd key such as ``AutogradPrivateUse1``.
 
 ## Why it is bad
 Both kernels are registered for one operator and one dispatch key. The one that is written by hand counts, or the one
@@ -40,7 +40,7 @@ custom:
   - func: npu_shift(Tensor self, Scalar by) -> Tensor
 """
 VALID = (
-    # an entry that says which outputs are differentiable has no kernel of its own
+    # an entry that only declares which outputs are differentiable has no kernel of its own
     """\
 - name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
   output_differentiability: [False]

@@ -14,7 +14,7 @@ assertion at the in-place operator, which the entry may not even mention.
       growth_tracker_out: g(self_t)
 
 ## Instead
-Leave the forward formulas out, so that forward mode says it is not implemented.
+Leave the forward formulas out, so that forward mode raises "not implemented".
 
 ## Sources
 torchgen/api/autograd.py, ``match_differentiability_info``.

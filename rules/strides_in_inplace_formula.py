@@ -60,7 +60,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the strides that formulas of in-place operators ask for."""
+    """Judge the strides that formulas of in-place operators use."""
     for match in model.functions_of(entry):
         problem = next((item for item in match.problems if item.kind is MatchProblemKind.STRIDES_OF_SELF), None)
         if problem is None:

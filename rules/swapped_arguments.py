@@ -40,7 +40,7 @@ from derivlint.analysis.calls.swaps import swaps_of
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import OUTPUT_OF_INTEGERS, UNCOMPILED_HERE
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.argument_order import each_for, order_finding, passed, wrongly_passed
+from derivlint.lint.shared.argument_order import order_finding, passed, with_parameters, wrongly_passed
 from derivlint.lint.shared.typed_edits import swapped, with_other_suffix
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
@@ -113,7 +113,7 @@ INVALID = (
         help="swap the two",
         fixed="  self: masked_select_backward(grad, self, mask)",
     ),
-    # the names tell nothing, the values do
+    # only the values show it
     Invalid(
         """\
 - name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
@@ -174,13 +174,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for problem in (*by_name, *by_value):
         kind, names = problem.kind, problem.names
         if kind is MismatchKind.PRIMAL_AND_TANGENT:
-            message = each_for(problem, passed(problem))
+            message = with_parameters(problem, passed(problem))
             help = 'a name with "_p" is a primal, one with "_t" a tangent'
             yield order_finding(problem, message, help, with_other_suffix(problem))
         elif kind in (MismatchKind.GRADIENT_ELSEWHERE, MismatchKind.SWAPPED):
             value = quoted(names[0]) if kind is MismatchKind.SWAPPED else f"the gradient {passed(problem)}"
             help = "swap the two, or negate the condition" if problem.call.name == WHERE else "swap the two"
-            yield order_finding(problem, each_for(problem, value, quoted(names[-1])), help, swapped(problem))
+            yield order_finding(problem, with_parameters(problem, value, quoted(names[-1])), help, swapped(problem))
         elif kind is MismatchKind.OUTPUT_DISORDER:
             message = f"{quoted(names[0])} before {quoted(names[1])}"
             yield order_finding(problem, message, "helpers take the outputs in their order", swapped(problem))

@@ -7,9 +7,9 @@ C++ function.
 In a backward formula a bare name finds an operator only by its arguments: "where(c, x, y)" is "at::where" if one of
 them is a tensor. In a forward formula every operator is found.
 
-In a PyTorch checkout its FunctionsManual.h says which helpers there are; so does one that "--headers" names. If the
-file is not PyTorch's own, lies in no checkout, and no header is given, a name that is not close to any known one may be
-declared elsewhere, and is not reported.
+In a PyTorch checkout, FunctionsManual.h declares the helpers, as do headers named with "--headers". If the file is not
+PyTorch's own, lies in no checkout, and no header is given, a name that is not close to any known one may be declared
+elsewhere, and is not reported.
 
 ## Why it is bad
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is

@@ -8,7 +8,7 @@ FunctionsManual.h check by themselves.
 
 ## Why it is bad
 An omitted argument is an undefined tensor in formulas. Operators raise an error for an undefined tensor, in the
-backward of someone who calls the operator without it.
+backward pass of every call without the argument.
 
 ## Example
     - name: clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
@@ -19,7 +19,7 @@ backward of someone who calls the operator without it.
       self: clamp_backward(grad, self, min, max)
 
 ## What it cannot see
-What helpers do with an omitted argument, and which branch of a question is the guarded one.
+What helpers do with an omitted argument, and which branch of a condition is the guarded one.
 
 ## Options
 - ``operators`` (default: none): names or patterns of operators and helpers that take undefined arguments.

@@ -50,7 +50,7 @@ VALID = (
   self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
   values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 """,
-    # an entry whose operator is not known says nothing of its keys
+    # the keys of an unknown operator are not judged
     """\
 - name: no_such_operator(Tensor self) -> Tensor
   slef: grad

@@ -223,7 +223,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the nearest declared schema of each unknown one, and tell the difference."""
+    """Find the nearest declared schema of each unknown one, and their difference."""
     problem = entry.schema_problem
     if problem is not None and problem.kind is SchemaProblemKind.UNKNOWN and problem.schema is not None:
         yield _finding(model, entry, problem.schema)
@@ -303,7 +303,7 @@ def _other_overload(
 def _difference(entry: Entry, declared: NativeFunction, changes: Sequence[SchemaDifference]) -> Finding:
     first = changes[0]
     operator = str(declared.name)
-    message, help_text = _say(first, operator)
+    message, help_text = _wording(first, operator)
     where = _place(entry, first.span)
     related: tuple[Related, ...] = ()
     if len(changes) > 1:
@@ -311,7 +311,7 @@ def _difference(entry: Entry, declared: NativeFunction, changes: Sequence[Schema
         help_text = f'PyTorch declares "{declared.schema}"'
         assert entry.name is not None
         where = entry.place_in(entry.name, 0, len(entry.name.value))
-        related = tuple(Related(_say(item, operator)[0], _place(entry, item.span)) for item in changes[:MAX_LISTED])
+        related = tuple(Related(_wording(item, operator)[0], _place(entry, item.span)) for item in changes[:MAX_LISTED])
     renamed = {
         item.written: item.expected for item in changes if item.kind in RENAMING and item.written and item.expected
     }
@@ -324,11 +324,11 @@ def _place(entry: Entry, span: Span) -> Span:
     return entry.place_in(entry.name, span.start, span.end)
 
 
-def _say(item: SchemaDifference, operator: str) -> tuple[str, str]:
+def _wording(item: SchemaDifference, operator: str) -> tuple[str, str]:
     """The message and help for one difference."""
     kind = item.kind
     if kind.value.startswith("return"):
-        return _say_return(item, operator)
+        return _return_wording(item, operator)
     argument = f'argument "{item.name}" of "{operator}"'
     write = f'write "{item.context}"'
     if kind is DifferenceKind.ARGUMENT_MISSING:
@@ -359,7 +359,7 @@ def _say(item: SchemaDifference, operator: str) -> tuple[str, str]:
     return f'the schema of "{operator}" differs from PyTorch\'s only in {aspect}, which must match', help_text
 
 
-def _say_return(item: SchemaDifference, operator: str) -> tuple[str, str]:
+def _return_wording(item: SchemaDifference, operator: str) -> tuple[str, str]:
     if item.counts is not None:
         written, declared = item.counts
         return f'"{operator}" has {counted(declared, "return")}, not {written}', f'write "-> {item.expected}"'

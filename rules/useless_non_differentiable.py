@@ -65,7 +65,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Find declarations that say nothing."""
+    """Find declarations without effect."""
     if formula.role is not Role.NON_DIFFERENTIABLE:
         return
     useless = [

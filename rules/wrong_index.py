@@ -55,7 +55,7 @@ INVALID = (
   self: grad * std::get<0>(self)
 """,
         at="2:16-33",
-        message='"std::get" takes a tuple, but this is of type "Tensor"',
+        message='"std::get" takes a tuple, but the value is of type "Tensor"',
     ),
 )
 

@@ -18,7 +18,7 @@ the rest into C++, where they are not declared.
       values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 
 ## Fix safety
-The fix is safe: the index says which output is meant. ``result`` for one of several outputs has no fix.
+The fix is safe: the index identifies the output. ``result`` for one of several outputs has no fix.
 
 ## Sources
 torchgen/packaged/autograd/load_derivatives.py, ``create_forward_derivative``; torchgen/api/cpp.py, ``return_names``.
@@ -93,7 +93,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     if function is None or formula.role is not Role.FORWARD or formula.says_non_differentiable:
         return
     if function.canonical.name.is_foreach and function.is_inplace:
-        # an entry for an in-place foreach operator is refused whatever it says
+        # an entry for an in-place foreach operator is refused whatever its keys
         return
     operator = formula.entry.operator
     for name, resolved in formula.resolved_names:

@@ -19,7 +19,7 @@ def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
 
 
 def parameter(problem: ArgumentMismatch, index: int = 0) -> str:
-    """The parameter that an argument is passed for, in quotes; "another" where its name is not known."""
+    """The parameter that an argument is passed for, in quotes; "another" if its name is unknown."""
     declared = problem.arguments[index].parameter
     return quoted(declared.name) if declared is not None else "another"
 
@@ -29,7 +29,7 @@ def passed(problem: ArgumentMismatch) -> str:
     return quoted(problem.formula.source_of(problem.arguments[0].node))
 
 
-def each_for(problem: ArgumentMismatch, *values: str) -> str:
+def with_parameters(problem: ArgumentMismatch, *values: str) -> str:
     """Values with the parameters that they are passed for, in the order of the arguments in question."""
     return ", and ".join(f"{value} for {parameter(problem, index)}" for index, value in enumerate(values))
 

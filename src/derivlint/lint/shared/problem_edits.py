@@ -19,7 +19,7 @@ _NAMESPACES = r"(?:(?<!\w)\w+)?(?:::\w+)*::\Z"
 
 
 def written(problem: FormulaProblem) -> str | None:
-    """The text of the formula that is refused; None where it cannot be edited."""
+    """The text of the formula that is refused; or None if it cannot be edited."""
     if not problem.is_exact or not problem.written.is_exact():
         return None
     return problem.written.parsed.text[problem.start : problem.end]
@@ -41,7 +41,7 @@ def replaced(problem: FormulaProblem, start: int, end: int, text: str, *, safe: 
 
 
 def as_near_name(problem: FormulaProblem) -> Fix | None:
-    """Write the name that is nearest to the one that means nothing."""
+    """Write the declared name that is nearest."""
     cause, text = problem.problem, written(problem)
     near = closest(cause.name, cause.visible_names) if text == cause.name and not cause.alternative else None
     return replaced(problem, 0, len(cause.name), near, safe=False) if near is not None else None
@@ -70,7 +70,7 @@ _TO_DOUBLE = ".toDouble()"
 
 
 def with_numbers_of_scalars(problem: FormulaProblem) -> tuple[str, Fix] | None:
-    """What writes the numbers of ``Scalar`` operands or arguments, for which C++ has no arithmetic; and the fix."""
+    """The help and the fix that convert ``Scalar`` operands or arguments to numbers, or None."""
     cause = problem.problem
     if written(problem) is None or SCALAR not in cause.actual:
         return None

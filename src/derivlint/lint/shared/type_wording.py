@@ -1,7 +1,4 @@
-"""What the type checker finds, in words: the fact, and the cure where there is one.
-
-The rule of each kind says it of formulas as they are written, others of what PyTorch makes of them.
-"""
+"""Messages and helps of type problems, for the rules of each kind and for uncompilable-variant."""
 
 from __future__ import annotations
 
@@ -49,18 +46,13 @@ def _is(type: CppType) -> str:
     return f"is {text}" if text.startswith("a ") else f"is of type {text}"
 
 
-def _this(problem: TypeProblem) -> str:
-    """The value that is wrong, by its name where it has one."""
-    return quoted(problem.subject) if problem.subject else "this"
-
-
 def fact(problem: TypeProblem) -> str:
-    """What is wrong, as the first line of a diagnostic."""
+    """The message of a problem."""
     return _FACTS[problem.kind](problem)
 
 
 def cure(problem: TypeProblem) -> str | None:
-    """What helps, None where that is not known."""
+    """The help of a problem, or None if no cure is known."""
     find = _CURES.get(problem.kind)
     return find(problem) if find is not None else None
 
@@ -108,22 +100,6 @@ def _no_member(problem: TypeProblem, owner: str) -> str:
     return f"{owner} has no member {quoted(problem.name)}"
 
 
-def _members_of(problem: TypeProblem) -> str:
-    return _no_member(problem, shown(problem.object or UNKNOWN))
-
-
-def _not_in(problem: TypeProblem) -> str:
-    if not problem.owner:
-        return f"there is no namespace {quoted(problem.name)}"
-    return _no_member(problem, quoted(problem.owner))
-
-
-def _not_called(problem: TypeProblem) -> str:
-    if problem.expected:
-        return f"{quoted(problem.name)} is a type, not a value"
-    return f"{quoted(problem.name)} is a function and is not called"
-
-
 def _operands(problem: TypeProblem) -> str:
     if len(problem.actual) == 1:
         return f"{quoted(problem.name)} is not defined for {shown(problem.actual[0])}"
@@ -136,7 +112,7 @@ def _operands(problem: TypeProblem) -> str:
 def _tuple_index(problem: TypeProblem) -> str:
     type = problem.actual[0]
     if not problem.name:
-        return f'"std::get" takes a tuple, but this {_is(type)}'
+        return f'"std::get" takes a tuple, but the value {_is(type)}'
     count = type.size or len(type.arguments)
     return f"{shown(type)} has no element {problem.name}: its {count} elements are counted from 0"
 
@@ -149,28 +125,24 @@ def _result(problem: TypeProblem) -> str:
     return f"the formula {value}, expected {_all(expected)}"
 
 
-def _construction(problem: TypeProblem) -> str:
-    return f"{quoted(problem.name)} cannot be constructed from {_all(problem.actual, 'and') or 'nothing'}"
-
-
-def _assignable(problem: TypeProblem) -> str:
-    if problem.name == "&":
-        return '"&" takes the address of a temporary value'
-    return f"{quoted(problem.name)} changes a value that cannot be changed"
-
-
 _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.UNDECLARED_NAME: lambda p: f"{quoted(p.name)} is not declared",
     TypeProblemKind.UNDECLARED_FUNCTION: lambda p: f"no function {quoted(p.name)} is declared",
-    TypeProblemKind.NOT_IN_NAMESPACE: _not_in,
+    TypeProblemKind.NOT_IN_NAMESPACE: lambda p: (
+        _no_member(p, quoted(p.owner)) if p.owner else f"there is no namespace {quoted(p.name)}"
+    ),
     TypeProblemKind.NOT_A_TYPE: lambda p: f"{quoted(p.name)} is not a type",
-    TypeProblemKind.NO_SUCH_MEMBER: _members_of,
+    TypeProblemKind.NO_SUCH_MEMBER: lambda p: _no_member(p, shown(p.object or UNKNOWN)),
     TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: (
         f"{quoted(p.name)} is accessed on {shown(p.object or UNKNOWN)}, which may be empty"
     ),
     TypeProblemKind.WRONG_ACCESS: lambda p: f"{quoted(p.name)} cannot be used on {shown(p.object or UNKNOWN)}",
-    TypeProblemKind.NOT_CALLED: _not_called,
-    TypeProblemKind.NOT_CALLABLE: lambda p: f"{_this(p)} {_is(p.actual[0])} and cannot be called",
+    TypeProblemKind.NOT_CALLED: lambda p: (
+        f"{quoted(p.name)} is {'a type, not a value' if p.expected else 'a function and is not called'}"
+    ),
+    TypeProblemKind.NOT_CALLABLE: lambda p: (
+        f"{quoted(p.subject) if p.subject else 'the value'} {_is(p.actual[0])} and cannot be called"
+    ),
     TypeProblemKind.ARGUMENT_COUNT: _count,
     TypeProblemKind.ARGUMENT_TYPE: _argument,
     TypeProblemKind.NO_OVERLOAD: lambda p: f"no overload of {quoted(p.name)} takes ({', '.join(map(str, p.actual))})",
@@ -191,9 +163,15 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
         f"{shown(p.object or UNKNOWN)} takes no index of type {shown(p.actual[0])}"
     ),
     TypeProblemKind.TUPLE_INDEX: _tuple_index,
-    TypeProblemKind.CONSTRUCTION: _construction,
+    TypeProblemKind.CONSTRUCTION: lambda p: (
+        f"{quoted(p.name)} cannot be constructed from {_all(p.actual, 'and') or 'nothing'}"
+    ),
     TypeProblemKind.MISPLACED_BRACES: lambda p: "a braced list cannot be here: its type is not known",
-    TypeProblemKind.NOT_ASSIGNABLE: _assignable,
+    TypeProblemKind.NOT_ASSIGNABLE: lambda p: (
+        '"&" takes the address of a temporary value'
+        if p.name == "&"
+        else f"{quoted(p.name)} changes a value that cannot be changed"
+    ),
     TypeProblemKind.RESULT: _result,
     TypeProblemKind.INTEGER_DIVISION: lambda p: "integer division discards the fractional part",
     TypeProblemKind.INTEGER_BASE: lambda p: "the power of an integer and an integer tensor is an integer",
@@ -240,10 +218,6 @@ def _member_cure(problem: TypeProblem) -> str | None:
     return 'methods are the functions with "variants: method" in native_functions.yaml: add it there'
 
 
-def _access_cure(problem: TypeProblem) -> str:
-    return 'write "."' if problem.name == "->" else 'write "->"'
-
-
 def _argument_cure(problem: TypeProblem) -> str | None:
     actual = problem.actual[problem.argument or 0]
     if actual.head == "optional" and actual.arguments[0] in problem.expected:
@@ -266,7 +240,6 @@ def _condition_cure(problem: TypeProblem) -> str | None:
 
 
 def _result_cure(problem: TypeProblem) -> str | None:
-    """What makes a formula give what its key asks for."""
     actual, expected = problem.actual[0], problem.expected[0] if problem.expected else UNKNOWN
     if actual is VOID:
         return "call a function that returns the value"
@@ -282,14 +255,10 @@ _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)\.\s+")
 
 
 def _advice(text: str) -> str | None:
-    """The sentence of a deprecation that says what to use, None where there is none or it is a story."""
+    """The sentence of a deprecation about the replacement, or None if there is none or it is too long."""
     sentences = [sentence.strip().rstrip(".") for sentence in _SENTENCE_END.split(text)]
     advice = next((sentence for sentence in sentences if "use " in sentence.lower()), None)
     return advice[0].lower() + advice[1:] if advice is not None and len(advice) <= LONG else None
-
-
-def _braces_cure(problem: TypeProblem) -> str:
-    return "name the type before the braces"
 
 
 _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
@@ -298,7 +267,7 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.NOT_IN_NAMESPACE: _namespace_cure,
     TypeProblemKind.NO_SUCH_MEMBER: _member_cure,
     TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f'write "->{p.name}", guarded by ".has_value()"',
-    TypeProblemKind.WRONG_ACCESS: _access_cure,
+    TypeProblemKind.WRONG_ACCESS: lambda p: 'write "."' if p.name == "->" else 'write "->"',
     TypeProblemKind.NOT_A_TYPE: _near,
     TypeProblemKind.NOT_CALLED: lambda p: f'write "{p.name}()"' + (", which makes a value of it" if p.expected else ""),
     TypeProblemKind.NOT_CALLABLE: lambda p: "remove the parentheses after it",
@@ -310,7 +279,7 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.AMBIGUOUS_CALL: lambda p: signatures(p.candidates),
     TypeProblemKind.MISSING_SYMINT: lambda p: f"call {quoted(p.alternative or '')}",
     TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: f"call {quoted(p.alternative or '')}",
-    TypeProblemKind.MISPLACED_BRACES: _braces_cure,
+    TypeProblemKind.MISPLACED_BRACES: lambda p: "name the type before the braces",
     TypeProblemKind.INTEGER_DIVISION: lambda p: 'write one operand as a "double", such as "2.0"',
     TypeProblemKind.INTEGER_BASE: lambda p: 'write the base as a "double", such as "2.0"',
     TypeProblemKind.BRANCHES: lambda p: "convert one branch to the type of the other",
@@ -330,13 +299,13 @@ def type_finding(
     confidence: Confidence | None = None,
     help: str | None = None,
 ) -> Finding:
-    """A finding that says what C++ refuses in a formula, and what helps.
+    """A finding about what C++ refuses in a formula.
 
     Args:
         problem: what is refused.
         fix: how to correct it.
         confidence: how sure the rule is, where that is not its own confidence.
-        help: the cure, where the problem alone does not tell it.
+        help: the cure, if it is another than that of the problem.
     """
     # an automatic formula is made of the backward formula
     premise = (problem.written.entry.operator or "",) if problem.written.auto is not None else ()
