@@ -16,7 +16,7 @@ from pathlib import Path
 
 from derivlint.schema import installed_torch
 from derivlint.source import SourceFile
-from derivlint.source.file import MAX_BYTES
+from derivlint.source.file import MAX_SOURCE_BYTES
 from derivlint.yaml_reader import read_yaml
 from derivlint.yaml_reader.problems import YamlProblemKind
 from tests.safety.shapes import SHAPES, Shape
@@ -38,7 +38,7 @@ def largest(shape: Shape) -> str:
 
 
 def _is_accepted(text: str) -> bool:
-    if len(text) > MAX_BYTES:
+    if len(text) > MAX_SOURCE_BYTES:
         return False
     problems = read_yaml(SourceFile("derivatives.yaml", text)).problems
     return all(problem.kind is not YamlProblemKind.LIMIT for problem in problems)

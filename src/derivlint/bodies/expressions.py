@@ -39,12 +39,12 @@ from derivlint.formula import (
     unparenthesized,
     walk,
 )
+from derivlint.formula.analysis import tuple_access
 from derivlint.formula.nodes import (
     Block,
     Declared,
     Statement,
 )
-from derivlint.formula.tuples import tuple_access
 from derivlint.operators.book import Book
 from derivlint.operators.reference.derived import derived
 from derivlint.operators.reference.sums import (

@@ -18,7 +18,7 @@ from derivlint.compiler.gxx import CompilerError
 from derivlint.compiler.relation_types import spelled
 from derivlint.cpp.expressions.consumer import Use
 from derivlint.formula import tokens
-from derivlint.formula.parsing.brackets import bracket_problem
+from derivlint.formula.parsing.diagnose import bracket_problem
 from derivlint.formula.vocabulary import BAD, UNCLOSED_COMMENT, UNCLOSED_STRING
 from derivlint.model.generated.evaluation import Evaluation, Mode
 

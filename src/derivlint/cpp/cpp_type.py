@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
-from derivlint.formula.numbers import whole_number
+from derivlint.formula.vocabulary import whole_number
 
 #: Value categories: a variable that may be changed, one that may not, and a temporary.
 LVALUE, CONST_LVALUE, TEMPORARY = 0, 1, 2

@@ -34,11 +34,10 @@ from derivlint.formula.nodes import (
     unparenthesized,
     walk,
 )
-from derivlint.formula.numbers import whole_number
 from derivlint.formula.parsing.parser import parse_formula
 from derivlint.formula.parsing.tokens import tokens
 from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
-from derivlint.formula.vocabulary import Token
+from derivlint.formula.vocabulary import Token, whole_number
 from derivlint.formula.words import Word
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The base of all walks that give every expression of a formula a meaning, made of the meanings of its parts."""
+"""Bottom-up walks over expressions, which compute a value for each from those of its parts."""
 
 from __future__ import annotations
 
@@ -19,27 +19,30 @@ from derivlint.formula.nodes import (
     Lambda,
     Member,
     Name,
+    Node,
     Number,
     Parenthesized,
     Postfix,
     String,
+    TypeName,
     Unary,
 )
+from derivlint.formula.vocabulary import whole_number
 
+GET = "get"
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: What an evaluator fails with on what it is not made for: values of another kind, texts that do not spell numbers.
+#: Errors of an evaluator on unexpected values and texts, such as those that do not spell numbers.
 FAILURES = (ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
-#: Called with what an analysis failed with before its answer is "unknown"; fuzzing takes each for a find.
+#: Called with the error of an analysis before its answer is "unknown"; fuzzing reports each.
 observers: list[Callable[[Exception], None]] = []
 
 
 def unknown_if_it_fails(function: Callable[P, T], unknown: T, *args: P.args, **kwargs: P.kwargs) -> T:
-    """What an analysis of expressions that someone wrote gives, ``unknown`` where it fails on them.
+    """Call an analysis of user's expressions, and return ``unknown`` if it raises one of :data:`FAILURES`.
 
-    This is for the entry points of evaluators, whose answer may be that they do not know; an error of any other kind
-    than :data:`FAILURES` is one of the program.
+    For entry points of evaluators; any other error is one of the program.
     """
     try:
         return function(*args, **kwargs)
@@ -49,12 +52,12 @@ def unknown_if_it_fails(function: Callable[P, T], unknown: T, *args: P.args, **k
 
 
 def not_understood(error: Exception) -> None:
-    """Report what an analysis failed with before its answer becomes "unknown"."""
+    """Report the error of an analysis before its answer becomes "unknown"."""
     for observe in observers:
         observe(error)
 
 
-#: The methods that say what each kind of expression means; a kind whose method is not defined goes to ``otherwise``.
+#: The method for each kind of expression; a kind whose method is not defined goes to ``otherwise``.
 METHODS: Mapping[type[Expr], str] = {
     Name: "name",
     Number: "number",
@@ -76,13 +79,13 @@ METHODS: Mapping[type[Expr], str] = {
 
 
 class Analysis(ABC, Generic[T]):
-    """What the expressions of a formula mean.
+    """The values of expressions.
 
-    A subclass has a method for every kind of expression that it understands, named in :data:`METHODS`, which asks
-    ``of`` for the meanings of the parts.
+    A subclass has a method for every kind of expression that it understands, named in :data:`METHODS`, which gets the
+    values of the parts from ``of``.
 
     Attributes:
-        found: what every expression that was looked at means.
+        found: the computed values by expression.
     """
 
     _methods: ClassVar[Mapping[type[Expr], Callable[[Any, Any], Any]]]
@@ -95,22 +98,37 @@ class Analysis(ABC, Generic[T]):
         cls._methods = {kind: getattr(cls, name, cls.otherwise) for kind, name in METHODS.items()}
 
     def of(self, node: Expr) -> T:
-        """What an expression means."""
-        found = self.found
-        if node in found:
-            return found[node]
-        analyses: T = self._methods[type(node)](self, node)
-        found[node] = analyses
-        return analyses
+        """Return the value of an expression, computed once."""
+        results = self.found
+        if node in results:
+            return results[node]
+        value: T = self._methods[type(node)](self, node)
+        results[node] = value
+        return value
 
     @abstractmethod
     def otherwise(self, node: Expr) -> T:
-        """What an expression of a kind means that has no method."""
+        """Return the value of an expression of a kind without a method."""
 
     def parenthesized(self, node: Parenthesized) -> T:
-        """An expression in parentheses means what it means without."""
+        """Return the value of the expression in parentheses."""
         return self.of(node.inner)
 
     def construct(self, node: Construct) -> T:
-        """An object built with braces means what its items mean."""
+        """Return the value of the items in braces."""
         return self.of(node.braces)
+
+
+def tuple_access(call: Call) -> tuple[Expr, Number | TypeName] | None:
+    """The tuple and the index of ``std::get<0>(items)``, or None for any other call."""
+    if not isinstance(call.callee, Name) or len(call.args) != 1:
+        return None
+    last = call.callee.parts[-1]
+    if last.identifier != GET or last.template_args is None or len(last.template_args) != 1:
+        return None
+    return call.args[0], last.template_args[0]
+
+
+def position_of(index: Node) -> int | None:
+    """The position of an index, or None if it is not a plain number."""
+    return whole_number(index.text) if isinstance(index, Number) else None

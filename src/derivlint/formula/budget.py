@@ -24,7 +24,7 @@ class BudgetError(Exception):
 
 
 class Budget:
-    """What is left of the bounds of one execution.
+    """The remaining bounds of one execution.
 
     Attributes:
         steps: how many expressions and statements may still be looked at.

@@ -56,7 +56,7 @@ class Formula:
 
     @property
     def problems(self) -> tuple[SyntaxProblem, ...]:
-        """What is wrong with the syntax; empty for a good formula."""
+        """The syntax errors; empty for a good formula."""
         self._parsed()
         return self._problems
 

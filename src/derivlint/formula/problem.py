@@ -1,4 +1,4 @@
-"""What is wrong with the syntax of a formula."""
+"""Syntax errors of formulas."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class SyntaxProblemKind(Enum):
-    """What is wrong with the text of a formula."""
+    """A syntax error of a formula."""
 
     #: something that cannot be where it is
     UNEXPECTED = "unexpected"

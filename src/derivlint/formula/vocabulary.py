@@ -1,4 +1,4 @@
-"""What tokens are: their kinds, and the words of C++ that are not names."""
+"""Tokens: their kinds, the words of C++ that are not names, and whole numbers."""
 
 from __future__ import annotations
 
@@ -59,3 +59,19 @@ class Token(Struct, eq=False):
 
     def __repr__(self) -> str:
         return f"Token({self.type}, {self.text!r}, {self.start}, {self.end})"
+
+
+#: The value of all larger numbers, whose digits Python refuses to read beyond some thousand.
+HUGE = 10**18
+
+
+def whole_number(text: str) -> int | None:
+    """Return the value of decimal ASCII digits, or None for any other text; a number from 10^18 on is 10^18.
+
+    Args:
+        text: the digits, without sign and suffix.
+    """
+    if not (text.isdecimal() and text.isascii()):
+        return None
+    digits = text.lstrip("0")
+    return HUGE if len(digits) > 18 else int(digits or "0")

@@ -26,8 +26,7 @@ from derivlint.formula import (
     free_names,
     walk,
 )
-from derivlint.formula.analysis import FAILURES, Analysis, not_understood
-from derivlint.formula.tuples import position_of, tuple_access
+from derivlint.formula.analysis import FAILURES, Analysis, not_understood, position_of, tuple_access
 from derivlint.formula.vocabulary import words
 from derivlint.graph.builder import Builder, Item, TensorOptions
 from derivlint.graph.built_in_helpers import BUILT_IN

@@ -9,7 +9,7 @@ from msgspec import Struct
 from derivlint.lint.severity import Confidence, Severity
 from derivlint.model.keys import DEFAULT
 from derivlint.source import SourceFile, Span
-from derivlint.source.comparison import KeyedEquality
+from derivlint.source.records import KeyedEquality
 
 if TYPE_CHECKING:
     # diagnostics are read from the cache without any model

@@ -17,7 +17,7 @@ from derivlint.lsp.workspace import Project, Projects
 from derivlint.model.memos import Memos
 from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
-from derivlint.source.file import MAX_BYTES
+from derivlint.source.file import MAX_SOURCE_BYTES
 
 #: The default thresholds of the garbage collector make a check take half as long again, since it visits all operators
 #: again and again. A full collection runs after so many checks only, and freezes the objects that are alive then.
@@ -162,8 +162,8 @@ class Session:
 
     def _checked(self, source: SourceFile, file: OpenFile, stop: Event) -> Outcome | None:
         """Check a text, on the thread for it; return None if that was canceled."""
-        if len(source.text) > MAX_BYTES:
-            return f'cannot check "{source.path}": it has more than {MAX_BYTES // 2**20} MiB'
+        if len(source.text) > MAX_SOURCE_BYTES:
+            return f'cannot check "{source.path}": it has more than {MAX_SOURCE_BYTES // 2**20} MiB'
         try:
             project: Project = self.projects.of(file.document.path, source)
             if file.memos is None or file.memos[0] is not project:

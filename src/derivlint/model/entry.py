@@ -26,8 +26,8 @@ from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIA
 from derivlint.model.resolve import EntryFunction, NameKind, ResolvedName, SchemaProblem, resolve_function
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
-from derivlint.source.comparison import KeyedEquality
 from derivlint.source.lazy import cached_property
+from derivlint.source.records import KeyedEquality
 from derivlint.yaml_reader import Mapping, Pair, PlacedNode, Scalar, YamlNode
 
 if TYPE_CHECKING:

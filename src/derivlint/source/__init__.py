@@ -2,7 +2,7 @@
 
 ``SourceFile`` decodes a file; a ``Span`` is a range of code points. ``reading`` opens input, ``writing`` replaces files
 atomically, ``private`` makes folders that only this user can write to, ``visible`` escapes control characters,
-``lazy``, ``comparison`` and ``choices`` are helpers for records.
+``lazy`` has cached properties and bounded caches, ``records`` bases of records.
 """
 
 from derivlint.source.file import SourceFile

@@ -1,4 +1,4 @@
-"""A file as text, with its line index."""
+"""The decoded text of a file with its line index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from derivlint.source.reading import read_bytes
 from derivlint.source.span import Position, Span
 
 #: Larger files are refused: the largest real file of the kind has 0.7 MB, and a check takes 140 bytes for each byte.
-MAX_BYTES = 3 * 1024 * 1024
+MAX_SOURCE_BYTES = 3 * 1024 * 1024
 
 BOM = "\ufeff"
 
@@ -52,10 +52,10 @@ class SourceFile:
         """Read a file; ``display`` is the name that messages show, by default the path.
 
         Raises:
-            SourceError: the file cannot be read, or is larger than ``MAX_BYTES``.
+            SourceError: the file cannot be read, or is larger than ``MAX_SOURCE_BYTES``.
         """
         shown = display if display is not None else str(path)
-        return cls.from_bytes(shown, read_bytes(path, shown, MAX_BYTES))
+        return cls.from_bytes(shown, read_bytes(path, shown, MAX_SOURCE_BYTES))
 
     @cached_property
     def line_starts(self) -> list[int]:

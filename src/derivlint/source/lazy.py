@@ -1,8 +1,6 @@
-"""What is worked out when first asked for: ``cached_property`` as it is from Python 3.12 on, and functions like it.
+"""Lazy values: ``cached_property`` as it is from Python 3.12 on, memoized functions, lazy exports of packages.
 
-The names of a package can be loaded like that, too.
-
-The one of earlier releases takes a lock at every first question, which costs more than most of the answers here.
+``cached_property`` of earlier releases takes a lock at each first access, which costs more than most values here.
 """
 
 from __future__ import annotations
@@ -21,11 +19,11 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property:  # noqa: N801 -- it stands in for that of the standard library
-        """A property that is worked out at the first question and then is an attribute of the instance."""
+        """A property that is computed at the first access and then is an attribute of the instance."""
 
-        def __init__(self, work_out: Any) -> None:
-            self.func = work_out
-            self.__doc__ = work_out.__doc__
+        def __init__(self, compute: Any) -> None:
+            self.func = compute
+            self.__doc__ = compute.__doc__
 
         def __set_name__(self, owner: type, name: str) -> None:
             self.attrname = name
@@ -38,7 +36,7 @@ else:
 
 
 def memoized(find: Callable[[S], T]) -> Callable[[S], T]:
-    """A function of one immutable object whose answer is kept with the object, as that of a cached property is."""
+    """A function of one immutable object whose result is kept with the object, as that of a cached property is."""
     name = f"{find.__module__}.{find.__qualname__}"
 
     @wraps(find)
@@ -53,7 +51,7 @@ def memoized(find: Callable[[S], T]) -> Callable[[S], T]:
 
 
 class Bounded(dict[S, T]):
-    """A dictionary of answers that begins anew when there are many: what users write has no end."""
+    """A cache that is emptied when it is full: texts of users have no end."""
 
     MOST = 8192
 
@@ -64,7 +62,7 @@ class Bounded(dict[S, T]):
 
 
 def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
-    """The ``__getattr__`` of a package whose modules are loaded when one of their names is asked for.
+    """The ``__getattr__`` of a package whose modules are loaded at the first access to one of their names.
 
     Args:
         package: its name.

@@ -1,4 +1,4 @@
-"""Folders that belong to one user alone: what is run, loaded or believed lies there and nowhere else."""
+"""Folders that only one user can write to, for files that are run, loaded or trusted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 import stat
 from pathlib import Path
 
-#: Whoever may write there is not only this user.
+#: Permissions of other users to write.
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def is_made_by_user(path: Path) -> bool:
-    """Whether something is a regular file of this user, and no link to another one."""
+    """Whether a path is a regular file of this user, and not a link."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -31,13 +31,13 @@ def is_own(path: Path) -> bool:
 
 
 def not_private(folder: Path) -> str | None:
-    """Why a folder is not the user's alone; None where it is. Where users have no numbers, it always is.
+    """The reason why other users can write to a folder, or None; without user numbers always None.
 
     Args:
         folder: a folder that exists.
 
     Raises:
-        OSError: it cannot be asked about.
+        OSError: its status cannot be read.
     """
     if not hasattr(os, "geteuid"):
         return None

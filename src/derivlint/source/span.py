@@ -1,4 +1,4 @@
-"""Offsets into a file, the only form in which derivlint stores a place."""
+"""Places in a file, always stored as offsets."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def break_end(text: str, offset: int) -> int:
 
 
 def _normal(text: str, offset: int) -> str:
-    """What the line end at ``offset`` decodes to where it is kept."""
+    """The decoded form of a kept line end at ``offset``."""
     return text[offset] if text[offset] in "\u2028\u2029" else "\n"
 
 

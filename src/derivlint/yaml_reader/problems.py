@@ -1,4 +1,4 @@
-"""What can be wrong with a file before anyone asks what it means."""
+"""Problems of a file as YAML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from derivlint.source import Span
 
 
 class YamlProblemKind(Enum):
-    """What is wrong with the YAML of a file."""
+    """A problem in the YAML of a file."""
 
     SYNTAX = "syntax"
     #: nested too deep, or too large

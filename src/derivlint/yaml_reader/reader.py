@@ -78,7 +78,7 @@ def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
 
 
 def broken_items(source: SourceFile, items: Iterable[Span]) -> list[YamlProblem] | None:
-    """What is wrong with the items of a list that cannot be read on their own, as :func:`read_yaml` reports it.
+    """Problems of list items that cannot be read on their own, as :func:`read_yaml` reports them.
 
     None unless the list is not YAML as a whole for certain, and each of the items has one syntax error: an open quote,
     say, may be closed in the next item.
@@ -100,7 +100,7 @@ def broken_items(source: SourceFile, items: Iterable[Span]) -> list[YamlProblem]
 
 
 class _Part(Struct):
-    """What one piece of the file is: its root and problems, or the error that ended it."""
+    """One piece of the file: its root and problems, or the error that ended it."""
 
     root: YamlNode | None
     problems: list[YamlProblem]
@@ -222,7 +222,13 @@ class _Reading:
             last = max(bisect_right(bounds, bounds[first] + size) - 1, first + 1)
             part = self.part(bounds[first], bounds[last], self.pure)
             if last - first > 1:
-                if part.failed or not _are_items(part.root, bounds[first : last + 1]):
+                items = part.root.items if isinstance(part.root, Sequence) else ()
+                ends = bounds[first + 1 : last + 1]
+                # the items have to be the pieces, one for one
+                is_apart = len(items) == len(ends) and all(
+                    item.end <= end for item, end in zip(items, ends, strict=True)
+                )
+                if part.failed or not is_apart:
                     size = (bounds[last] - bounds[first]) // 2
                     continue
             elif part.failed:
@@ -251,13 +257,6 @@ class _Reading:
                 size = min(max(2 * size, 2 * (bounds[last] - bounds[first])), MAX_BATCH)
             first = last
         return nodes, problems
-
-
-def _are_items(root: YamlNode | None, bounds: list[int]) -> bool:
-    """Whether the items of a list are one for one the pieces between ``bounds``."""
-    if not isinstance(root, Sequence) or len(root.items) != len(bounds) - 1:
-        return False
-    return all(item.end <= after for item, after in zip(root.items, bounds[1:], strict=True))
 
 
 def _find_forbidden(text: str, start: int, end: int) -> YamlProblem | None:

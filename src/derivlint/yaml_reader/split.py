@@ -103,7 +103,15 @@ def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = N
         is_readable: whether it is known that an item can be read; such an item is not read again.
     """
     text = source.text
-    if source.undecodable is not None or text.startswith(BOM) or not _can_be_split(text):
+    if source.undecodable is not None or text.startswith(BOM):
+        return None
+    has_documents = "\n---" in text or "\n..." in text
+    has_other_line_ends = "\r" in text and text.count("\r") != text.count("\r\n")
+    if (
+        has_documents
+        or has_other_line_ends
+        or (not text.isascii() and any(char in text for char in "\x85\u2028\u2029"))
+    ):
         return None
     # each indicator begins two nodes at most: a key and its value
     if len(text) > MAX_NODES and 2 * sum(map(text.count, "-:?,[{")) >= MAX_NODES:
@@ -129,15 +137,6 @@ def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = N
             return None
     problems = broken_items(source, broken) if broken else ()
     return SplitDocument(source, spans, texts, nodes, problems) if spans and problems is not None else None
-
-
-def _can_be_split(text: str) -> bool:
-    r"""Whether there are no document markers, and lines end with ``\n`` or ``\r\n`` only."""
-    if "\n---" in text or "\n..." in text:
-        return False
-    if "\r" in text and text.count("\r") != text.count("\r\n"):
-        return False
-    return text.isascii() or not any(char in text for char in "\x85\u2028\u2029")
 
 
 #: Stands for an item that is not YAML.

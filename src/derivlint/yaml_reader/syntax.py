@@ -1,4 +1,4 @@
-"""What a parser's error means for someone who writes formulas.
+"""Errors of YAML parsers in terms of formulas.
 
 Both parsers say where they gave up, which is often far from the mistake: ``{grad`` fails at the end of the text. The
 functions here look at the line in question and name the mistake, in the same words for both parsers.

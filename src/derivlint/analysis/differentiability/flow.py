@@ -50,7 +50,7 @@ from derivlint.model.query import file_fact
 from derivlint.operators import Book
 from derivlint.operators.special import CUTTING, RAISING
 from derivlint.schema import NativeFunction
-from derivlint.source.choices import Choice
+from derivlint.source.records import Choice
 
 
 class OuterMode(Choice):

@@ -21,7 +21,7 @@ from derivlint.model.keys import DEFAULT
 from derivlint.operators.book import Book
 from derivlint.operators.special import RAISING
 from derivlint.schema import Argument, NativeFunction
-from derivlint.source.comparison import KeyedEquality
+from derivlint.source.records import KeyedEquality
 
 
 class Answer(Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from derivlint.source.choices import Choice
+from derivlint.source.records import Choice
 
 
 class Degree(Choice):

@@ -16,8 +16,8 @@ from derivlint.analysis.scalar_evaluation.vocabulary import GRAD_MODE
 from derivlint.formula.vocabulary import words
 from derivlint.model import Differentiability
 from derivlint.schema import Argument, ListType, NativeFunction
-from derivlint.source.choices import Choice
 from derivlint.source.lazy import memoized
+from derivlint.source.records import Choice
 
 #: How many points of each kind there are.
 POINTS = 8

@@ -15,7 +15,7 @@ from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_signatures import without_symint
 from derivlint.formula import Binary as BinaryExpr
 from derivlint.formula import BraceList, Call, Conditional, Expr, Index, Name
-from derivlint.formula.tuples import tuple_access
+from derivlint.formula.analysis import tuple_access
 from derivlint.operators.reference.evaluators import Evaluator, applied
 from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Sizes, Value, is_unknown, shown
 from derivlint.operators.shapes.sizes import (

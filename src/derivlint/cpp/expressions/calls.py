@@ -31,7 +31,7 @@ from derivlint.cpp.operator_signatures import is_symint, other_form, without_sym
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.scope import associated_namespaces
 from derivlint.formula import Call, Member, Name, Number, TypeName
-from derivlint.formula.tuples import GET, position_of, tuple_access
+from derivlint.formula.analysis import GET, position_of, tuple_access
 
 if TYPE_CHECKING:
     from derivlint.cpp.expressions.typer import Typer

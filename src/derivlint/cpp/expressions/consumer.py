@@ -13,7 +13,7 @@ from derivlint.cpp.cpp_type import BRACES, TEMPORARY, TENSOR, UNKNOWN, VOID, Cpp
 from derivlint.cpp.expressions.conversion import IMPOSSIBLE
 from derivlint.cpp.expressions.operators import common_type
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.source.choices import Choice
+from derivlint.source.records import Choice
 
 if TYPE_CHECKING:
     from derivlint.cpp.expressions.inference import Inference

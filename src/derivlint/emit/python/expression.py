@@ -86,8 +86,7 @@ from derivlint.formula import (
     Unary,
     unparenthesized,
 )
-from derivlint.formula.analysis import Analysis
-from derivlint.formula.tuples import position_of, tuple_access
+from derivlint.formula.analysis import Analysis, position_of, tuple_access
 from derivlint.operators.constants import constant_named, plain_spelling, scalar_type_named
 from derivlint.schema import NativeFunction, NativeFunctions
 

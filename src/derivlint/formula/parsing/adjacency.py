@@ -1,4 +1,4 @@
-"""What does not fit side by side: an operand after an operand, an operator after an operator.
+"""Tokens that do not fit side by side: an operand after an operand, an operator after an operator.
 
 Expressions alternate between a place where an operand must begin and a place where one has just ended. Reading along
 with that one bit and the open brackets says what a person would say: "missing operator between a and b".

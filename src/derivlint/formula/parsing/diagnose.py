@@ -1,14 +1,13 @@
-"""Says what is wrong with a text that the parser refuses.
+"""Causes of syntax errors in a text that the parser refuses.
 
 The causes are tried in the order in which a person would see them: a statement, brackets, neighbours that do not fit.
-Only what none of them explains is blamed on the token that the parser refused.
+Without such a cause the error is at the token that the parser refused.
 """
 
 from __future__ import annotations
 
 from derivlint.formula.parsing.adjacency import adjacency_problem
 from derivlint.formula.parsing.angles import TYPE_WORDS
-from derivlint.formula.parsing.brackets import bracket_problem
 from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import KEYWORD, Token
 
@@ -16,7 +15,7 @@ _STATEMENT_HELP = {"return": 'keep only the expression after "return"', "if": 'w
 
 
 def diagnose(text: str, tokens: list[Token], fed: list[Token], culprit: Token) -> SyntaxProblem:
-    """The problem of a text that does not parse.
+    """Return the problem of a text that does not parse.
 
     Args:
         text: the formula.
@@ -53,3 +52,48 @@ def _statement_problem(tokens: list[Token]) -> SyntaxProblem | None:
             message = f'a formula must be a single expression, not a declaration of "{name.text}"'
             return SyntaxProblem(SyntaxProblemKind.STATEMENT, message, first.start, name.end)
     return None
+
+
+_OPENED_BY = {")": "(", "]": "[", "}": "{"}
+_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+
+
+def bracket_problem(tokens: list[Token]) -> SyntaxProblem | None:
+    """The first bracket without partner, or None where all pair."""
+    stack: list[Token] = []
+    for token in tokens:
+        text = token.text
+        if text in _CLOSED_BY:
+            stack.append(token)
+        elif text in _OPENED_BY:
+            if not stack:
+                message = f'"{text}" has no "{_OPENED_BY[text]}" that it closes'
+                return SyntaxProblem(SyntaxProblemKind.UNMATCHED_BRACKET, message, token.start, token.end)
+            if stack[-1].text != _OPENED_BY[text]:
+                return _wrong_partner(stack, token)
+            stack.pop()
+    if not stack:
+        return None
+    opening = stack[-1]
+    unclosed = tuple((f'"{token.text}" is not closed either', token.start, token.end) for token in reversed(stack[:-1]))
+    message = f'"{opening.text}" is never closed'
+    help_text = f'add "{_CLOSED_BY[opening.text]}"'
+    return SyntaxProblem(
+        SyntaxProblemKind.UNCLOSED_BRACKET, message, opening.start, opening.end, help_text, unclosed[:3]
+    )
+
+
+def _wrong_partner(stack: list[Token], closing: Token) -> SyntaxProblem:
+    opening = stack[-1]
+    if any(opening.text == _OPENED_BY[closing.text] for opening in stack):
+        # f(x[i) closes the outer bracket: the inner one was forgotten
+        message = f'"{opening.text}" is not closed before "{closing.text}"'
+        related = ((f'"{closing.text}" closes an outer bracket', closing.start, closing.end),)
+        help_text = f'add "{_CLOSED_BY[opening.text]}"'
+        return SyntaxProblem(
+            SyntaxProblemKind.UNCLOSED_BRACKET, message, opening.start, opening.end, help_text, related
+        )
+    message = f'"{opening.text}" is closed by "{closing.text}"'
+    related = ((f'"{opening.text}" opened here', opening.start, opening.end),)
+    help_text = f'write "{_CLOSED_BY[opening.text]}"'
+    return SyntaxProblem(SyntaxProblemKind.MISMATCHED_BRACKET, message, closing.start, closing.end, help_text, related)

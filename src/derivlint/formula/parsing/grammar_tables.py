@@ -1,4 +1,4 @@
-"""What Lark makes of the grammars in ``grammar/``: a parser that is fed with tokens, or a table to follow.
+"""Parsers and tables made by Lark from the grammars in ``grammar/``.
 
 Lark is imported on first use: many commands never need it.
 """

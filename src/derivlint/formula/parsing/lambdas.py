@@ -17,7 +17,7 @@ _OPENING = frozenset({"LPAR", "CAST_OPEN", "LSQB", "LBRACE"})
 
 
 class LambdaInfo(Struct, eq=False):
-    """What is known of a lambda from its tokens.
+    """The parts of a lambda, from its tokens.
 
     Attributes:
         start: where it begins.

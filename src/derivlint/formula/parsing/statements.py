@@ -331,7 +331,7 @@ def _next_declared(tokens: list[Token], index: int) -> tuple[Name, int] | None:
 
 
 def _declared(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple[Declared, int] | None:
-    """What is declared from an index on, and the index after it; None where no declaration begins there."""
+    """The declaration that begins at an index, and the index after it; or None."""
     if tokens[index].type == "LSQB" and tokens[index + 1 : index + 2] and tokens[index + 1].type == "LSQB":
         # an attribute: "[[maybe_unused]]"
         index = partner.get(index, index) + 1

@@ -1,4 +1,4 @@
-"""What parses as an expression, although no one can mean it or no compiler accepts it.
+"""Expressions that parse although no one can mean them or no compiler accepts them.
 
 The grammar knows no types and no declarations, so it lets pass that ``2 (x)`` calls a number and that ``std::get<0(x)``
 compares a template. Each of these is a slip in the syntax: an operator, a bracket or a name was forgotten.

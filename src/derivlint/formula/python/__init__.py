@@ -1,4 +1,4 @@
-"""Formulas read as people write them who write Python all day: a mixture of Python and C++.
+"""Texts that mix Python and C++, as people write them who write Python all day.
 
 * ``parts.py``: the parts of such a text.
 * ``words.py``: its tokens.

@@ -30,7 +30,7 @@ from derivlint.model.words import mentions
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import NativeFunction
 from derivlint.schema.native_function import DEFAULT_NAMESPACE
-from derivlint.source.choices import Choice
+from derivlint.source.records import Choice
 
 #: What the members of nodes are unpacked into, by the type that the generated kernel saves.
 UNPACKED = {

@@ -27,8 +27,8 @@ from derivlint.cpp.types import (
 )
 from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits
 from derivlint.model.words import NOT_A_VARIABLE
-from derivlint.source.comparison import KeyedEquality
 from derivlint.source.lazy import cached_property
+from derivlint.source.records import KeyedEquality
 
 TENSOR_VECTOR = cpp_type("vector<Tensor>")
 #: The type of a value that a node keeps as a ``std::string``, and that formulas need as a view.

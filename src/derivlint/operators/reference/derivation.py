@@ -21,8 +21,7 @@ from derivlint.formula import (
     Number,
     Unary,
 )
-from derivlint.formula.analysis import Analysis
-from derivlint.formula.tuples import tuple_access
+from derivlint.formula.analysis import Analysis, tuple_access
 from derivlint.operators.reference.definitions import Definition, DefinitionError, DefinitionKind, definitions, tree_of
 from derivlint.operators.reference.derived import Derived, write_derived
 from derivlint.operators.reference.sums import (

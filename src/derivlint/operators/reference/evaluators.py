@@ -18,8 +18,7 @@ from derivlint.formula import (
     String,
     Unary,
 )
-from derivlint.formula.analysis import Analysis
-from derivlint.formula.tuples import position_of, tuple_access
+from derivlint.formula.analysis import Analysis, position_of, tuple_access
 
 #: Gives the value of an expression for the values of names.
 Evaluator = Callable[[Mapping[str, Any]], Any]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from derivlint.formula import Call, Conditional, Expr, Member, Name, Node, unparenthesized
-from derivlint.formula.tuples import position_of
+from derivlint.formula.analysis import position_of
 from derivlint.operators.book import Book
 from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.terms import (

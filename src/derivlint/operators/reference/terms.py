@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from derivlint.operators.book import Book
-from derivlint.source.choices import Choice
+from derivlint.source.records import Choice
 
 
 class Parity(Choice):

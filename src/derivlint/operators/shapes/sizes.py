@@ -23,8 +23,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from derivlint.formula import analysis
-from derivlint.formula.numbers import whole_number
-from derivlint.formula.vocabulary import words
+from derivlint.formula.vocabulary import whole_number, words
 from derivlint.operators.reference.definitions import Definition, DefinitionError, DefinitionKind, definitions
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.reference.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive

@@ -26,7 +26,7 @@ from derivlint.project.filtering.findings import Findings
 from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile, replace_file
-from derivlint.source.comparison import KeyedEquality
+from derivlint.source.records import KeyedEquality
 from derivlint.version import __version__
 
 if TYPE_CHECKING:

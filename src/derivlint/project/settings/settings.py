@@ -18,7 +18,7 @@ from derivlint.project.presets import PRESETS
 from derivlint.project.settings.document import SettingsValue
 from derivlint.project.settings.kinds import merged
 from derivlint.project.settings.selection import Selection, any_matches, matches, selected, specificity
-from derivlint.source.comparison import KeyedEquality
+from derivlint.source.records import KeyedEquality
 
 COMMAND_LINE = "the command line"
 DEFAULT = "default"

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from derivlint.schema.syntax.types import BaseType, OptionalType, Type
 from derivlint.source import Span
-from derivlint.source.comparison import KeyedEquality
 from derivlint.source.lazy import cached_property
+from derivlint.source.records import KeyedEquality
 
 #: Offsets of type, name and default, two each, -1 where there is none.
 Marks = tuple[int, int, int, int, int, int]

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from derivlint.schema.syntax.arguments import Argument, Arguments, Return
 from derivlint.schema.syntax.names import OperatorName
 from derivlint.source import Span
-from derivlint.source.choices import Choice
 from derivlint.source.lazy import cached_property
+from derivlint.source.records import Choice
 
 
 class SchemaKind(Choice):

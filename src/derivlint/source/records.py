@@ -1,7 +1,8 @@
-"""Records whose equality depends on some of their fields only."""
+"""Bases of records and enumerations, for equality by some fields and for fast hashes."""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 
@@ -24,3 +25,9 @@ class KeyedEquality:
 
     def __hash__(self) -> int:
         return hash(self.identity())
+
+
+class Choice(Enum):
+    """An enumeration with the hash of every object: that of ``Enum`` is a function of Python, called at each lookup."""
+
+    __hash__ = object.__hash__
