@@ -1,15 +1,17 @@
-"""Child processes: isolated from the current folder, ended with this process, their standard error captured."""
+"""Child processes: isolated from the current folder, ended with this process or where they hang, their errors kept."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import select
 import signal
 import site
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -23,6 +25,12 @@ KEPT = 8192
 QUOTED = 400
 #: So many lines of it are quoted.
 LINES = 3
+#: Seconds between two looks at whether a process hangs.
+LOOK = 5.0
+#: A process that uses less than this part of one processor, and waits for something else than a processor, hangs.
+LEAST = 0.01
+#: Where the system does not say what a process uses, it may take as many times longer.
+BLIND = 10.0
 _BEGINNING = Path(__file__).with_name("child.py")
 _lock = threading.Lock()
 _ends: list[Callable[[], None]] = []
@@ -119,6 +127,77 @@ def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
     if sys.pycache_prefix is not None:
         options += ["-X", f"pycache_prefix={os.path.abspath(sys.pycache_prefix)}"]
     return [sys.executable, *options, str(_BEGINNING.absolute()), json.dumps(task), *arguments]
+
+
+class HungError(Exception):
+    """A process neither ends nor sends anything, and uses no processor time."""
+
+
+class HangDetector:
+    """Decides whether a process hangs.
+
+    Args:
+        pid: the process.
+        idle: seconds that it may go without a message and without using the processor.
+    """
+
+    def __init__(self, pid: int, idle: float) -> None:
+        self._pid = pid
+        self._idle = idle
+        self.reset()
+
+    def reset(self) -> None:
+        """Start the interval again after a message of the process."""
+        self._since = time.monotonic()
+        self._used = _usage(self._pid)[0]
+
+    def is_hanging(self) -> bool:
+        """Whether the process hangs."""
+        waited = time.monotonic() - self._since
+        if waited < self._idle:
+            return False
+        used, is_runnable = _usage(self._pid)
+        if used is None or self._used is None:
+            return waited > BLIND * self._idle
+        if is_runnable or used - self._used >= LEAST * waited:
+            self.reset()
+            return False
+        return True
+
+
+def _usage(pid: int) -> tuple[float | None, bool]:
+    """The processor time of a process in seconds, None where that is not known; whether it waits for a processor."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # the name of the program may hold anything, blanks and brackets as well
+            fields = file.read().rpartition(b")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), fields[0] == b"R"
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None, False
+
+
+def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
+    """Yield the lines that a process writes until it closes its output, without an incomplete last line.
+
+    Raises:
+        HungError: the process hangs.
+        OSError: it cannot be read.
+    """
+    assert child.process.stdout is not None
+    pipe = child.process.stdout.fileno()
+    hang_detector = HangDetector(child.process.pid, idle)
+    rest = b""
+    while True:
+        if not select.select([pipe], [], [], LOOK)[0]:
+            if hang_detector.is_hanging():
+                raise HungError
+            continue
+        data = os.read(pipe, 1 << 16)
+        if not data:
+            return
+        hang_detector.reset()
+        *lines, rest = (rest + data).split(b"\n")
+        yield from lines
 
 
 @contextmanager

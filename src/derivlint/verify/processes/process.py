@@ -3,95 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import select
 import subprocess
-import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from derivlint.compiler.children import PythonChild
+from derivlint.compiler.children import HungError, PythonChild, lines_of
 from derivlint.verify.unchecked import SkipReason, StoppedError, VerifyError, exit_reason
 
 MODULE = "derivlint.verify.processes.server"
-#: A process that waits for something else than a processor, and says nothing, hangs after so many seconds.
+#: A process that waits for something else than a processor, and sends nothing, hangs after so many seconds.
 IDLE = 120.0
-#: Seconds between two looks at that.
-LOOK = 5.0
-
-
-#: A process that uses less than this part of one processor, and waits for something else than a processor, hangs.
-LEAST = 0.01
-#: Where the system does not say what a process uses, it may take as many times longer.
-BLIND = 10.0
-
-
-class HangDetector:
-    """Decides whether a process hangs.
-
-    Args:
-        pid: the process.
-        idle: seconds that it may go without a message and without using the processor.
-    """
-
-    def __init__(self, pid: int, idle: float) -> None:
-        self._pid = pid
-        self._idle = idle
-        self.reset()
-
-    def reset(self) -> None:
-        """Start the interval again after a message of the process."""
-        self._since = time.monotonic()
-        self._used = _usage(self._pid)[0]
-
-    def is_hanging(self) -> bool:
-        """Whether the process hangs."""
-        waited = time.monotonic() - self._since
-        if waited < self._idle:
-            return False
-        used, is_runnable = _usage(self._pid)
-        if used is None or self._used is None:
-            return waited > BLIND * self._idle
-        if is_runnable or used - self._used >= LEAST * waited:
-            self.reset()
-            return False
-        return True
-
-
-def _usage(pid: int) -> tuple[float | None, bool]:
-    """The processor time of a process in seconds, None where that is not known; whether it waits for a processor."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # the name of the program may hold anything, blanks and brackets as well
-            fields = file.read().rpartition(b")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), fields[0] == b"R"
-    except (OSError, ValueError, IndexError, AttributeError):
-        return None, False
-
-
-def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
-    """Yield the lines that a process writes until it closes its output, without an incomplete last line.
-
-    Raises:
-        StoppedError: the process hangs.
-        OSError: it cannot be read.
-    """
-    assert child.process.stdout is not None
-    pipe = child.process.stdout.fileno()
-    hang_detector = HangDetector(child.process.pid, idle)
-    rest = b""
-    while True:
-        if not select.select([pipe], [], [], LOOK)[0]:
-            if hang_detector.is_hanging():
-                raise StoppedError(SkipReason.HUNG, "the checking process hangs without using processor time")
-            continue
-        data = os.read(pipe, 1 << 16)
-        if not data:
-            return
-        hang_detector.reset()
-        *lines, rest = (rest + data).split(b"\n")
-        yield from lines
+#: What a process that hangs does.
+HUNG = "the checking process hangs without using processor time"
 
 
 def early_exit(child: PythonChild) -> StoppedError:
@@ -150,6 +74,8 @@ class Server:
         except BrokenPipeError:
             # why it has ended is found out below
             pass
+        except HungError as error:
+            raise StoppedError(SkipReason.HUNG, HUNG) from error
         except (OSError, ValueError) as error:
             raise StoppedError(SkipReason.FAILED, f"the checking process sent invalid data: {error}") from error
         stopped = early_exit(self._child)

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from derivlint.compiler.children import PythonChild
+from derivlint.compiler.children import HungError, PythonChild, lines_of
 from derivlint.model import Model
 from derivlint.source import is_own
 from derivlint.verify.code.functions import FOREACH
 from derivlint.verify.inputs.samples import Recording, record
 from derivlint.verify.inputs.stored import DamagedError, StoredInputs, write_inputs
-from derivlint.verify.processes.process import IDLE, early_exit, lines_of
+from derivlint.verify.processes.process import HUNG, IDLE, early_exit
 from derivlint.verify.unchecked import SkipReason, StoppedError
 
 #: Seconds between two checkpoints.
@@ -118,6 +118,8 @@ def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], No
         _run_recorder(dtype, path, names, progress)
     except OSError as error:
         raise _failed(dtype, SkipReason.FAILED, error.strerror or str(error)) from error
+    except HungError as error:
+        raise _failed(dtype, SkipReason.HUNG, HUNG) from error
     except StoppedError as error:
         raise _failed(dtype, error.why, str(error)) from error
     if not _is_whole(path):
@@ -146,6 +148,7 @@ def _run_recorder(dtype: str, path: Path, names: str, progress: Callable[[str], 
 
     Raises:
         OSError: it cannot be started or heard.
+        HungError: it hangs.
         StoppedError: it has not done its work.
     """
     child = PythonChild(MODULE, dtype, str(path))

@@ -25,10 +25,9 @@ from typing import Any
 from msgspec import Struct
 
 from derivlint.compiler.child import end_with_parent
-from derivlint.compiler.children import quoted
+from derivlint.compiler.children import HangDetector, quoted
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.stored import StoredInputs
-from derivlint.verify.processes.process import HangDetector
 from derivlint.verify.processes.work import CheckContext, check_operator, not_checked
 from derivlint.verify.processes.workdir import first_foreign_path
 from derivlint.verify.unchecked import SkipReason, exit_reason
