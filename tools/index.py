@@ -12,7 +12,8 @@ from derivlint.cli.checking.run import require_toolchain
 from derivlint.cli.shared.options import EXISTING
 from derivlint.cli.shared.terminal import show_progress, warn, write
 from derivlint.lint.wording import counted
-from derivlint.operators.errors import BundleError, SourceProblem
+from derivlint.operators.bundling import BundleError
+from derivlint.operators.sources import SourceProblem
 from derivlint.project.errors import InputError
 from derivlint.project.headers import declarations_in, merged
 from derivlint.project.operators import INSTALLED, Operators, load_operators, problem_text

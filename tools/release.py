@@ -12,9 +12,9 @@ import click
 from derivlint.cli.shared.terminal import write, write_names
 from derivlint.lint.wording import counted
 from derivlint.model import Model, build_model
-from derivlint.operators.errors import BundleError, SourceProblem
+from derivlint.operators.bundling import BundleError
 from derivlint.operators.records import Release
-from derivlint.operators.sources import TorchSource
+from derivlint.operators.sources import SourceProblem, TorchSource
 from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile, visible
 from tools.index import described, torch_source

@@ -16,10 +16,9 @@ from typing import NamedTuple
 from derivlint.lint import run_rules
 from derivlint.model import build_model
 from derivlint.operators.book import release_number
-from derivlint.operators.errors import SourceProblem
 from derivlint.operators.history import load_release
 from derivlint.operators.records import Release
-from derivlint.operators.sources import TorchSource
+from derivlint.operators.sources import SourceProblem, TorchSource
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile

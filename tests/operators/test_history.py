@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.operators import book, history
-from derivlint.operators.bundling import bundled_files
+from derivlint.operators.bundling import BundleError, bundled_files
 from derivlint.operators.detection import detected_release
-from derivlint.operators.errors import BundleError
 from derivlint.operators.history import build_history, bundled_versions, load_release, read_history
 from derivlint.operators.topics import DECOMPOSED, TOPICS
 from derivlint.schema import IndexFormatError, NativeFunctions, load_index

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from derivlint.operators.errors import SourceProblem
 from derivlint.operators.extraction import extract
 from derivlint.operators.history import bundled_versions
-from derivlint.operators.sources import LARGEST, TorchSource, installed_source
+from derivlint.operators.sources import LARGEST, SourceProblem, TorchSource, installed_source
 from derivlint.operators.topics import DECOMPOSED, TOPICS
 from derivlint.project.operators import load_operators, operators_for
 from derivlint.project.settings import Settings

@@ -10,12 +10,6 @@ from torch import Tensor
 from derivlint.functional.reductions import products_of_others
 
 
-def _scaled_inverse_adjoint(A: Tensor, scale: Tensor) -> Tensor:
-    """``scale A^-H``."""
-    out: Tensor = torch.linalg.solve(A.mH, torch.diag_embed(scale.unsqueeze(-1).expand(A.shape[:-1])))
-    return out
-
-
 def _cofactors(A: Tensor) -> Tensor:
     """The gradient of the determinant, also of a singular matrix: of ``det(U) prod(S) det(V^H)``."""
     U, S, Vh = torch.linalg.svd(A, full_matrices=False)
@@ -38,13 +32,9 @@ def linalg_det_backward(grad: Tensor | None, det: Tensor, A: Tensor, LU: Tensor,
         return torch.zeros_like(A)
     if _is_singular(LU):
         return grad[..., None, None] * _cofactors(A)
-    return _scaled_inverse_adjoint(A, grad * det.conj())
-
-
-def _trace_of_solution(LU: Tensor, pivots: Tensor, dA: Tensor, adjoint: bool) -> Tensor:
-    """The trace of ``A^-1 dA``, which is the tangent of ``log det A``."""
-    product: Tensor = torch.linalg.lu_solve(LU, pivots, dA, adjoint=adjoint)
-    return product.diagonal(0, -2, -1).sum(-1)
+    scale = (grad * det.conj()).unsqueeze(-1).expand(A.shape[:-1])
+    inverse_adjoint: Tensor = torch.linalg.solve(A.mH, torch.diag_embed(scale))
+    return inverse_adjoint
 
 
 def linalg_det_jvp(dA: Tensor, det: Tensor, LU: Tensor, pivots: Tensor, use_A_T: bool) -> Tensor:
@@ -53,7 +43,9 @@ def linalg_det_jvp(dA: Tensor, det: Tensor, LU: Tensor, pivots: Tensor, use_A_T:
         P, L, U = torch.lu_unpack(LU, pivots)
         A: Tensor = P @ L @ U
         return (_cofactors(A.mH if use_A_T else A).conj() * dA).sum((-2, -1))
-    return det * _trace_of_solution(LU, pivots, dA, use_A_T)
+    # the trace of A^-1 dA, which is the tangent of log det A
+    solution: Tensor = torch.linalg.lu_solve(LU, pivots, dA, adjoint=use_A_T)
+    return det * solution.diagonal(0, -2, -1).sum(-1)
 
 
 def linalg_matrix_exp_differential(self: Tensor, grad: Tensor, adjoint: bool) -> Tensor:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from derivlint.operators.book import DEFAULT_RELEASE, ENTRIES, GENERATORS, records_at, release_number
-from derivlint.operators.errors import BundleError
 from derivlint.operators.history import HISTORY, build_history, bundled_versions, history_bytes, read_history
 from derivlint.operators.records import Release, write_records
 from derivlint.operators.topics import DECOMPOSED, ENTRY, TOPICS
@@ -14,6 +13,10 @@ from derivlint.schema.index import available_versions, index_bytes, index_conten
 
 _GENERATORS = "what PyTorch's generators say of operators; made by derivlint index bundle"
 _ENTRIES = "what PyTorch's derivatives.yaml has entries for; made by derivlint index bundle"
+
+
+class BundleError(Exception):
+    """Indexes that cannot be bundled."""
 
 
 def bundled_files(indexes: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:

@@ -9,10 +9,8 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from derivlint.operators.errors import SourceProblem
 from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
 from derivlint.source import SourceFile
 
@@ -25,6 +23,10 @@ _CHECKOUT = "aten/src/ATen/"
 _PACKAGED = "torchgen/packaged/ATen/"
 _VERSION = re.compile(r"""^__version__\s*(?::[^=\n]*)?=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 _NUMBER = re.compile(r"\d+(?:\.\d+)+")
+
+
+class SourceProblem(Exception):  # noqa: N818 - not a mistake in the code, a fact about what was given
+    """The source is not a PyTorch, or cannot be read."""
 
 
 class TorchSource:
@@ -132,13 +134,9 @@ class TorchSource:
     @property
     def generators(self) -> dict[str, str]:
         """The text of the generators that hold lists of operators, by the last part of their modules' names."""
-        return dict(self._generator_texts())
-
-    def _generator_texts(self) -> Iterator[tuple[str, str]]:
-        for name in CHECKOUT_FILES if self.is_checkout else INSTALLED_FILES:
-            source = self._read(name)
-            if source is not None:
-                yield PurePosixPath(name).stem, source.text
+        names = CHECKOUT_FILES if self.is_checkout else INSTALLED_FILES
+        sources = ((PurePosixPath(name).stem, self._read(name)) for name in names)
+        return {stem: source.text for stem, source in sources if source is not None}
 
     @property
     def version(self) -> str | None:

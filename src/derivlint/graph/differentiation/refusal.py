@@ -27,7 +27,6 @@ from derivlint.graph.ir import (
 from derivlint.graph.passes import METADATA, TOTAL
 from derivlint.graph.types import GraphError, holds_tensors
 from derivlint.operators import Book
-from derivlint.schema import NativeFunction
 
 #: Nodes that are understood without an operator.
 _UNDERSTOOD = METADATA | {
@@ -95,15 +94,12 @@ def _of_tensors(node: GraphNode, name: str, entries: Entries) -> str | None:
     except GraphError as error:
         # asked of a tensor, these give numbers; of a list of tensors, one of them
         return None if name in _SCRIPT and not entries.operators.exists(name) else str(error)
-    return "it writes into one of its operands" if _writes(function) else None
-
-
-def _writes(function: NativeFunction) -> bool:
     arguments = function.schema.arguments
-    return any(
+    is_written = any(
         argument.annotation is not None and argument.annotation.is_write
         for argument in (*arguments.flat_non_out, *arguments.out)
     )
+    return "it writes into one of its operands" if is_written else None
 
 
 def _of_constant(node: GraphNode) -> str | None:
