@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 
+from derivlint.compiler import children
 from derivlint.verify.inputs.samples import Recording
 from derivlint.verify.inputs.stored import DamagedError, StoredInputs
 from derivlint.verify.processes import process, recordings
@@ -42,7 +43,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """Three right entries with recorded inputs, and children that are forks of this process."""
     fork_children(monkeypatch)
     monkeypatch.setattr(process, "IDLE", 5.0)
-    monkeypatch.setattr(process, "LOOK", 0.5)
+    monkeypatch.setattr(children, "LOOK", 0.5)
     tensor = torch.rand(3, dtype=torch.float64) + 0.5
 
     def recorded(dtype: str, wanted: object, recording: Recording, progress: object) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from derivlint.compiler import children
 from derivlint.verify import runner
 from derivlint.verify.processes import process, recordings, workdir
 from derivlint.verify.unchecked import SkipReason, StoppedError
@@ -124,7 +125,7 @@ def test_where_the_process_that_forks_ends_everything_left_is_not_checked(
 ) -> None:
     """Its own end is not the end of a report; the reason has what it said."""
     odd.setenv("MISHAPS", f"server={mishap}")
-    odd.setattr(process, "LOOK", 0.5)
+    odd.setattr(children, "LOOK", 0.5)
     status, stdout, _ = place.verify("--all", "--output-format", "json")
     assert status == 4
     assert {item["why"] for item in unchecked(stdout).values()} == {MISHAPS[mishap][0]}
@@ -201,7 +202,7 @@ def test_damaged_inputs_are_recorded_again(place: Place, monkeypatch: pytest.Mon
         recorded.append(names.split())
         place.record()
 
-    monkeypatch.setattr(recordings, "_record", record)
+    monkeypatch.setattr(recordings, "_run_recorder", record)
     status, stdout, _ = place.verify("--ops", "sin")
     assert (status, stdout) == (0, "no findings in 1 file (1 entry, 1 formula)\n")
     (names,) = recorded
@@ -220,7 +221,7 @@ def test_without_inputs_nothing_is_right(place: Place, monkeypatch: pytest.Monke
             raise OSError(28, "No space left on device")
         raise StoppedError(SkipReason.KILLED, "the process was killed (SIGKILL)")
 
-    monkeypatch.setattr(recordings, "_record", record)
+    monkeypatch.setattr(recordings, "_run_recorder", record)
     status, stdout, stderr = place.verify("--all")
     reason = "No space left on device" if problem == "full" else "the process was killed (SIGKILL)"
     assert status == 4
@@ -255,7 +256,7 @@ def test_without_a_cache_the_run_has_a_folder_of_its_own(
         path.write_bytes(place.samples.read_bytes())
         path.chmod(0o600)
 
-    monkeypatch.setattr(recordings, "_record", record)
+    monkeypatch.setattr(recordings, "_run_recorder", record)
     assert place.verify("--ops", "sin")[0] == 0
     assert place.verify("--ops", "sin")[0] == 0
     assert len(set(places)) == 2
