@@ -4,8 +4,8 @@
 
 Every link and picture of the pages in the source distribution, and of the description for the package index, leads to
 a file of the source distribution. README's first command runs in the unpacked source distribution. The commands of its
-quick starts run from the wheel, without PyTorch: one that needs it has to say so, with exit status 2; the others exit
-with 0, or with 1 where they find something.
+quick starts and of the tutorial run from the wheel, without PyTorch: one that needs it has to say so, with exit status
+2; the others exit with 0, or with 1 where they find something.
 """
 
 from __future__ import annotations
@@ -83,12 +83,22 @@ def make_checkout(folder: Path, source: Path) -> None:
         subprocess.run(["git", *arguments], cwd=folder, check=True)
 
 
+def tutorial(page: str, folder: Path) -> Iterator[list[str]]:
+    """Write the files that the tutorial shows into an empty folder; return its commands, in their order."""
+    names = ("native_functions", "1-first-attempt", "2-compiles", "known", "3-correct", "4-twice")
+    folder.mkdir()
+    for name, text in zip(names, re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE), strict=True):
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    yield from (shlex.split(line) for line in re.findall(r"^\$ (derivlint .*)$", page, re.MULTILINE))
+
+
 def failures_of_wheel(wheel: Path, source: Path, folder: Path) -> Iterator[str]:
     """Run the quick starts from the wheel in a bare environment."""
     venv.create(folder / "venv", with_pip=True)
     pip = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, str(wheel)], check=True)
     environment = {"PATH": f"{folder / 'venv/bin'}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
+    runs = []
     for number, (title, command) in enumerate(commands((source / "README.md").read_text(encoding="utf-8"))):
         work = folder / str(number)
         example = FOLDERS[title]
@@ -96,6 +106,10 @@ def failures_of_wheel(wheel: Path, source: Path, folder: Path) -> Iterator[str]:
             make_checkout(work, source)
         else:
             shutil.copytree(source / example, work)
+        runs.append((work, command))
+    empty = folder / "tutorial"
+    runs += [(empty, command) for command in tutorial((source / "docs/tutorial.md").read_text("utf-8"), empty)]
+    for work, command in runs:
         process = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
         lacks = process.returncode == 2 and LACK.search(process.stderr) is not None
         print(f"{process.returncode} {shlex.join(command)}{' (needs PyTorch)' if lacks else ''}")

@@ -1,12 +1,13 @@
 """The generated blocks of handwritten pages: tables, and the output of commands that are run.
 
 A block is between ``<!-- generated: WHAT -->`` and ``<!-- end of generated -->``. WHAT is the name of a table, or a
-command line of derivlint, which is run in the repository.
+command line of derivlint, which is run in the repository, or behind ``in FOLDER:`` in a folder of it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -31,6 +32,7 @@ TABLES: dict[str, Callable[[], str]] = {
 MAX_LINE = 180
 #: What is shown instead of the folder that the pages were made in.
 SOMEWHERE = "/path/to/repository"
+_PLACE = re.compile(r"in ([^:]+): (.*)")
 #: Variables that change what a command prints.
 _CHANGING = (
     "CI",
@@ -80,10 +82,11 @@ def block(title: str, path: Path, root: Path) -> str:
     table = TABLES.get(title)
     if table is not None:
         return table()
-    arguments = shlex.split(title)
+    place, command = match.groups() if (match := _PLACE.match(title)) is not None else (".", title)
+    arguments = shlex.split(command)
     if arguments[:1] != ["derivlint"]:
         raise InputError(f'"{path}": no table is called "{title}"')
-    return f"```console\n$ {title}\n{output(arguments[1:], path, root)}```\n"
+    return f"```console\n$ {command}\n{output(arguments[1:], path, root / place)}```\n"
 
 
 def pages(root: Path) -> list[Path]:
@@ -105,13 +108,13 @@ def contents(path: Path, root: Path) -> str:
     return "".join(lines)
 
 
-def output(arguments: list[str], path: Path, root: Path, limit: int = MAX_LINE) -> str:
-    """Return the output of a command of derivlint, run in a process of its own in the repository.
+def output(arguments: list[str], path: Path, folder: Path, limit: int = MAX_LINE) -> str:
+    """Return the output of a command of derivlint, run in a process of its own.
 
     Args:
         arguments: those of the command.
         path: the page, for messages.
-        root: the repository.
+        folder: where it is run.
         limit: longer lines are cut.
 
     Raises:
@@ -120,7 +123,7 @@ def output(arguments: list[str], path: Path, root: Path, limit: int = MAX_LINE) 
     environment = {name: value for name, value in os.environ.items() if name not in _CHANGING}
     process = subprocess.run(
         [sys.executable, "-m", "derivlint", *arguments],
-        cwd=root,
+        cwd=folder,
         env={**environment, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         check=False,
@@ -128,7 +131,7 @@ def output(arguments: list[str], path: Path, root: Path, limit: int = MAX_LINE) 
     if process.returncode not in (0, 1):
         last_line = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise InputError(f'"{path}": "derivlint {shlex.join(arguments)}" fails: {last_line}')
-    text = process.stdout.decode("utf-8").replace(str(root.resolve()), SOMEWHERE)
+    text = process.stdout.decode("utf-8").replace(str(folder.resolve()), SOMEWHERE)
     return "".join(f"{_cut(line, limit)}\n" for line in text.split("\n")[:-1])
 
 

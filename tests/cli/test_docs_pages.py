@@ -86,7 +86,9 @@ def test_blocks_name_a_table_or_a_command(page: Path) -> None:
     text = page.read_text()
     blocks = re.findall(rf"^{re.escape(BEGIN)}(.*) -->$", text, re.MULTILINE)
     assert [
-        block for block in blocks if block not in {*TABLES, "contents"} and not block.startswith("derivlint ")
+        block
+        for block in blocks
+        if block not in {*TABLES, "contents"} and re.match(r"(in [^:]+: )?derivlint ", block) is None
     ] == []
     assert text.count(f"\n{END}\n") == len(blocks)
 
@@ -251,6 +253,20 @@ def test_the_address_of_the_project_is_the_same_everywhere() -> None:
     for name in ("mkdocs.yml", "CITATION.cff", "examples/ci/pre-commit.yaml", "docs/guides/ci.md"):
         text = (ROOT / name).read_text()
         assert set(re.findall(r"https://github\.com/derivlint/\w+", text)) == {address}, name
+
+
+def test_the_tutorial_shows_every_file_that_its_commands_read() -> None:
+    """So that it can be followed in an empty folder."""
+    page, folder = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"), ROOT / "examples" / "tutorial"
+    files = {path.read_text(encoding="utf-8"): path.name for path in folder.iterdir()}
+    assert [files[text] for text in re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)] == [
+        *("native_functions.yaml", "1-first-attempt.yaml", "2-compiles.yaml"),
+        *("known.yaml", "3-correct.yaml", "4-twice.yaml"),
+    ]
+    assert all(f"`{name}`" in page for name in files.values())
+    assert all(
+        line.startswith("in examples/tutorial: ") for line in re.findall(rf"^{re.escape(BEGIN)}(.*)", page, re.M)
+    )
 
 
 def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:
