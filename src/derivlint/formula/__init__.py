@@ -1,10 +1,17 @@
 """The syntax of C++ formulas. Knows nothing about YAML or PyTorch.
 
-:func:`parse_formula` turns a text into a :class:`Formula`: a syntax tree with exact offsets, or a syntax problem. The
-nodes are in ``nodes``; ``parsing`` follows the table made from ``grammar/formula.lark`` and explains syntax errors;
-``words`` classifies each identifier; ``python`` reads texts that mix Python and C++.
-:class:`derivlint.formula.analysis.Analysis` is the base of all bottom-up walks over trees; ``budget`` limits the cost
-of following code.
+formula
+    A text with its syntax tree or its syntax errors (``formula``, made by :func:`parse_formula`).
+node
+    A part of a syntax tree, with exact offsets (``nodes``).
+word
+    An identifier of the text with its role: variable, member, callee, type (``words``).
+table
+    The LALR table of ``grammar/formula.lark`` that the parser follows (``parsing.parse_table``).
+analysis
+    A bottom-up walk that computes a value for each expression (``analysis``), within a ``budget``.
+
+``parsing.diagnose`` explains syntax errors; ``python`` reads texts that mix Python and C++.
 """
 
 from derivlint.formula.edits import Edit, apply_edits, render

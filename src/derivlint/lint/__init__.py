@@ -1,15 +1,20 @@
 """Rules and findings, and running rules over a model. Knows nothing about output formats.
 
-Begin with :mod:`derivlint.lint.rule` (what a rule is) and :mod:`derivlint.lint.engine.run` (how rules run).
+rule
+    A module with a docstring, cases and one check (``rule``; ``judging`` has the decorator of checks).
+finding, diagnostic
+    What a rule yields, and the form of it that formats show (``diagnostic``).
+precedence
+    Findings that follow from others are dropped (``engine.precedence``).
+analysis depth
+    How deep a rule looks into formulas, and how deep an entry can be analyzed (``engine.depth``).
+suppression
+    A comment ``# derivlint: ignore[...]`` (``suppressions``).
+baseline, fingerprint
+    Known findings, and their identity when text moves (``baseline``, ``fingerprint``).
 
-    engine        running rules; ``incremental`` checks again after an edit,
-                  ``precedence`` drops what follows from others
-    suppressions  ``# derivlint: ignore[...]`` comments
-    shared        findings, wordings and fixes that several rules share
-    baseline      known findings, by fingerprint
-    changes       findings of changed entries only
-    fixing        applying edits
-    fix_check     trying fixes before they are offered
+Begin with :mod:`derivlint.lint.rule` and :mod:`derivlint.lint.engine.run`. ``fixing`` applies fixes, ``fix_check``
+tries them before they are offered, ``shared`` has wordings and fixes of several rules.
 """
 
 from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, Result, TextEdit

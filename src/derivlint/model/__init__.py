@@ -1,13 +1,22 @@
 """The model of a derivatives file, in torchgen's own terms. States facts; knows nothing about diagnostics.
 
-Begin with :mod:`derivlint.model.read` (``build_model``) and :mod:`derivlint.model.entry` (entries and formulas).
+entry
+    One item of the file: an operator and its formulas, by dispatch key (``entry``, ``read``, ``keys``).
+entry function
+    The native function that an entry is for, and the meaning of the names in its keys (``resolve``).
+info
+    Torchgen's ``DifferentiabilityInfo`` of an entry under one dispatch key (``info``).
+match
+    A native function with the infos that apply to it (``match``), and what its kernel does with them
+    (``differentiable``).
+evaluation
+    An expression in the generated code, with the variables that are declared there (``generated.evaluation``).
+query
+    A fact that is computed on demand, with the dependencies that incremental checks compare (``query``, ``memos``,
+    ``index``).
 
-    entry, resolve       entries, and the function that each is about
-    info, match          torchgen's DifferentiabilityInfo, and which functions share an entry
-    scope, words         which names a formula can see; torchgen's textual reading of names
-    generated            what generated code makes of formulas: where it evaluates them, types there, what is saved
-    query, index         facts computed on demand, recording what they read, for incremental checks
-    layout               files of back ends that serve several versions
+Begin with :func:`derivlint.model.model.build_model`. ``scope`` has the names that a formula can use, ``words``
+torchgen's textual reading of names, ``layout`` the files of back ends that serve several versions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,15 @@
 """YAML as mappings, sequences and scalars with positions. Knows nothing about derivatives.
 
-Begin with :mod:`derivlint.yaml_reader.reader`. ``split`` cuts a file into items, which are read on their own; ``pure``
-reads what the parser in C refuses, and ``syntax`` describes what is not YAML; ``decode`` maps each character of a
-scalar to the file; ``rewrite`` edits scalars.
+node
+    A mapping, sequence or scalar with its span in the text of its item (``nodes``, built by ``build``).
+item
+    A part of a plain list that is read on its own (``split``), so that edits elsewhere do not change its nodes.
+decode map
+    The span in the file of each character of a scalar (``decode``); ``rewrite`` edits scalars by it.
+problem
+    Text that is not YAML, in terms of formulas (``problems``, ``syntax``).
+
+Begin with :mod:`derivlint.yaml_reader.reader`. ``pure`` reads texts that the parser in C refuses.
 """
 
 from __future__ import annotations
