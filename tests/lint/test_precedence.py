@@ -163,3 +163,33 @@ def test_a_declaration_elsewhere_convicts_no_formula(bundled_natives: NativeFunc
   result: auto_linear
 """
     assert {entry for _, entry in found(text, bundled_natives)} == {"sigmoid_backward"}
+
+
+@pytest.mark.parametrize(
+    ("slip", "is_explained"),
+    [
+        ("- name: sin(Tensor self) -> Tensor\n  slef: grad * self.cos().conj()\n", False),
+        ("- name: atan2(Tensor self, Tensor other) -> Tensor\n  self, self: grad\n", False),
+        (
+            "- name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)\n"
+            "  output_differentiability: [True]\n  self: cummaxmin_backward(grad, self, indices, dim)\n",
+            False,
+        ),
+        # an entry of another form may have swallowed the formulas of this one
+        (
+            "- name: random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)\n"
+            "  slef: zeros_like(grad)\n",
+            True,
+        ),
+    ],
+)
+def test_a_key_of_an_unrelated_entry_explains_nothing(
+    slip: str, is_explained: bool, bundled_natives: NativeFunctions
+) -> None:
+    text = """\
+- name: random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+  output_differentiability: [False]
+  self: zeros_like(grad)
+"""
+    rules = [rule for rule, entry in found(slip + text, bundled_natives) if entry == "random_"]
+    assert ("inplace-output-switched-off" in rules) is not is_explained

@@ -31,8 +31,8 @@ class Within(Enum):
     FORMULA = "formula"
     #: anywhere in the entry
     ENTRY = "entry"
-    #: anywhere in the file
-    FILE = "file"
+    #: anywhere in the entry, in those of its operator's other forms, and in those of what the finding rests on
+    OPERATOR = "operator"
 
 
 class SupersededBy(Struct, frozen=True):
@@ -155,7 +155,7 @@ HIDING = frozenset(
 WITHOUT_NAME = SupersededBy(
     ("argument-in-two-keys", "unknown-key", "wrong-output-differentiability-length"),
     "the formulas of the entry may follow those of another one, without its name",
-    Within.FILE,
+    Within.OPERATOR,
 )
 CONFLICT = SupersededBy(
     ("mixed-grad-and-grads", "mixed-named-gradient"), "it is not known which gradients are meant", Within.ENTRY
@@ -335,8 +335,8 @@ def resolve_precedence(
             surviving.discard(diagnostic)
         in_entry = by_entry[diagnostic.entry]
         for rule, declared in declarations[diagnostic.rule]:
-            for cause in (in_file if declared.within is Within.FILE else in_entry).get(rule, ()):
-                if _supersedes(declared, cause, diagnostic, finding.about or diagnostic.span):
+            for cause in (in_file if declared.within is Within.OPERATOR else in_entry).get(rule, ()):
+                if _supersedes(declared, cause, finding):
                     surviving.discard(diagnostic)
                     joined[cause].append(diagnostic)
     for diagnostic in surviving & joined.keys():
@@ -352,16 +352,22 @@ def base_of(operator: str) -> str:
     return operator.partition(".")[0]
 
 
-def _supersedes(declared: SupersededBy, cause: Diagnostic, diagnostic: Diagnostic, about: Span) -> bool:
+def _form_of(operator: str | None) -> str | None:
+    """The base name that an operator shares with its in-place form."""
+    return base_of(operator).rstrip("_") if operator is not None else None
+
+
+def _supersedes(declared: SupersededBy, cause: Diagnostic, finding: RawFinding) -> bool:
+    diagnostic = finding.diagnostic
     if not declared.joins and not _outweighs(cause, diagnostic):
         return False
-    if declared.within is Within.FILE:
-        return True
+    if declared.within is Within.OPERATOR:
+        return _form_of(cause.entry) in map(_form_of, (diagnostic.entry, *finding.rests_on))
     if declared.within is Within.ENTRY:
         return diagnostic.entry is not None
     if declared.within is Within.FORMULA:
         return (cause.dispatch, cause.key) == (diagnostic.dispatch, diagnostic.key) and diagnostic.key is not None
-    one, two = cause.span, about
+    one, two = cause.span, finding.about or diagnostic.span
     return (one.start < two.end and two.start < one.end) or one == two
 
 
