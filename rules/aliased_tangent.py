@@ -38,7 +38,7 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.aliasing import aliased_tangents
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.edits import formula_fix
-from derivlint.lint.engine.precedence import WRONG_DEGREE
+from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_DEGREE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.typed_edits import with_method
 from derivlint.lint.wording import quoted, quoted_list
@@ -48,6 +48,7 @@ META = RuleMeta(
     severity=Severity.WARNING,
     group="views",
     yields_to=(
+        UNCOMPILED_HERE,
         WRONG_DEGREE,
         SupersededBy(("missing-tangent",), "a part of the formula is missing", Within.FORMULA),
     ),
@@ -81,14 +82,14 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
-  self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)
-  result: "rounding_mode.has_value() ? self_t : self_t / other"
+- name: fmod.Scalar(Tensor self, Scalar other) -> Tensor
+  self: grad
+  result: "other.isIntegral(false) ? self_t : self_t * 1.0"
 """,
-        at="3:11-64",
-        message='the formula may return the tangent "self_t" itself, but "div.Scalar_mode" returns a new tensor',
+        at="3:11-60",
+        message='the formula may return the tangent "self_t" itself, but "fmod.Scalar" returns a new tensor',
         help='return a copy, with ".clone()"',
-        fixed='  result: "(rounding_mode.has_value() ? self_t : self_t / other).clone()"',
+        fixed='  result: "(other.isIntegral(false) ? self_t : self_t * 1.0).clone()"',
     ),
 )
 

@@ -19,7 +19,8 @@ to name the value, ``self_p``, or the tangent, ``self_t``. PyTorch's generator r
       result: self_t * self_p.cos()
 
 ## Fix safety
-The fix uses the value, ``self_p``. It is unsafe, because the tangent may have been meant.
+The fix uses the value, ``self_p``, or the tangent, ``self_t``, where types and numbers refute the formula with the
+other one. It is unsafe, because neither may have been meant.
 
 ## Sources
 torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives`` (``find_required_inputs``).
@@ -33,9 +34,8 @@ from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, TextEdit, Within
 from derivlint.lint.engine.precedence import JOINED_ENTRIES, UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.typed_edits import accepted_name
 from derivlint.lint.wording import quoted
-from derivlint.model import DerivativeFormula, Model
+from derivlint.model import DerivativeFormula
 from derivlint.model.generated.forward import PRIMAL, TANGENT, base_name_uses
 from derivlint.model.generated.inplace import ORIGINAL_PRIMAL
 from derivlint.model.keywords import near_keyword
@@ -108,8 +108,8 @@ INVALID = (
 )
 
 
-@judges(DerivativeFormula, Model)
-def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the plain names of differentiable arguments in one forward formula."""
     info = formula.body.info
     # a formula with gradients is a backward formula in the wrong place
@@ -135,21 +135,14 @@ def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
             formula.span_of(uses[0]),
             f"{quoted(name)} is ambiguous in a forward formula: it has a value and a tangent",
             help=cure,
-            fix=_fix(formula, model, uses, name, primal),
+            fix=tuple(_fixes(formula, uses, name, primal)),
         )
 
 
-def _fix(formula: DerivativeFormula, model: Model, uses: tuple[Word, ...], name: str, primal: str) -> Fix | None:
+def _fixes(formula: DerivativeFormula, uses: tuple[Word, ...], name: str, primal: str) -> Iterator[Fix]:
     # without any tangent in the formula, the tangent may be what is missing
     has_tangent = any(variable_uses(formula.parsed, tangent) for tangent in visible_tangents(formula))
-    if not has_tangent or not formula.is_exact():
-        return None
-    tangent = name + TANGENT
-    # each tangent has its term
-    candidates = (primal, tangent) if variable_uses(formula.parsed, tangent) else (tangent, primal)
-    is_only_one = all(binding.name == name for binding, _ in base_name_uses(formula))
-    text = accepted_name(model, formula, uses, candidates) if is_only_one else candidates[0]
-    if text is None:
-        return None
-    edits = tuple(TextEdit(formula.span_of(word), text) for word in uses)
-    return Fix(f"use the {'tangent' if text == tangent else 'value'}, {quoted(text)}", edits, safe=False)
+    if has_tangent and formula.is_exact():
+        for what, text in (("value", primal), ("tangent", name + TANGENT)):
+            edits = tuple(TextEdit(formula.span_of(word), text) for word in uses)
+            yield Fix(f"use the {what}, {quoted(text)}", edits, safe=False)

@@ -112,11 +112,13 @@ def _fix(formula: DerivativeFormula) -> Fix | None:
     ]
     if not names:
         function = formula.entry.function
-        written = {name.text for sibling in formula.body.formulas for name in sibling.names}
+        differentiated = [other for other in formula.body.formulas if not other.says_non_differentiable]
+        written = {name.text for other in differentiated for name in other.names}
         tensors = function.tensor_arguments if function is not None else ()
         variables = {word.text for word in formula.parsed.words if word.role == "variable"}
-        # without formula for a tensor, or with one for tangents, it is the key that is wrong
-        if not written.issuperset(tensors) or any(name + TANGENT in variables for name in tensors):
+        # without formula for a tensor, or with one for outputs, it is the key that is wrong
+        is_forward = formula.auto is not None or any(name + TANGENT in variables for name in tensors)
+        if not written.issuperset(tensors) or is_forward:
             return None
         return removal_fix(formula, "remove the formula")
     text = formula.key_written_with(names)

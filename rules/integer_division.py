@@ -7,12 +7,12 @@ A division of two integers, literals such as "1/2" or sizes such as "self.sym_nu
 "1 / 2" is 0 in C++, unlike in Python. The formula compiles, and the gradient is wrong.
 
 ## Example
-    - name: exp(Tensor self) -> Tensor
-      self: grad * result * (1 / 2)
+    - name: sqrt(Tensor self) -> Tensor
+      self: grad / result * (1 / 2)
 
 ## Instead
-    - name: exp(Tensor self) -> Tensor
-      self: grad * result * 0.5
+    - name: sqrt(Tensor self) -> Tensor
+      self: grad / result * 0.5
 
 ## Fix safety
 Adding ``.0`` is unsafe: it changes the result.
@@ -57,17 +57,17 @@ INVALID = (
         at="2:26-31",
         message="integer division discards the fractional part",
         help='write one operand as a "double", such as "2.0"',
-        fixed="  self: grad * result * (1 / 2.0)",
+        fixed="  self: grad / result * (1 / 2.0)",
     ),
     Invalid(
         """\
 - name: exp(Tensor self) -> Tensor
-  self: grad * (self.dim() / 2)
+  self: grad * result * (self.numel() / 2) * (2.0 / self.numel())
 """,
-        at="2:17-31",
+        at="2:26-42",
         message="integer division discards the fractional part",
         help='write one operand as a "double", such as "2.0"',
-        fixed="  self: grad * (self.dim() / 2.0)",
+        fixed="  self: grad * result * (self.numel() / 2.0) * (2.0 / self.numel())",
     ),
 )
 

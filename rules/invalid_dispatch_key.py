@@ -115,9 +115,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for body in entry.bodies:
         if body.key_node is not None and body.key not in allowed:
             finding = _finding(body, body.key_node, allowed, taken)
-            if finding.fix is not None:
-                # a second key that means the same would be a duplicate of the first
-                taken.update(edit.text for edit in finding.fix.edits)
+            # a second key that means the same would be a duplicate of the first
+            taken.update(edit.text for fix in finding.fixes for edit in fix.edits)
             yield finding
 
 

@@ -24,7 +24,8 @@ bug, each found by a user.
       vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
 
 ## Fix safety
-Adding ``.conj()`` is unsafe: it changes the gradient of complex tensors, but not of real ones.
+Adding ``.conj()`` is unsafe: it changes the gradient of complex tensors, but not of real ones. A variable in a product
+of matrices gets it where numbers show that it is not ``.mH()`` that lacks.
 
 ## What it cannot see
 Factors in helpers, whose bodies are not read. Operators that are not holomorphic ("abs", "sgn", "vdot", "angle") follow
@@ -41,12 +42,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
+from derivlint.analysis.dependence.automatic import NOT_ELEMENT_WISE
 from derivlint.analysis.dependence.conjugation import Mistake, mistakes
-from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Call, Expr, Name
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_SHAPE, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
-from derivlint.lint.shared.typed_edits import conjugate
+from derivlint.lint.shared.typed_edits import adjoint, conjugate
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Entry, Model
 from derivlint.operators import holds_for
@@ -120,7 +124,15 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 f"the factor {shown(formula, mistake.node)} is not conjugated in the gradient of "
                 f"{quoted_list(sorted(formula.names))}",
                 help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
-                fix=conjugate(formula, mistake.node),
+                fix=_fixes(formula, mistake.node),
                 at=formula.written,
                 confidence=confidence,
             )
+
+
+def _fixes(formula: TypedFormula, node: Expr) -> tuple[Fix, ...]:
+    """Add ".conj()"; a variable in a product of matrices may lack its transposition as well."""
+    calls = (formula.call(call) for call in formula.nodes if isinstance(call, Call) and node in call.args)
+    mixes = isinstance(node, Name) and any(call is not None and call.name in NOT_ELEMENT_WISE for call in calls)
+    fixes = (conjugate(formula, node), adjoint(formula, node) if mixes else None)
+    return tuple(fix for fix in fixes if fix is not None)

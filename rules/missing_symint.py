@@ -59,12 +59,12 @@ INVALID = (
     Invalid(
         """\
 - name: exp(Tensor self) -> Tensor
-  self: at::zeros(self.sym_sizes(), grad.options()) * grad
+  self: at::ones(self.sym_sizes(), grad.options()) * grad * result
 """,
-        at="2:9-35",
-        message='"zeros" does not take symbolic sizes',
-        help='call "zeros_symint"',
-        fixed="  self: at::zeros_symint(self.sym_sizes(), grad.options()) * grad",
+        at="2:9-34",
+        message='"ones" does not take symbolic sizes',
+        help='call "ones_symint"',
+        fixed="  self: at::ones_symint(self.sym_sizes(), grad.options()) * grad * result",
     ),
 )
 

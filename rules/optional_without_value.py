@@ -9,11 +9,11 @@ rebuilt.
 
 ## Example
     - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-      self: where(self > min.toDouble(), grad, 0)
+      self: where((self < min.toDouble()).logical_or(self > max->toDouble()), 0, grad)
 
 ## Instead
     - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-      self: where(self > min->toDouble(), grad, 0)
+      self: where((self < min->toDouble()).logical_or(self > max->toDouble()), 0, grad)
 
 ## Fix safety
 Replacing ``.`` by ``->`` is unsafe: it compiles, and is undefined behavior if the optional is empty. Test for that
@@ -49,20 +49,20 @@ VALID = (
 
 INVALID = (
     Invalid(
-        at="2:26-34",
+        at="2:27-35",
         message='"toDouble" is accessed on "optional<Scalar>", which may be empty',
         help='write "->toDouble", guarded by ".has_value()"',
-        fixed="  self: where(self > min->toDouble(), grad, 0)",
+        fixed="  self: where((self < min->toDouble()).logical_or(self > max->toDouble()), 0, grad)",
     ),
     Invalid(
         """\
 - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-  self: grad * max.isComplex()
+  self: "max.isComplex() ? grad : clamp_backward(grad, self, min, max)"
 """,
-        at="2:20-29",
+        at="2:14-23",
         message='"isComplex" is accessed on "optional<Scalar>", which may be empty',
         help='write "->isComplex", guarded by ".has_value()"',
-        fixed="  self: grad * max->isComplex()",
+        fixed='  self: "max->isComplex() ? grad : clamp_backward(grad, self, min, max)"',
     ),
 )
 

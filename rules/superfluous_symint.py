@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.engine.precedence import SYMBOLIC, UNREAD
+from derivlint.lint.engine.precedence import FULL_STOP, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.problem_edits import as_other_form
 from derivlint.lint.shared.type_wording import type_finding
@@ -38,7 +38,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="types",
     checks=("X2",),
-    yields_to=(UNREAD, SYMBOLIC),
+    yields_to=(UNREAD, FULL_STOP, SYMBOLIC),
     reads=AnalysisDepth.TYPES,
 )
 
@@ -59,12 +59,12 @@ INVALID = (
     Invalid(
         """\
 - name: exp(Tensor self) -> Tensor
-  self: exp_symint(grad)
+  self: exp_symint(self) * grad
 """,
         at="2:9-19",
         message='there is no "exp_symint": "exp" has no form for symbolic sizes',
         help='call "exp"',
-        fixed="  self: exp(grad)",
+        fixed="  self: exp(self) * grad",
     ),
 )
 

@@ -35,7 +35,7 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import as_near_name
+from derivlint.lint.shared.problem_edits import as_near_names
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
@@ -79,4 +79,4 @@ INVALID = (
 def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
     """Judge the constants of formulas."""
     if not options.lists("names", problem.problem.name):
-        yield type_finding(problem, as_near_name(problem))
+        yield type_finding(problem, as_near_names(problem))

@@ -42,7 +42,7 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import as_near_name, as_qualified_name
+from derivlint.lint.shared.problem_edits import as_near_names, as_qualified_name
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
@@ -77,12 +77,12 @@ INVALID = (
     Invalid(
         """\
 - name: abs(Tensor self) -> Tensor
-  self: grad * scalar_tensor(1., grad.options())
+  self: self.sgn() * grad * scalar_tensor(1., grad.options())
 """,
-        at="2:16-29",
+        at="2:29-42",
         message='no function "scalar_tensor" is declared',
         help='write "at::scalar_tensor": unqualified names are looked up there only for tensor arguments',
-        fixed="  self: grad * at::scalar_tensor(1., grad.options())",
+        fixed="  self: self.sgn() * grad * at::scalar_tensor(1., grad.options())",
     ),
     Invalid(
         """\
@@ -100,4 +100,4 @@ INVALID = (
 def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
     """Judge the functions that formulas call."""
     if not options.lists("functions", problem.problem.name):
-        yield type_finding(problem, as_near_name(problem) or as_qualified_name(problem))
+        yield type_finding(problem, as_near_names(problem) or as_qualified_name(problem))

@@ -31,7 +31,7 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import as_near_name
+from derivlint.lint.shared.problem_edits import as_near_names
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
@@ -82,4 +82,4 @@ INVALID = (
 @judges(FormulaProblem, kinds=(TypeProblemKind.NO_SUCH_MEMBER,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the members that formulas use."""
-    yield type_finding(problem, as_near_name(problem))
+    yield type_finding(problem, as_near_names(problem))

@@ -17,7 +17,8 @@ reported. The C++ compiler reports an undeclared identifier in the generated fil
       self, other: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Fix safety
-Replacing the name by the closest known one is a guess, so the fix is unsafe.
+Replacing the name by the closest known one is a guess, so the fix is unsafe. Of several that are as near, one is
+written where types and numbers refute the formula with each of the others.
 
 ## Sources
 torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``; gen_autograd_functions.py, ``process_function``;
@@ -33,7 +34,7 @@ from derivlint.formula import Call, Formula, Name, Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.engine.precedence import FOREIGN_KEY, UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.wording import closest, listed, quoted, quoted_list
+from derivlint.lint.wording import distance, listed, nearest_names, quoted, quoted_list
 from derivlint.model import DerivativeFormula, Entry, Role
 from derivlint.model.entry import Expression
 from derivlint.model.generated.gradients import GRADS
@@ -197,18 +198,26 @@ def _other_output(expression: Expression, formula: DerivativeFormula, name: Unde
 
 
 def _unknown(expression: Expression, word: Word, visible: list[str], where: str) -> Finding:
-    near = closest(word.text, visible) if len(visible) <= MANY_VISIBLE else None
-    if near is not None and not _is_message(expression, word):
-        fix = _replacement(expression, word, near)
-    else:
-        near, fix = None, None
+    near: tuple[str, ...] = ()
+    if len(visible) <= MANY_VISIBLE and not _is_message(expression, word):
+        near = _near(word.text, visible)
     return Finding(
         expression.range(word.start, word.end),
         f"{quoted(word.text)} is not declared {where}",
-        help=f"did you mean {quoted(near)}?" if near is not None else _cure(expression, word, visible),
-        fix=fix,
+        help=f"did you mean {quoted_list(near, 'or')}?" if near else _cure(expression, word, visible),
+        fix=tuple(fix for name in near if (fix := _replacement(expression, word, name)) is not None),
         at=expression.written,
     )
+
+
+def _near(name: str, visible: list[str]) -> tuple[str, ...]:
+    """The names that may be meant: by spelling, and where more than a letter differs, by all words but the last."""
+    near = nearest_names(name, visible)
+    if not near or distance(name, near[0], 1) <= 1:
+        return near
+    stem = name.rpartition("_")[0]
+    alike = (other for other in visible if other == stem or other.rpartition("_")[0] in {stem, name} - {""})
+    return tuple(dict.fromkeys((*near, *sorted(alike))))
 
 
 def _cure(expression: Expression, word: Word, visible: list[str]) -> str | None:

@@ -31,7 +31,7 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import as_near_name, as_qualified_name
+from derivlint.lint.shared.problem_edits import as_near_names, as_qualified_name
 from derivlint.lint.shared.type_wording import type_finding
 from derivlint.model.generated.typing import FormulaProblem
 
@@ -84,4 +84,4 @@ INVALID = (
 @judges(FormulaProblem, kinds=(TypeProblemKind.NOT_IN_NAMESPACE, TypeProblemKind.NOT_A_TYPE))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the qualified names of formulas."""
-    yield type_finding(problem, as_near_name(problem) or as_qualified_name(problem))
+    yield type_finding(problem, as_near_names(problem) or as_qualified_name(problem))

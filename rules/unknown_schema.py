@@ -28,10 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.edits import schema_fix
 from derivlint.lint.judging import judges
-from derivlint.lint.wording import closest, counted, quoted, quoted_list
+from derivlint.lint.wording import counted, did_you_mean, nearest_names, quoted, quoted_list
 from derivlint.model import Entry, Model, SchemaProblemKind
 from derivlint.schema import FunctionSchema, NativeFunction
 from derivlint.schema.difference import DifferenceKind, SchemaDifference, differences, nearest
@@ -43,6 +45,8 @@ META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L2",))
 MAX_LISTED = 8
 #: What gives a name to be used in formulas.
 RENAMING = (DifferenceKind.ARGUMENT_NAME, DifferenceKind.RETURN_NAME)
+#: What names a function.
+NAMING = {DifferenceKind.OPERATOR, DifferenceKind.OVERLOAD}
 
 VALID = (
     """\
@@ -243,25 +247,48 @@ def _finding(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
         if all(change.kind is DifferenceKind.OVERLOAD for change in differences(own, item.schema))
     ]
     if same and declared.name == own.name:
-        return _other_overload(entry, own, same[0], changes)
-    if declared.name != own.name:
-        return _unknown_overload(entry, own, declared, changes, overloads)
-    return _difference(entry, declared, changes)
+        finding = _other_overload(entry, own, same[0], changes)
+    elif declared.name != own.name:
+        finding = _unknown_overload(entry, own, declared, changes, overloads)
+    else:
+        finding = _difference(entry, declared, changes)
+    namesakes = _namesakes(model, own) if finding.fixes else []
+    if not namesakes:
+        return finding
+    # the name may be what is wrong
+    fixes = (*finding.fixes, *(fix for item in namesakes if (fix := schema_fix(entry, str(item.schema))) is not None))
+    names = quoted_list([str(item.name) for item in namesakes[:MAX_LISTED]], "or")
+    return replace(finding, help=f"{finding.help}, or name {names}, which has these arguments", fix=fixes)
 
 
 def _unknown_operator(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
     name = own.name.name_without_overload
-    guess = closest(name, model.natives.operator_names())
-    help_text = "declare it in native_functions.yaml, or check which PyTorch version the file belongs to"
-    fix = None
-    if guess is not None:
-        help_text = f'did you mean "{guess}"?'
-        declared = nearest(own, model.natives.named(guess))
-        if declared is not None and len(differences(own, declared.schema)) == 1:
-            fix = schema_fix(entry, str(declared.schema))
+    near = nearest_names(name, model.natives.operator_names())
+    meant = [declared for guess in near if (declared := nearest(own, model.natives.named(guess))) is not None]
+    fixes = [schema_fix(entry, str(each.schema)) for each in meant if len(differences(own, each.schema)) == 1]
     place = own.name_span or Span(0, 0)
-    where = _place(entry, Span(place.start, place.start + len(name)))
-    return Finding(where, f'there is no operator "{name}"', help=help_text, fix=fix, at=entry)
+    return Finding(
+        _place(entry, Span(place.start, place.start + len(name))),
+        f'there is no operator "{name}"',
+        help=did_you_mean(name, near)
+        or "declare it in native_functions.yaml, or check which PyTorch version the file belongs to",
+        fix=tuple(fix for fix in fixes if fix is not None),
+        at=entry,
+    )
+
+
+def _namesakes(model: Model, own: FunctionSchema) -> list[NativeFunction]:
+    """The functions of a name like that of a schema, which is declared otherwise, that have its arguments."""
+    name = own.name.name_without_overload
+    names = dict.fromkeys((*nearest_names(name, model.natives.operator_names()), name + "_", name.removesuffix("_")))
+    return [
+        function
+        for other in names
+        if other != name
+        for function in model.natives.named(other)
+        if {item.kind for item in differences(own, function.schema)}
+        <= {DifferenceKind.OPERATOR, DifferenceKind.OVERLOAD}
+    ]
 
 
 def _unknown_overload(

@@ -16,7 +16,8 @@ lacks the declaration.
       index: non_differentiable
 
 ## Fix safety
-The fix removes the name from a key with several names, which does not change the generated code.
+The fix removes the name from a key with several names, or the line, which does not change the generated code. Where a
+tensor has no formula, the line stays: the declaration may be meant for that one.
 
 ## Sources
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; torchgen/api/autograd.py, ``is_differentiable``.
@@ -29,7 +30,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import removal_fix
 from derivlint.lint.judging import judges
-from derivlint.lint.wording import quoted
+from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula, Role
 
 META = RuleMeta(severity=Severity.WARNING, group="differentiability", checks=("X4",))
@@ -43,11 +44,26 @@ VALID = (
 )
 
 INVALID = (
+    # another argument is meant, as in the example: the line stays
     Invalid(
         at="2:3-6",
         message='"dim" is of type "int" and never differentiable',
+        help='remove the declaration; only tensor arguments need one, and "self" and "index" have no formula',
+    ),
+    Invalid(
+        """\
+- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, index, 0)
+  dim: non_differentiable
+  index: non_differentiable
+""",
+        at="3:3-6",
+        message='"dim" is of type "int" and never differentiable',
+        help="remove the declaration; only tensor arguments need one",
         fixed="""\
 - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, index, 0)
+  index: non_differentiable
 """,
     ),
     Invalid(
@@ -75,14 +91,22 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     ]
     names = {name.text for name, _ in useless}
     text = formula.key_written_with([name.text for name in formula.names if name.text not in names])
-    fix = removal_fix(formula, "remove the declaration", safe=True) if len(names) == len(formula.names) else None
-    if text is not None:
+    function = formula.entry.function
+    # a tensor without a formula may be what is meant
+    lacking = [name for name in function.tensor_arguments if name not in formula.body.keys_with] if function else []
+    fix = None
+    if len(names) == len(formula.names):
+        fix = removal_fix(formula, "remove the declaration", safe=True) if not lacking else None
+    elif text is not None:
         fix = Fix("take it out of the key", (TextEdit(formula.key_span, text),))
+    help_text = "remove the declaration; only tensor arguments need one"
+    if lacking:
+        help_text += f", and {quoted_list(lacking)} {'has' if len(lacking) == 1 else 'have'} no formula"
     for name, binding in useless:
         kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
         yield Finding(
             formula.name_span(name),
             f'{quoted(name.text)} is of type "{kind}" and never differentiable',
-            help="remove the declaration; only tensor arguments need one",
+            help=help_text,
             fix=fix,
         )

@@ -8,6 +8,7 @@ import time
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
 from tests.conftest import packaged_folder
+from tests.slips.applied import FixJudge
 from tests.slips.fixes import Fixer
 from tests.slips.generate import KINDS, equal_rewrites, slips
 from tests.slips.judge import Judge, clashes, report
@@ -23,10 +24,14 @@ def main() -> None:
     parser.add_argument("--clashes", action="store_true", help="only which rules report the same slip")
     parser.add_argument("--equal", action="store_true", help="equal rewrites instead of slips")
     parser.add_argument("--fixes", action="store_true", help="sets of slips and what fixes make of them")
+    parser.add_argument("--applied", action="store_true", help="slips that fixes do not undo, each in its entry alone")
     arguments = parser.parse_args()
     judge = Judge(SourceFile.read(packaged_folder() / "autograd" / "derivatives.yaml"), load_index())
     if arguments.fixes:
         print_fixes(Fixer(judge.source, load_index()), arguments.seed, arguments.count)
+        return
+    if arguments.applied:
+        print_applied(FixJudge(judge.source, load_index()), arguments.seed, arguments.count)
         return
     kinds = tuple(arguments.kinds.split(",")) if arguments.kinds else KINDS
     begin = time.process_time()
@@ -40,6 +45,17 @@ def main() -> None:
         return
     print(report(verdicts, judge.source.text, every=arguments.every))
     print(f"{judge.checks} checks, {time.process_time() - begin:.0f} s of processor time")
+
+
+def print_applied(judge: FixJudge, seed: int, count: int) -> None:
+    """Fix slips, and print those that are another entry now, to be judged by a person, with what numbers refute."""
+    applied = list(judge.applied(slips(judge.model, seed, count)))
+    others = [item for item in applied if not item.is_undone or item.refuted]
+    print(*(item.shown() for item in others), sep="\n")
+    refuted = sum(bool(item.refuted) for item in applied)
+    print(
+        f"{count} slips, {len(applied)} fixed, {len(others)} in another way than undone, {refuted} refuted by numbers"
+    )
 
 
 def print_fixes(fixer: Fixer, seed: int, count: int) -> None:

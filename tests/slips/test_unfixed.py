@@ -26,6 +26,37 @@ SLIPS = (
     ),
     ("index_fill.int_Scalar", "result", "self_t.index_fill(dim + 1, index, 0)", None),
     ("var_mean.correction", "self", "var_mean_backward(grads[0], grad, self, dim, correction, keepdim)", None),
+    # numbers do not decide whether the value or the tangent is meant
+    (
+        "elu_",
+        "result",
+        "self_t.copy_(elu_backward(original_self, alpha, scale, input_scale, false, original_self_p))",
+        None,
+    ),
+    ("_adaptive_avg_pool3d_backward", "result", "_adaptive_avg_pool3d_backward(grad_output_t, self)", None),
+    ("reflection_pad3d_backward", "result", "reflection_pad3d_backward_symint(grad_output_t, self, padding)", None),
+    ("masked_scatter_backward", "result", "masked_scatter_backward(grad_output, mask, grad_output_t.sizes())", None),
+    ("threshold_", "result", "self.copy_(threshold_backward(self_t.conj(), original_self_p, threshold).conj())", None),
+    # "grad" is as near as "grad_out"
+    ("hardshrink_backward", "grad_out", "hardshrink_backward(grad_output, self, lambd)", None),
+    (
+        "hardshrink_backward",
+        "grad_out",
+        "hardshrink_backward(grdd, self, lambd)",
+        "hardshrink_backward(grad, self, lambd)",
+    ),
+    # a formula for outputs, under the key of a number
+    ("slice_backward", "dim", "auto_linear", None),
+    ("exp", "result", "auto_elementwise", "auto_element_wise"),
+    # a factor that lacks its transposition as well as its conjugation
+    ("linalg_inv_ex", "A", "-at::matmul(inverse, at::matmul(grad, inverse.mH()))", None),
+    # the flag is wrong, the outputs are in their order
+    ("_linalg_eigh", "eigenvalues, eigenvectors", "linalg_eig_jvp(A_t, eigenvalues, eigenvectors, false)", None),
+    ("constant_pad_nd", "result", "constant_pad_nd_symint(self_t. pad, 0)", None),
+    # the word that is meant is refuted
+    ("kthvalue", "values", "auto_elementwise", None),
+    ("leaky_relu", "result", "auto_linaer", None),
+    ("log", "result", "self_t", None),
     (
         "mm",
         "result",
@@ -52,24 +83,43 @@ def judge(derivatives_path: Path, bundled_natives: NativeFunctions) -> HabitJudg
 def test_a_fix_gives_what_is_meant_or_nothing(
     operator: str, key: str, slip: str, meant: str | None, judge: HabitJudge
 ) -> None:
-    text = judge.entry_text(Habit(operator, key, slip, "", ()), slip)
+    text = judge.entry_text(Habit(operator, key, slip, "", ()), slip, "double")
     assert judge.check(text)
     fixed = fix_source(SourceFile("derivatives.yaml", text), judge.checked, unsafe=True)
     assert judge.formula(fixed.text, key) == (meant or slip)
 
 
 @pytest.mark.parametrize(
-    ("slip", "meant"),
+    ("slip", "formula", "meant"),
     [
         # one difference to each of two overloads
-        ("special_hermite_polynomial_h(Tensor x, Scalar n) -> Tensor", None),
+        ("special_hermite_polynomial_h(Tensor x, Scalar n) -> Tensor", "x: grad", None),
+        # the formula is for "rsub", and for "sub" in the second one
         (
             "rsub.Scalar(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+            "self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha.conj()))",
             "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
         ),
+        (
+            "rsub.Scalar(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+            "self: handle_r_to_c(self.scalar_type(), grad)",
+            "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+        ),
+        # the name or the arguments
+        (
+            "index_fill_.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+            "self: grad.index_fill(dim, index, 0)",
+            None,
+        ),
+        ("tanh(Tensor(a!) self) -> Tensor(a!)", "self: tanh_backward(grad, result)", None),
+        ("special_chebyshev_polynomial_(Tensor x, Tensor n) -> Tensor", "n: non_differentiable", None),
+        # numbers refute the formula with the nearest name
+        ("ne(Tensor self) -> Tensor", "self: -grad.neg()", None),
+        ("sini(Tensor self) -> Tensor", "self: grad * self.cos().conj()", "sin(Tensor self) -> Tensor"),
+        ("sini(Tensor self) -> Tensor", "self: grad * self.cosh().conj()", "sinh(Tensor self) -> Tensor"),
     ],
 )
-def test_the_overload_may_be_what_is_wrong(slip: str, meant: str | None, judge: HabitJudge) -> None:
-    source = SourceFile("derivatives.yaml", f"- name: {slip}\n  self: grad\n")
+def test_the_overload_may_be_what_is_wrong(slip: str, formula: str, meant: str | None, judge: HabitJudge) -> None:
+    source = SourceFile("derivatives.yaml", f"- name: {slip}\n  {formula}\n")
     assert [item.rule for item in judge.checked(source).shown][:1] == ["unknown-schema"]
     assert f"- name: {meant or slip}\n" in fix_source(source, judge.checked, unsafe=True).text

@@ -8,8 +8,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from derivlint.analysis.dependence.automatic import wrong_automatic
+from derivlint.analysis.dispatch import is_for_tests
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
+from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.cpp.problem import ACCEPTED
 from derivlint.model import DerivativeFormula, Entry, Model
@@ -56,16 +59,21 @@ def _read(model: Model, entry: Entry) -> Iterator[Unsound]:
 
 
 def _refuted(model: Model, entry: Entry) -> Iterator[Unsound]:
-    if entry.function is None:
+    if entry.function is None or is_for_tests(entry):
         return
     for interpretation in analyses_of(model).interpretations(entry):
         if interpretation.culprits:
             yield _problem(interpretation.formula.written, "value", "not linear")
+    for body in entry.bodies:
+        for automatic in wrong_automatic(analyses_of(model), body):
+            yield _problem(automatic.written, "value")
     judgement = judgement_of(model, entry)
     for item in (*judgement.wrong, *judgement.contradictions):
         yield _problem(item.formula.written, "value")
     for several in small_tensors_of(model, entry):
         yield _problem(several.formula.written, "value")
+    for shape in shape_judgement_of(model, entry):
+        yield _problem(shape.formula.written, "value")
 
 
 def _problem(formula: DerivativeFormula, kind: MistakeKind, *facts: str) -> Unsound:

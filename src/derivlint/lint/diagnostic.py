@@ -53,7 +53,7 @@ class Finding(Struct, frozen=True):
         message: the fact.
         help: the cure.
         related: other places that belong to it.
-        fix: the fix.
+        fix: the fix; of several, one is offered if types and numbers refute the others.
         at: the entry, formulas or formula that it is about, by default the subject of the check.
         confidence: by default that of the rule.
         about: the range of the formula that it follows from, by default the place.
@@ -65,12 +65,19 @@ class Finding(Struct, frozen=True):
     message: str
     help: str | None = None
     related: tuple[Related, ...] = ()
-    fix: Fix | None = None
+    fix: Fix | tuple[Fix, ...] | None = None
     at: Entry | DispatchBody | DerivativeFormula | None = None
     confidence: Confidence | None = None
     about: Span | None = None
     rests_on: tuple[str, ...] = ()
     source: SourceFile | None = None
+
+    @property
+    def fixes(self) -> tuple[Fix, ...]:
+        """The alternative fixes; one where it is certain which one is meant."""
+        if self.fix is None:
+            return ()
+        return self.fix if isinstance(self.fix, tuple) else (self.fix,)
 
 
 class Diagnostic(KeyedEquality, Struct, frozen=True):

@@ -1,14 +1,16 @@
 """Trials of fixes before they are offered.
 
-A fix is dropped if after it a formula does not parse, has wrong types or is refuted by numbers, and was not so before.
-Only entries with fixes pay for it, and pay once for the fixes of all their formulas.
+A fix is sound where no formula that it touches is refuted by numbers, and where it leaves no error of syntax or types
+that was not there before. One with alternatives is offered where exactly one of them and it is sound: where numbers
+and types do not decide between them, a person has to. Only entries with fixes pay for it, and pay once for the fixes of
+all their formulas.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 from derivlint.analysis.soundness import Unsound, unsound
@@ -19,7 +21,7 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 
 #: So many texts of an entry are tried; further fixes of a formula wait until the first ones are made.
-MAX_TRIALS = 6
+MAX_TRIALS = 8
 #: Fixes in longer entries are not offered.
 MAX_LENGTH = 20_000
 #: So many results are kept: while a file is fixed, or edited, the same entries are tried again and again.
@@ -42,9 +44,19 @@ class FixCheck:
         formulas = sorted((formula.value_span, (formula.body.key, formula.key_text)) for formula in entry.formulas)
         self._formulas = formulas
         self._starts = [span.start for span, _ in formulas]
+        # a name that formulas belong to may be a guess; the rest of a schema is as PyTorch declares it
+        self._names = [formula.key_span for formula in entry.formulas]
+        if entry.name is not None:
+            self._names.append(entry.place_in(entry.name, 0, max(entry.name.value.find("("), 0)))
 
-    def unsound(self, fixes: Iterable[Fix]) -> set[Fix]:
-        """Return the fixes that make a formula wrong, or that could not be tried."""
+    def chosen(self, alternatives: Sequence[Sequence[Fix]]) -> list[Fix | None]:
+        """Return of each group of alternatives the fix that is sound, None where none is or several are."""
+        unsound = self._unsound([fix for fixes in alternatives for fix in fixes])
+        sound = [[fix for fix in fixes if fix not in unsound] for fixes in alternatives]
+        return [fixes[0] if len(fixes) == 1 else None for fixes in sound]
+
+    def _unsound(self, fixes: Iterable[Fix]) -> set[Fix]:
+        """Return those of an entry's fixes that make or leave a formula wrong, or that could not be tried."""
         batches: list[dict[_Place, Fix]] = []
         unsound: set[Fix] = set()
         for fix in dict.fromkeys(fixes):
@@ -74,18 +86,23 @@ class FixCheck:
         if before is None or after is None:
             # the entry cannot be taken out of its file; where a fix breaks the YAML, nothing is written
             return set()
-        uncompiled = {(item.dispatch, item.key) for item in before if item.kind != "value"}
         unsound: set[Fix] = set()
-        for item in after - before:
+        for item in after:
             fix = batch.get((item.dispatch, item.key))
-            # a formula that did not compile may have been wrong, and a fix that keeps what was meant may leave it so
-            is_older = fix is not None and fix.safe and item.kind == "value" and (item.dispatch, item.key) in uncompiled
-            if item.kind != "name" and not is_older:
+            # a formula that is touched may not be refuted, and one under another key has to compile as well
+            is_to_be_right = fix is not None and (item.kind == "value" or self._touches_names(fix))
+            if item.kind != "name" and (is_to_be_right or after[item] > before[item]):
+                # a formula under a key that was not there belongs to a fix of keys
                 unsound |= {fix} if fix is not None else set(batch.values())
         return unsound
 
     def _places(self, fix: Fix) -> dict[_Place, None]:
-        """Return the formulas that a fix touches; formulas do not overlap, but aliases have the place of one."""
+        """Return the formulas that a fix touches, all of them where it touches their keys or the operator.
+
+        Formulas do not overlap, but aliases have the place of one.
+        """
+        if self._touches_names(fix):
+            return dict.fromkeys(place for _, place in self._formulas)
         places: dict[_Place, None] = {}
         for edit in fix.edits:
             at = bisect_right(self._starts, edit.span.end)
@@ -93,6 +110,11 @@ class FixCheck:
                 at -= 1
                 places[self._formulas[at][1]] = None
         return places
+
+    def _touches_names(self, fix: Fix) -> bool:
+        return any(
+            name.start <= edit.span.end and edit.span.start < name.end for edit in fix.edits for name in self._names
+        )
 
     def _problems(self, text: str) -> Counter[Unsound] | None:
         """Return the problems of the formulas of an entry, or None if the text is not one entry."""

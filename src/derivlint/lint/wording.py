@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+#: More names than this are not offered for a misspelt one.
+MANY_NEAR = 4
 #: Tuples of so many names are those of all operators, or of all functions, and are indexed once.
 MANY = 1000
 #: Longer words are not misspelt names of operators.
@@ -41,13 +43,18 @@ def distance(a: str, b: str, limit: int) -> int:
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that a misspelt name most probably means, or None.
+    """The first of the candidates that are nearest to a misspelt name, or None if none is near."""
+    return next(iter(nearest_names(name, candidates)), None)
+
+
+def nearest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """The candidates that a misspelt name most probably means, those without new letters first, then by the alphabet.
 
     A third of the letters may differ, at most three. Of equally near ones that with the same letters wins ("sihn" is
-    "sinh" rather than "sign"), then the first in alphabetical order.
+    "sinh" rather than "sign").
     """
     if len(name) > LONGEST:
-        return None
+        return ()
     limit = min(3, max(1, len(name) // 3))
     lowered, letters = _letters(name)
     if isinstance(candidates, tuple) and len(candidates) >= MANY:
@@ -55,21 +62,23 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     else:
         by_length = _arranged(candidates)
     near = [
-        ((other_letters ^ letters) & FIRST != 0, candidate, lowered_candidate)
+        ((other_letters ^ letters) & FIRST != 0, candidate, lowered_candidate, other_letters != letters)
         for length in range(len(lowered) - limit, len(lowered) + limit + 1)
         for candidate, lowered_candidate, other_letters in by_length.get(length, ())
         if (letters & ~other_letters).bit_count() <= limit
         and (other_letters & ~letters).bit_count() <= limit
         and candidate != name
     ]
-    best: str | None = None
-    for _, candidate, lowered_candidate in sorted(near):
-        edits = distance(lowered, lowered_candidate, limit)
-        if edits <= limit:
-            best, limit = candidate, edits - 1
-            if not edits:
-                break
-    return best
+    nearest: list[str] = []
+    best = (limit + 1, False)
+    for _, candidate, lowered_candidate, differs in sorted(near):
+        rank = distance(lowered, lowered_candidate, limit), differs
+        if rank < best:
+            nearest, best, limit = [], rank, rank[0]
+        if rank == best and rank[0] <= limit:
+            nearest.append(candidate)
+    # the in-place form of an operator is near wherever the operator is
+    return tuple(candidate for candidate in nearest if candidate[-1:] != "_" or candidate[:-1] not in nearest)
 
 
 def _arranged(candidates: Iterable[str]) -> dict[int, list[tuple[str, str, int]]]:
@@ -104,9 +113,9 @@ def _letters(name: str) -> tuple[str, int]:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """The question "did you mean ...", or None without a near candidate."""
-    candidate = closest(name, candidates)
-    return f'did you mean "{candidate}"?' if candidate is not None else None
+    """The question "did you mean ...", or None if nothing is near."""
+    found = nearest_names(name, candidates)
+    return f"did you mean {quoted_list(found[:MANY_NEAR], 'or')}?" if found else None
 
 
 def quoted(name: str) -> str:

@@ -74,8 +74,17 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
                 continue
             if not (_fits(formula, first, second) and _fits(formula, second, first)):
                 continue
-            if formula.source_of(first.node) != formula.source_of(second.node):
-                yield call, first, second
+            if formula.source_of(first.node) == formula.source_of(second.node) or _are_outputs(formula, first, second):
+                continue
+            yield call, first, second
+
+
+def _are_outputs(formula: TypedFormula, first: CallArgument, second: CallArgument) -> bool:
+    """Whether two arguments are outputs in their order, as helpers take them."""
+    function = formula.written.entry.function
+    names = [output.name for output in function.outputs] if function is not None else []
+    passed = [formula.source_of(argument.node) for argument in (first, second)]
+    return all(name in names for name in passed) and names.index(passed[0]) < names.index(passed[1])
 
 
 def _is_in_place(argument: CallArgument) -> bool:

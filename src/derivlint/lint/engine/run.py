@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.lint.diagnostic import CrashSite, Diagnostic, Finding, Result, Unjudged
+from derivlint.lint.diagnostic import CrashSite, Diagnostic, Finding, Fix, Result, Unjudged
 from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, diagnostics_of, entry_of, place_of
 from derivlint.lint.engine.precedence import SHADOWED, PremiseErrors, RawFinding, SupersededBy, resolve_precedence
 from derivlint.lint.rule import Rule, Target
@@ -268,14 +268,14 @@ class _Collector:
         self._findings: dict[Diagnostic, RawFinding] = {}
         self._dependencies: set[frozenset[Dependency]] = set()
         self.crashes: list[Crash] = []
-        #: The findings with fixes, by the entries that the fixes are in.
-        self._fixable: dict[Entry, dict[Diagnostic, Rule]] = {}
+        #: The findings with fixes, by the entries that the fixes are in, with their rules and the alternative fixes.
+        self._fixable: dict[Entry, dict[Diagnostic, tuple[Rule, tuple[Fix, ...]]]] = {}
         # what was read before belongs to no rule
         model.dependencies()
 
     def result(self) -> EntryFindings:
         """The findings, with dependencies and crashes."""
-        self._drop_unsound_fixes()
+        self._choose_fixes()
         findings = tuple(self._findings.values())
         dependencies: frozenset[Dependency] = frozenset().union(*self._dependencies)
         if not self.crashes:
@@ -291,30 +291,26 @@ class _Collector:
         """Add a finding in the file, an entry, a body or a formula."""
         diagnostic = _diagnostic(self._model, rule, target, finding)
         self._findings[diagnostic] = RawFinding(diagnostic, finding.about, finding.rests_on)
-        entry = entry_of(finding.at or target) if finding.fix is not None else None
+        entry = entry_of(finding.at or target) if finding.fixes else None
         if entry is not None:
-            self._fixable.setdefault(entry, {})[diagnostic] = rule
+            self._fixable.setdefault(entry, {})[diagnostic] = rule, finding.fixes
 
-    def _drop_unsound_fixes(self) -> None:
-        """Drop the fixes that would make a formula wrong."""
-        for entry, rules in self._fixable.items():
+    def _choose_fixes(self) -> None:
+        """Give each finding the one of its alternative fixes that is sound, or none."""
+        for entry, fixable in self._fixable.items():
             # what is read from the cache has no fixes to try
             from derivlint.lint.fix_check import FixCheck
 
-            fixes = {diagnostic: diagnostic.fix for diagnostic in rules if diagnostic.fix is not None}
             try:
-                unsound = FixCheck(self._model, entry).unsound(fixes.values())
+                chosen = FixCheck(self._model, entry).chosen([fixes for _, fixes in fixable.values()])
             except Exception as error:
-                unsound = set(fixes.values())
-                for rule in dict.fromkeys(rules.values()):
+                chosen = [None] * len(fixable)
+                for rule in dict.fromkeys(rule for rule, _ in fixable.values()):
                     self.crash(rule, entry, error)
-            if unsound:
-                dropped = {diagnostic for diagnostic, fix in fixes.items() if fix in unsound}
-                findings = [
-                    replace(raw, diagnostic=replace(diagnostic, fix=None)) if diagnostic in dropped else raw
-                    for diagnostic, raw in self._findings.items()
-                ]
-                self._findings = {raw.diagnostic: raw for raw in findings}
+            for diagnostic, fix in zip(fixable, chosen, strict=True):
+                if fix != diagnostic.fix:
+                    raw = self._findings[diagnostic]
+                    self._findings[diagnostic] = replace(raw, diagnostic=replace(diagnostic, fix=fix))
             self.use(self._model.dependencies())
 
     def crash(self, rule: Rule, target: object, error: Exception) -> None:
@@ -365,6 +361,6 @@ def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> D
         dispatch=dispatch,
         key=key,
         related=finding.related,
-        fix=finding.fix,
+        fix=next(iter(finding.fixes), None),
         elsewhere=finding.source is not None,
     )

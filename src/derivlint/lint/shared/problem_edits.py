@@ -10,7 +10,7 @@ from derivlint.formula import Binary, Edit, Expr, Node, apply_edits
 from derivlint.lint.diagnostic import Fix
 from derivlint.lint.edits import Change, formula_fix
 from derivlint.lint.shared.typed_edits import LOOSE
-from derivlint.lint.wording import closest, quoted
+from derivlint.lint.wording import MANY_NEAR, nearest_names, quoted
 from derivlint.model.generated.typing import FormulaProblem
 from derivlint.model.scope import visible_names
 
@@ -40,11 +40,14 @@ def replaced(problem: FormulaProblem, start: int, end: int, text: str, *, safe: 
     return formula_fix(problem.written, title, [(problem.start + start, problem.start + end, text)], safe=safe)
 
 
-def as_near_name(problem: FormulaProblem) -> Fix | None:
-    """Write the declared name that is nearest."""
-    cause, text = problem.problem, written(problem)
-    near = closest(cause.name, cause.visible_names) if text == cause.name and not cause.alternative else None
-    return replaced(problem, 0, len(cause.name), near, safe=False) if near is not None else None
+def as_near_names(problem: FormulaProblem) -> tuple[Fix, ...]:
+    """Write one of the declared names that are nearest."""
+    cause = problem.problem
+    if written(problem) != cause.name or cause.alternative:
+        return ()
+    near = nearest_names(cause.name, cause.visible_names)
+    fixes = [replaced(problem, 0, len(cause.name), name, safe=False) for name in near[:MANY_NEAR]]
+    return tuple(fix for fix in fixes if fix is not None) if len(near) <= MANY_NEAR else ()
 
 
 def as_qualified_name(problem: FormulaProblem) -> Fix | None:

@@ -10,7 +10,7 @@ from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.problem import TypeProblem, TypeProblemKind
 from derivlint.lint.diagnostic import Finding, Fix
 from derivlint.lint.severity import Confidence
-from derivlint.lint.wording import closest, counted, quoted, quoted_list
+from derivlint.lint.wording import counted, did_you_mean, quoted, quoted_list
 from derivlint.model.generated.typing import FormulaProblem
 
 #: Longer help texts are omitted.
@@ -180,8 +180,7 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
 
 
 def _near(problem: TypeProblem) -> str | None:
-    near = closest(problem.name, problem.visible_names)
-    return f"did you mean {quoted(near)}?" if near is not None else None
+    return did_you_mean(problem.name, problem.visible_names)
 
 
 def _function_cure(problem: TypeProblem) -> str | None:
@@ -295,7 +294,7 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
 
 def type_finding(
     problem: FormulaProblem,
-    fix: Fix | None = None,
+    fix: Fix | tuple[Fix, ...] | None = None,
     confidence: Confidence | None = None,
     help: str | None = None,
 ) -> Finding:
@@ -303,7 +302,7 @@ def type_finding(
 
     Args:
         problem: what is refused.
-        fix: how to correct it.
+        fix: how to correct it, with alternatives several ways.
         confidence: how sure the rule is, where that is not its own confidence.
         help: the cure, if it is another than that of the problem.
     """

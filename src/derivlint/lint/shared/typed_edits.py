@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from derivlint.analysis.calls.argument_order import ArgumentMismatch
-from derivlint.analysis.soundness import is_accepted
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import (
     Binary,
     Call,
     Cast,
     Conditional,
-    Edit,
     Expr,
     Lambda,
     Member,
     Name,
     Unary,
-    Word,
-    apply_edits,
     unparenthesized,
     walk,
 )
 from derivlint.lint.diagnostic import Fix
 from derivlint.lint.edits import Change, formula_fix
-from derivlint.model import DerivativeFormula, Model
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 
 CONJ = ".conj()"
@@ -55,6 +48,11 @@ def conjugate(formula: TypedFormula, node: Expr) -> Fix | None:
     return formula_fix(formula.written, 'add ".conj()"', with_method(formula, node, CONJ))
 
 
+def adjoint(formula: TypedFormula, node: Expr) -> Fix | None:
+    """The fix that conjugates and transposes a part of a formula."""
+    return formula_fix(formula.written, 'add ".mH()"', with_method(formula, node, ".mH()"))
+
+
 def conjugate_call(formula: TypedFormula, argument: Expr, function: str) -> Fix | None:
     """The fix that conjugates an argument of a function, and what the function returns."""
     for call in walk(formula.tree):
@@ -77,17 +75,6 @@ def without_conj(formula: TypedFormula, node: Expr) -> Fix | None:
     if whole is None or receiver is None:
         return None
     return formula_fix(formula.written, 'remove ".conj()"', [(receiver[1], whole[1], "")])
-
-
-def accepted_name(
-    model: Model, formula: DerivativeFormula, words: Sequence[Word], candidates: Sequence[str]
-) -> str | None:
-    """The first of several names with which, in the place of words, a formula compiles and is not refuted."""
-    for name in candidates:
-        changed = apply_edits(formula.parsed.text, [Edit(word.start, word.end, name) for word in words])
-        if is_accepted(model, formula, changed):
-            return name
-    return None
 
 
 def swapped(problem: ArgumentMismatch) -> Fix | None:
