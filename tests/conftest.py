@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
         derandomize=bool(os.environ.get("CI")),
-        max_examples=300 if config.getoption("campaign") else 40,
+        max_examples=300 if config.getoption("campaign") else 100,
         print_blob=True,
     )
     settings.load_profile("derivlint")

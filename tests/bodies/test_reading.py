@@ -17,7 +17,6 @@ from derivlint.formula.nodes import UnknownStatement, walk
 from derivlint.operators.reference.derived import Derived, derived, read_derived, write_derived
 from derivlint.operators.reference.terms import polynomials
 from derivlint.operators.special import role_of_name
-from tests.sampling import examples
 
 CHECKOUT = os.environ.get("DERIVLINT_TEST_CHECKOUT", "")
 
@@ -222,7 +221,7 @@ TORCH_CHECK(false); | x = flag ? f : {}; | return -f; | return (f)(x); | switch 
 )
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join))
 def test_any_body_is_read(statements: str) -> None:
     """Whatever the statements are, there is an answer, and what is kept of it can be read again."""

@@ -23,7 +23,6 @@ from derivlint.cpp.declarations.declaration import AUTO, Declarations, Function,
 from derivlint.cpp.declarations.header import HeaderReading, read_declarations
 from derivlint.source import Span
 from tests.counting import calls_of
-from tests.sampling import examples
 
 DETAILS = "torch::autograd::generated::details"
 
@@ -384,7 +383,7 @@ template < typename T > class struct enum namespace using operator friend public
 """
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from([*PIECES.split(), "\n", "#if 0\n"]), max_size=40).map(" ".join) | st.text(max_size=80))
 def test_no_text_is_too_much(text: str) -> None:
     _assert_sound(text)

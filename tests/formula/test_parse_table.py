@@ -23,7 +23,6 @@ from derivlint.formula.parsing.tokens import tokens
 from derivlint.formula.vocabulary import TRIVIA, Token
 from derivlint.grammar import grammar_text, table_text
 from tests.formula.shape import shape
-from tests.sampling import examples
 
 LARK = fed_parser("formula", TreeBuilder(), maybe_placeholders=False)
 PIECES = (
@@ -79,7 +78,7 @@ def test_the_table_is_followed_as_lark_does(text: str) -> None:
     agrees(text)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join))
 def test_the_table_is_followed_as_lark_does_on_any_text(text: str) -> None:
     """Trees and refusals of random sequences of tokens, most of them wrong."""

@@ -24,7 +24,6 @@ from derivlint.formula.nodes import (
 from derivlint.formula.parsing.statements import MAX_UNKNOWN, parse_body
 from derivlint.formula.parsing.tokens import tokens
 from derivlint.formula.vocabulary import TRIVIA
-from tests.sampling import examples
 
 
 def body_of(text: str) -> Block:
@@ -152,7 +151,7 @@ PIECES = (
 )  # fmt: skip
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join))
 def test_any_text_has_statements_within_it(text: str) -> None:
     def check(node: Node, start: int, end: int) -> None:

@@ -16,7 +16,6 @@ from derivlint.graph.syntax.printer import print_graph
 from derivlint.graph.syntax.reader import read_graph
 from derivlint.graph.types import GraphError, GraphSyntaxError
 from tests.graph.situations import programs
-from tests.sampling import examples
 
 
 def test_an_expression_and_its_graph(entries: Entries) -> None:
@@ -45,7 +44,7 @@ graph(%a : Tensor,
     assert print_expression(graph) == "add(sum(mul(a, 2), [0], True), b, alpha=3)\n"
 
 
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(text=programs())
 def test_what_is_printed_is_read_again(entries: Entries, text: str) -> None:
     """An expression means the graph that it was printed from, that of a derivative too."""
@@ -85,7 +84,7 @@ def test_errors(text: str, message: str, entries: Entries) -> None:
     assert str(caught.value) == message
 
 
-@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(text=st.text(alphabet='ab()[],;=%."-1 \nsinmul#:>', max_size=40))
 def test_any_text_is_read_or_refused(entries: Entries, text: str) -> None:
     """Nothing but a graph error is raised."""

@@ -24,7 +24,7 @@ from derivlint.schema import (
 from derivlint.schema.syntax.grammar_parser import parse_with_grammar
 from derivlint.schema.syntax.parser import MAX_LENGTH, is_canonical
 from derivlint.source import Span
-from tests.sampling import CAMPAIGN, examples
+from tests.sampling import CAMPAIGN
 
 pytestmark = pytest.mark.long
 
@@ -266,7 +266,7 @@ GRAMMAR_NAMES = ("ANON", "LPAR", "RPAR", "LSQB", "RSQB", "QMARK", "COMMA", "EQUA
 SCHEMA_CHARACTERS = st.text(alphabet="ab_T.:()[]{}?!*|=-> ,1\"'\\é\n", max_size=40)
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=400)
 @given(
     st.one_of(
         st.text(max_size=40),
