@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from derivlint.formats.machine.github import escape_message, escape_property
+from derivlint.formats.machine.ci import escape_message, escape_property
 from derivlint.formats.registry import FORMATS
 from derivlint.lint import INTERNAL_ERROR, Severity, TextEdit
 from derivlint.source import SourceFile, Span, visible

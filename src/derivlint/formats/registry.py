@@ -62,10 +62,10 @@ FORMATS: dict[str, Format] = {
         Format(
             "json-lines", "scripts: a document for each finding, one a line", "machine.json_format:render_json_lines"
         ),
-        Format("github", "annotations of GitHub Actions", "machine.github:render_github"),
+        Format("github", "annotations of GitHub Actions", "machine.ci:render_github"),
         Format("sarif", "SARIF 2.1.0, for code scanning", "machine.sarif:render_sarif"),
-        Format("gitlab", "code quality reports of GitLab", "machine.gitlab:render_gitlab"),
-        Format("junit", "test reports: JUnit XML", "machine.junit:render_junit"),
+        Format("gitlab", "code quality reports of GitLab", "machine.ci:render_gitlab"),
+        Format("junit", "test reports: JUnit XML", "machine.ci:render_junit"),
         Format("rdjson", "reviewdog: one document", "machine.rdjson:render_rdjson"),
         Format("rdjsonl", "reviewdog: a document for each finding, one a line", "machine.rdjson:render_rdjsonl"),
         Format(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.formats.links import rule_url
 from derivlint.formats.rule_page import rule_page, rule_sections
+from derivlint.formats.styles import rule_url
 from derivlint.lint import Confidence, Severity
 
 #: The longest short text that code scanning takes.

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from derivlint.formats.links import rule_url
+from derivlint.formats.styles import rule_url
 from derivlint.lint import Rule
 from derivlint.lint.groups import GROUPS
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from derivlint.formats.links import rule_url
 from derivlint.formats.report import Report
-from derivlint.formats.styles import STYLES, Line, Piece, plain
+from derivlint.formats.styles import STYLES, Line, Piece, plain, rule_url
 from derivlint.lint import Diagnostic, Fix, Severity
 from derivlint.lint.fixing import fixable
 from derivlint.lint.wording import counted

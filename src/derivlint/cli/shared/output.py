@@ -157,7 +157,7 @@ class CheckCommand(GroupedCommand):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            from derivlint.formats.machine.json_text import json_line
+            from derivlint.formats.machine.json_format import json_line
             from derivlint.formats.machine.lintrunner import problem_message
 
             text = f"{json_line(problem_message(str(error)))}\n"

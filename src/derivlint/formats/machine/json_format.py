@@ -1,4 +1,4 @@
-"""Diagnostics as JSON, in the shape that scripts rely on."""
+"""Diagnostics as JSON, in the shape that scripts rely on, and JSON text that strict readers take."""
 
 from __future__ import annotations
 
@@ -109,3 +109,24 @@ def _fix(fix: Fix | None) -> Json | None:
         "safe": fix.safe,
         "edits": [{"start": edit.span.start, "end": edit.span.end, "text": edit.text} for edit in fix.edits],
     }
+
+
+def json_line(value: object) -> str:
+    """A value as JSON on one line, without a line end."""
+    return visible_json(strict(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
+
+
+def json_text(value: object, indent: int = 2) -> str:
+    """A value as indented JSON with a line end."""
+    return visible_json(strict(json.dumps(value, ensure_ascii=False, indent=indent))) + "\n"
+
+
+def strict(text: str) -> str:
+    """A text without lone surrogates, which come from names that are not UTF-8 and from escapes in YAML."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from derivlint.formats.links import rule_url
-from derivlint.formats.machine.json_text import Json, json_line
+from derivlint.formats.machine.json_format import Json, json_line
 from derivlint.formats.places import is_file_name
 from derivlint.formats.report import Report
+from derivlint.formats.styles import rule_url
 from derivlint.lint import Diagnostic, Severity
 from derivlint.lint.fixing import apply_fixes
 from derivlint.lint.wording import counted

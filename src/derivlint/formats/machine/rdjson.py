@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from derivlint.formats.links import HOME, rule_url
-from derivlint.formats.machine.json_text import Json, json_line, json_text
+from derivlint.formats.machine.json_format import Json, json_line, json_text
 from derivlint.formats.places import byte_position, relative_path, shown_span
 from derivlint.formats.report import Report
+from derivlint.formats.styles import HOME, rule_url
 from derivlint.lint import Diagnostic, Fix, Related, Severity, TextEdit
 from derivlint.source import SourceFile, Span
 
