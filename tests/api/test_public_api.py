@@ -220,7 +220,7 @@ def test_a_client_is_typed_and_runs_with_the_wheel(tmp_path: Path) -> None:
     example = ROOT / "examples" / "graphs" / "derivatives.yaml"
     ran = subprocess.run([python, "-I", CLIENT, example], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (1, "")
-    assert ran.stdout.splitlines()[-1].strip().startswith("# sin, neg, mul <- <text>:12: cos")
+    assert ran.stdout.rstrip().splitlines()[-1].strip().startswith("# sin, neg, mul <- <text>:12: cos")
     program = "import derivlint; print(derivlint.__file__)"
     place = subprocess.run([python, "-I", "-c", program], capture_output=True, text=True, check=True)
     assert Path(place.stdout.strip()).is_relative_to(packages)

@@ -13,7 +13,7 @@ from derivlint.lint.fingerprint import fingerprints
 from derivlint.lint.wording import counted
 from derivlint.source import visible, visible_xml
 
-# ---- GitHub: workflow commands, of which it makes annotations
+# ---- GitHub: workflow commands, shown as annotations
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 #: How many annotations of a kind GitHub shows for one step.
