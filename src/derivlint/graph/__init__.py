@@ -4,5 +4,5 @@ The terms are graph, block, node and value (``ir``), entries (``differentiation.
 formulas, and the gradient of a graph (``differentiation.gradient``), named like ``torch::jit::Gradient``. Begin with
 :mod:`derivlint.graph.differentiation.reverse` (``differentiate``). ``ir`` defines graphs, ``syntax`` reads
 and prints them, ``differentiation`` has the two modes and names what cannot be differentiated, ``lowering`` turns a
-formula into nodes, ``passes`` simplifies.
+formula into nodes, ``passes`` simplifies. ``evaluate`` runs a graph with PyTorch, ``checking`` compares derivatives.
 """

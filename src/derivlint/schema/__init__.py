@@ -3,6 +3,7 @@
 Begin with :mod:`derivlint.schema.natives`: ``NativeFunctions`` parses schemas on demand. ``index`` is the operator
 index that is shipped; ``difference`` explains how two schemas differ.
 
+    reader   native_functions.yaml; ``families`` and ``variants`` relate operators, ``describe`` lists their facts
     syntax   schemas as text and as objects; ``parser`` reads canonical ones with one pattern per argument, and
              everything else with ``grammar/schema.lark``
 """

@@ -14,5 +14,5 @@ comparison of a failure with the earlier version of the file; and ``SkipReason``
     outcome       results, and the arms of conditions, sides of masks and states of arguments that inputs reach
     base          the earlier version of the file; a formula of both versions is one function
     known         explanations of the findings in PyTorch's own file
-    findings      diagnostics at the formulas
+    findings      diagnostics at the formulas; ``reproduction`` writes a script that shows one with PyTorch alone
 """
