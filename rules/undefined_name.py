@@ -240,7 +240,7 @@ def _is_message(expression: Expression, word: Word) -> bool:
 
 @lru_cache(maxsize=8)
 def _messages(formula: Formula) -> frozenset[int]:
-    """Where the names begin that ``not_implemented`` is called with."""
+    """The place where the names begin that ``not_implemented`` is called with."""
     return frozenset(
         argument.start
         for node in formula.nodes

@@ -62,5 +62,5 @@ INVALID = (
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report what the reader refused to go on with."""
+    """Report the limit that stopped the reader."""
     return document_findings(model, YamlProblemKind.LIMIT)

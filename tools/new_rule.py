@@ -200,7 +200,7 @@ def new_rule(name: str, target: str, severity: str, group: Group, root: Path) ->
 
 
 def _refuse(name: str, names: list[str], path: Path) -> None:
-    """Say why a rule cannot have a name.
+    """Refuse a name that a rule cannot have.
 
     Raises:
         InputError: it cannot.

@@ -1,4 +1,4 @@
-"""What the tools share: errors of the user, and written files."""
+"""Shared code of the tools: user errors and written files."""
 
 from __future__ import annotations
 

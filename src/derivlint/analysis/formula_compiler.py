@@ -75,7 +75,7 @@ class FormulaCompiler(ExpressionCompiler):
 
     @staticmethod
     def is_of_operator(call: CallFacts) -> bool:
-        """Whether a call is of an operator or helper by its name, as far as that is known."""
+        """Whether the name of a call resolves to an operator or helper."""
         # "index" is also a method that takes what is not a list of tensors
         if call.function is None and call.name != "index":
             return False

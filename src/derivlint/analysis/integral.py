@@ -21,7 +21,7 @@ _ARITHMETIC = ("+", "-", "*")
 
 
 def has_integral_exponent(problem: FormulaProblem) -> bool | None:
-    """Whether a power of an integer, which is the problem, may be one of integers; None where that is not known."""
+    """Whether a power of an integer, which is the problem, may be one of integers, or None if that is not known."""
     evaluation, place = problem.evaluation, (problem.problem.start, problem.problem.end)
     nodes = parse_formula(evaluation.text).nodes
     powers = (node for node in nodes if isinstance(node, Call) and len(node.args) == 2)

@@ -69,7 +69,7 @@ class JudgedEntry(Struct, frozen=True):
     formulas: tuple[JudgedFormula, ...]
 
     def missing(self, question: Question) -> tuple[str, ...]:
-        """Why a property is not checked, each reason once."""
+        """The reason why a property is not checked, each reason once."""
         reasons = (formula.missing[question] for formula in self.formulas if question in formula.missing)
         return tuple(dict.fromkeys(reasons))
 
@@ -152,7 +152,7 @@ def _why_not_compared(analyses: FormulaAnalyses, body: DispatchBody, formula: Ty
 
 
 def _unknown_degree(interpretation: Interpretation) -> str:
-    """Why the degree of a formula is not known; empty if it is."""
+    """The reason why the degree of a formula is not known, or empty if it is."""
     if interpretation.root.degree is not Degree.UNKNOWN:
         return ""
     unknown = {node for node, fact in interpretation.facts.items() if fact.degree is Degree.UNKNOWN}

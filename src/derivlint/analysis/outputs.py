@@ -45,7 +45,7 @@ class DiscreteOutput(Struct, frozen=True):
 
 
 def discrete_kind(function: NativeFunction, index: int) -> str | None:
-    """Whether an output is ``boolean`` or ``integral`` by nature; None where it is neither, or nothing is known."""
+    """Whether an output is ``boolean`` or ``integral`` by nature, or None if it is neither, or nothing is known."""
     if function.schema.kind is SchemaKind.inplace or function.namespace != "aten":
         return None
     output = f"{function.name.base.removesuffix(COPY)}({index})"

@@ -142,7 +142,7 @@ def dual_lists(formula: TypedFormula) -> frozenset[str]:
 
 
 def seed_of(node: Expr, names: frozenset[str]) -> str | None:
-    """The seed that an expression is: ``grad``, ``(grads[1])``, ``self_t``; None where it is none."""
+    """The seed that an expression is: ``grad``, ``(grads[1])``, ``self_t``, or None if it is none."""
     node = unparenthesized(node)
     if isinstance(node, Name) and node.simple in names:
         return node.simple

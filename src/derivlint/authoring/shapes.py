@@ -55,7 +55,7 @@ class SizesOf:
 
     @staticmethod
     def _found(node: GraphNode, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
-        """The sizes of what a node gives; None where they are its own."""
+        """The sizes of what a node gives, or None if they are its own."""
         if node.kind == CONSTANT:
             return frozenset()
         if node.kind in _TAKEN_FROM_SIZES:

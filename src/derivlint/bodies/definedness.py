@@ -1,4 +1,4 @@
-"""Which parameters a body reads although they may be undefined."""
+"""The parameters that a body reads although they may be undefined."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class Expressions(Values):
         return self._choice(node.condition, condition, cases[0], cases[1])
 
     def braces(self, node: BraceList) -> Any:
-        """A list."""
+        """Evaluate a braced list."""
         return tuple(map(self.of, node.items)) if node.items else ABSENT
 
     def construct(self, node: Construct) -> Any:
@@ -191,7 +191,7 @@ class Expressions(Values):
     # ---- calls
 
     def call(self, node: Call) -> Any:
-        """A call."""
+        """The facts of a call."""
         callee = node.callee
         if isinstance(callee, Member):
             return self._method(node, callee)

@@ -112,7 +112,7 @@ class _NeverError(Exception):
 def body_sizes(
     definition: FunctionDefinition, functions: Functions, budget: Budget | None = None
 ) -> SizeFunction | None:
-    """How the sizes of what a function gives follow from its arguments; None where nothing can be said.
+    """The sizes of a function's result by those of its arguments, or None if nothing can be said.
 
     Args:
         definition: the function.
@@ -291,7 +291,7 @@ def _applied(name: str, arguments: list[Evaluator]) -> Evaluator:
 
 
 def _truth(condition: Evaluator, values: Mapping[str, Value]) -> bool | None:
-    """Whether a condition holds; None where that is not known."""
+    """Whether a condition holds, or None if that is not known."""
     try:
         answer = condition(values)
     except FAILURES:

@@ -87,7 +87,7 @@ class Closure(Struct, frozen=True, eq=False):
 
 
 class StatementEnd(Struct):
-    """How a statement ends.
+    """The ways in which a statement ends.
 
     Attributes:
         returned: what it returns, where it may return; else None.

@@ -1,4 +1,4 @@
-"""Where a process of ours begins: run by path with ``-I``, before anything else of derivlint is imported.
+"""The place where a process of ours begins: run by path with ``-I``, before anything else of derivlint is imported.
 
 ``child.py TASK ARGUMENT...`` is a Python process. It ends with the process that started it, gives itself the import
 path of that process without the folder that it was started in, imports the very same derivlint, and calls ``main`` of

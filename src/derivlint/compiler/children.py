@@ -319,7 +319,7 @@ def quoted(data: bytes) -> str:
 
 
 def ended(status: int) -> str:
-    """How a process ended: with which status, or by which signal.
+    """The status or signal that ended a process.
 
     Args:
         status: as of :class:`subprocess.Popen`, negative for a signal.

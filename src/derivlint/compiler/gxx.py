@@ -97,7 +97,7 @@ class ProcessResult(Struct, frozen=True):
 
 
 def find_compiler(name: str | None = None) -> Compiler | None:
-    """The compiler of that name or path, else of ``$CXX``, else ``g++``; None where there is none that answers."""
+    """The compiler of that name or path, else of ``$CXX``, else ``g++``, or None if none of them runs."""
     path = shutil.which(name or os.environ.get("CXX") or DEFAULT_COMPILER)
     if path is None:
         return None
@@ -112,7 +112,7 @@ def find_compiler(name: str | None = None) -> Compiler | None:
 
 
 def torch_includes() -> list[Path] | None:
-    """The directories of the headers of the installed torch, which is not imported; None where there are none."""
+    """The directories of the headers of the installed torch, which is not imported, or None if there are none."""
     try:
         spec = find_spec("torch")
     except (ImportError, ValueError):
@@ -125,7 +125,7 @@ def torch_includes() -> list[Path] | None:
 
 
 def headers_version(includes: Sequence[Path]) -> str | None:
-    """The version of PyTorch that headers say they are of; None where they do not say."""
+    """The version of PyTorch that headers say they are of, or None if they do not say."""
     for directory in includes:
         for name in ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h", "torch/version.h"):
             try:

@@ -362,7 +362,7 @@ class Library:
         return ClassMembers(methods, fields, constructors, complete)
 
     def methods(self, type: CppType, name: str) -> FoundCallee | None:
-        """The methods of that name; None where the class is not known well enough to tell."""
+        """The methods of that name, or None if the class is not known well enough to tell."""
         key = (type, name)
         if key not in self._methods:
             self._methods[key] = self._methods_of(type, name)

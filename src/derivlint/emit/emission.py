@@ -176,7 +176,7 @@ def _own_needed(model: Model, kernels_of: Iterable[NativeFunction]) -> list[Nati
 def _own_without_derivative(
     model: Model, chosen: Sequence[Kernel], without: Collection[str]
 ) -> Iterator[NativeFunction]:
-    """The operators that are not PyTorch's, are called by formulas, and have none, or none that becomes a kernel."""
+    """Called operators of the file's own that have no derivative."""
     with_kernel = {str(kernel.function.name) for kernel in chosen}
     for function in _own_needed(model, ()):
         name = str(function.name)

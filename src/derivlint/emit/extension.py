@@ -126,7 +126,7 @@ def _in_cmake(path: str) -> str:
 
 
 def _guarded(template: str, version: str | None, **more: str) -> str:
-    """Return the check that refuses other releases than that of a version; empty if the release is unknown."""
+    """Return the check that refuses other releases than that of a version, or empty if the release is unknown."""
     number = known_number(version)
     if number is None:
         return ""

@@ -67,7 +67,7 @@ class _ConflictError(Exception):
 
 
 def changes(folder: Path, files: Mapping[str, str]) -> FileChanges:
-    """How the folder differs from the files, and what keeps it from being brought to hold them.
+    """The differences between the folder and the files, and the conflicts.
 
     Raises:
         FilesError: it cannot be read.
@@ -96,7 +96,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> FileChanges:
 
 
 class _Folder:
-    """A folder, what is in it, and what is to be in it."""
+    """The present and the intended content of a folder."""
 
     def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
         self._folder = folder

@@ -187,7 +187,7 @@ def _infos(model: Model, names: Collection[str] | None) -> Iterator[Differentiab
 
 
 def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
-    """The class of one info's node; None where nothing is differentiable.
+    """The class of one info's node, or None if nothing is differentiable.
 
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.

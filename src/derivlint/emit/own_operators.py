@@ -74,7 +74,7 @@ def called_names(entries: Iterable[Entry]) -> frozenset[str]:
 
 
 def refusal(function: NativeFunction) -> str | None:
-    """Why no C++ can be written for an operator of one's own; None where it can."""
+    """The reason why no C++ can be written for an operator of one's own, or None if it can."""
     if function.namespace in _TAKEN:
         return f'"{function.namespace}" is a namespace of C++ that is PyTorch\'s own'
     if not function.namespace.isidentifier():
@@ -83,7 +83,7 @@ def refusal(function: NativeFunction) -> str | None:
 
 
 def undifferentiable_reason(function: NativeFunction) -> str | None:
-    """Why an operator that is not PyTorch's cannot be differentiated; None where it can.
+    """The reason why an operator that is not PyTorch's cannot be differentiated, or None if it can.
 
     It has a type that PyTorch does not know, or writes to arguments in a way that autograd cannot follow: PyTorch's own
     that write in place do so to ``self``, and formulas have no other name for what they write.

@@ -148,7 +148,7 @@ def number_of(version: str | None) -> tuple[int, int]:
 
 
 def known_number(version: str | None) -> tuple[int, int] | None:
-    """The major and minor number of a version of PyTorch; None where there is none, or it is not one."""
+    """The major and minor number of a version of PyTorch, or None if it has none."""
     match = _VERSION.match(version or "")
     return None if match is None else (int(match[1]), int(match[2]))
 

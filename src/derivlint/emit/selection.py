@@ -101,7 +101,7 @@ def unsavable_arguments(model: Model) -> dict[str, str]:
 
 
 def unreadable_reason(formula: Formula, line: int) -> str:
-    """Why nothing is made of a formula without a syntax tree.
+    """The reason why nothing is made of a formula without a syntax tree.
 
     Args:
         formula: the formula.

@@ -26,7 +26,7 @@ def is_ours(data: bytes) -> bool:
 
 
 def refusal(path: Path, data: bytes) -> str | None:
-    """Why a file is not written: something else is there; None where it is."""
+    """The reason why a file is not written: something else is there, or None if it is."""
     current = _current(path)
     if current is None or current == data or is_ours(current):
         return None

@@ -480,7 +480,7 @@ class Tree(Protocol):
 
 
 def depth(node: Tree) -> int:
-    """How many levels a tree has: 1 for a node without children."""
+    """The number of levels a tree has: 1 for a node without children."""
     deepest = 0
     stack: list[tuple[Tree, int]] = [(node, 1)]
     while stack:

@@ -44,7 +44,7 @@ def _operator(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where the entry of an operator is written.
+    """The place where the entry of an operator is written.
 
     Attributes:
         file: the derivatives file.
@@ -60,7 +60,7 @@ class Entry:
 
 
 def entry_of(operator: Any) -> Entry:
-    """Where the entry of an operator is written.
+    """The place where the entry of an operator is written.
 
     Raises:
         ValueError: no generated module has registered it.

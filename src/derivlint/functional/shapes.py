@@ -139,7 +139,7 @@ def block_diag_backward(
 
 
 def _storage_indices(sizes: Sequence[int], strides: Sequence[int], offset: int, like: Tensor) -> Tensor:
-    """Where the elements of a strided tensor lie in its storage."""
+    """The place where the elements of a strided tensor lie in its storage."""
     indices = torch.full([], offset, dtype=torch.int64, device=like.device)
     for size, stride in zip(sizes, strides, strict=True):
         indices = indices.unsqueeze(-1) + torch.arange(size, device=like.device) * stride

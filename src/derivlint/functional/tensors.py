@@ -45,7 +45,7 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class TensorGeometry:
-    """How a tensor lies in its storage; called with the tensor, as in C++."""
+    """The geometry of a tensor in its storage; called with the tensor, as in C++."""
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]

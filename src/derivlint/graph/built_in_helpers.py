@@ -54,7 +54,7 @@ def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None,
 
 
 def count(builder: Builder, sizes: Item, dims: Item, numel: Item) -> Item:
-    """How many elements a reduction takes together."""
+    """The number of elements a reduction takes together."""
     reduced_dims = _dimensions(dims)
     if reduced_dims is None:
         return numel

@@ -234,7 +234,7 @@ class Lowering:
 
 @cache
 def _parameters(function: Callable[..., Item]) -> tuple[int, int]:
-    """How many arguments a helper takes after the builder: at least, and at most."""
+    """The number of arguments a helper takes after the builder: at least, and at most."""
     parameters = list(signature(function).parameters.values())[1:]
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return sum(parameter.kind is not parameter.VAR_POSITIONAL for parameter in parameters), sys.maxsize

@@ -1,4 +1,4 @@
-"""Which overload of an operator a node means.
+"""Overload resolution of the nodes of a graph.
 
 Follows the choice that TorchScript makes (torch/csrc/jit/frontend/schema_matching.cpp): the arguments have to fit; of
 several overloads the one with the fewest conversions wins, the first of equals.

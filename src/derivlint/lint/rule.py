@@ -148,7 +148,7 @@ class Rule(Struct, frozen=True, dict=True):
 
     @property
     def reads(self) -> AnalysisDepth:
-        """How deep it looks into formulas."""
+        """The depth of analysis that the rule reads."""
         return self.meta.reads
 
     def bound(self, model: object) -> tuple[Callable[..., Iterable[Finding]], tuple[object, ...]]:

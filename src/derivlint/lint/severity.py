@@ -1,4 +1,4 @@
-"""How bad a finding is, and how sure derivlint is of it."""
+"""Severities and confidences of findings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Ranked(Enum):
 
 
 class Severity(_Ranked):
-    """How bad a finding is; ``ERROR`` is the greatest.
+    """The severity of a finding; ``ERROR`` is the greatest.
 
     ``ERROR`` cannot be right: PyTorch's generator or compiler refuses it, or a gradient is certainly wrong.
     ``WARNING`` is very probably wrong, or wrong in a documented case. ``INFO`` is advice.
@@ -37,7 +37,7 @@ class Severity(_Ranked):
 
 
 class Confidence(_Ranked):
-    """How sure derivlint is of a finding; ``HIGH`` is the greatest."""
+    """The confidence of a finding; ``HIGH`` is the greatest."""
 
     LOW = "low"
     MEDIUM = "medium"

@@ -29,7 +29,7 @@ GENERATED_CODE = "derivlint.generatedCode"
 
 
 class RefusedError(Exception):
-    """A request that cannot be done, for a reason that is shown to the author."""
+    """A refused request, with the reason for the user."""
 
 
 def _markdown(text: str) -> types.MarkupContent:

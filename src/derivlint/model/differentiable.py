@@ -134,7 +134,7 @@ class Differentiability:
 
     @cached_property
     def output_indices(self) -> tuple[int, ...] | None:
-        """The positions of the differentiable returns; None where they are unknown."""
+        """The positions of the differentiable returns, or None if they are unknown."""
         if self.outputs is None:
             return None
         # by identity: the returns of an in-place function are all called "self"

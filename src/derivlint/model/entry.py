@@ -156,7 +156,7 @@ class DerivativeFormula:
         return self.text is not None and self.text.lower().strip() == NON_DIFFERENTIABLE
 
     def key_written_with(self, names: Collection[str]) -> str | None:
-        """The key as YAML text, in its own quotes, with other names; None where a name would need escapes."""
+        """The key as YAML text, in its own quotes, with other names, or None if a name would need escapes."""
         if not names or not all(name.isidentifier() for name in names):
             return None
         text = ", ".join(names)
@@ -233,7 +233,7 @@ class DispatchBody:
 
     @cached_property
     def keys_with(self) -> Counter[str]:
-        """How many keys have each name."""
+        """The number of keys with each name."""
         return Counter(name for formula in self.formulas for name in {name.text for name in formula.names})
 
     @property
@@ -499,7 +499,7 @@ class ForwardDerivative(KeyedEquality, Struct, frozen=True):
 
 
 class InfoSource(Struct, frozen=True):
-    """Where an info comes from: ``entry`` (with its index), ``view_copy`` or ``foreach``."""
+    """The source of an info: ``entry`` (with its index), ``view_copy`` or ``foreach``."""
 
     kind: str
     index: int | None = None

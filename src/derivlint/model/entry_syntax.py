@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FormProblemKind(Enum):
-    """Which rule of the form of entries is broken."""
+    """The rules of the form of entries."""
 
     ENTRY_TYPE = "entry-type"
     NO_NAME = "no-name"

@@ -1,4 +1,4 @@
-"""How a file holds its entries: PyTorch's own file is a list of them, files of back ends may be more than that."""
+"""The layout of a file's entries: PyTorch's own file is a list of them, files of back ends may be more than that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 
 class Layout(Struct, frozen=True):
-    """How a file holds its entries.
+    """The layout of a file's entries.
 
     Attributes:
         entries: the top-level key below which the list stands; None where the list is the file.
@@ -75,7 +75,7 @@ class Layout(Struct, frozen=True):
         return replace(marked, ignored=marked.ignored | self.ignored, elsewhere=(*marked.elsewhere, *self.elsewhere))
 
     def list_in(self, root: YamlNode | None) -> YamlNode | None:
-        """The node that should be the list of entries; None where it is not there."""
+        """The node that should be the list of entries, or None if it is not there."""
         if self.entries is None:
             return root
         return root.get(self.entries) if isinstance(root, Mapping) else None
@@ -125,7 +125,7 @@ _MARKED = {key: layout for layout in LAYOUTS.values() for key in layout.marks}
 
 
 def marked_layout(source: SourceFile) -> Layout | None:
-    """The layout that the keys of a file's entries give away; None where they are those of PyTorch's own file."""
+    """The layout that the keys of a file's entries give away, or None if they are those of PyTorch's own file."""
     # to look for the words first costs nothing
     return _marked_layout(source.text) if any(mark in source.lowered for mark in _MARKED) else None
 

@@ -1,4 +1,4 @@
-"""Which info applies to which native function.
+"""The assignment of infos to native functions.
 
 Follows torchgen/api/autograd.py, ``match_differentiability_info``, and load_derivatives.py,
 ``add_view_copy_derivatives``: one entry serves the function it names, its in-place and out variants, the ``_copy`` twin
@@ -33,7 +33,7 @@ InfoByKey = dict[str, DifferentiabilityInfo]
 
 
 class How(Enum):
-    """How a function came by its info."""
+    """The ways in which a function gets its info."""
 
     EXACT = "exact"
     SIGNATURE = "signature"
@@ -43,7 +43,7 @@ class How(Enum):
 
 
 class MatchProblem(Struct, frozen=True):
-    """Why a function cannot have the info that would apply to it.
+    """The reason why a function cannot have the info that would apply to it.
 
     Attributes:
         kind: why.
@@ -187,7 +187,7 @@ class Matcher:
         return twin is not None and signature == twin.schema.signature_key_no_defaults
 
     def source(self, function: NativeFunction) -> str | None:
-        """The schema of the entry that a function may have its infos of; None where no entry applies."""
+        """The schema of the entry that a function may have its infos of, or None if no entry applies."""
         applicable = self._applicable_once(function)
         return None if applicable is None else applicable.schema
 

@@ -1,4 +1,4 @@
-"""Why a function cannot have the formulas of another."""
+"""The reason why a function cannot have the formulas of another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class MatchProblemKind(Enum):
-    """Why a function cannot have the info that would apply to it."""
+    """The reason why a function cannot have the info that would apply to it."""
 
     #: the generated functional variant has no ``self`` to save
     FUNCTIONAL_NEEDS_SELF = "functional-needs-self"

@@ -284,7 +284,7 @@ class Model(Answers):
         return problems
 
     def match_problems(self, entry: Entry) -> Iterator[MatchProblem]:
-        """Why functions cannot have the entry's infos."""
+        """The reason why functions cannot have the entry's infos."""
         for match in self.functions_of(entry):
             for problem in match.problems:
                 if problem.info.source.index == entry.index:

@@ -39,7 +39,7 @@ def document_of(source: SourceFile) -> Document:
 
 
 def layout_of(document: Document, layout: Layout = PLAIN) -> Layout:
-    """How a file holds its entries, among those with a layout."""
+    """The layout of a file's entries, among those with a layout."""
     if isinstance(document, SplitDocument):
         return layout.of_list(document.source)
     return layout.fitting(document.root, document.source)

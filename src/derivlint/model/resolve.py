@@ -168,7 +168,7 @@ def generic_output_index(name: str) -> int | None:
 
 
 class SchemaProblemKind(Enum):
-    """Why an entry's schema resolves to no function."""
+    """The reason why an entry's schema resolves to no function."""
 
     MALFORMED = "malformed"
     UNKNOWN = "unknown"
@@ -176,7 +176,7 @@ class SchemaProblemKind(Enum):
 
 
 class SchemaProblem(Struct, frozen=True):
-    """Why an entry's schema resolves to no function.
+    """The reason why an entry's schema resolves to no function.
 
     Attributes:
         kind: the reason.

@@ -29,7 +29,7 @@ CPP_WORDS = frozenset({"true", "false", "nullptr", "nullopt", "this"})
 
 
 class NotDeclared(Enum):
-    """Why a name is not declared where a formula uses it."""
+    """The reason why a name is not declared where a formula uses it."""
 
     UNKNOWN = "unknown"
     #: a primal or tangent, ``self_p`` or ``self_t``, in a backward formula

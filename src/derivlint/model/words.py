@@ -1,4 +1,4 @@
-r"""Which names a formula mentions, as the C++ compiler reads it and as torchgen's text matching reads it.
+r"""The names that a formula mentions, as the C++ compiler reads it and as torchgen's text matching reads it.
 
 torchgen finds names with the pattern ``(^|\W)name($|\W)``: it sees every run of word characters, also inside a string
 literal, after a dot or in ``at::name``, and because the pattern consumes one character on both sides, of two uses that

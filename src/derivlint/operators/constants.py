@@ -60,10 +60,10 @@ def plain_spelling(name: Name) -> str:
 
 
 def constant_named(name: Name) -> Constant | None:
-    """The constant that a name stands for, scalar types apart; None where it is for none that is known."""
+    """The constant that a name stands for, scalar types apart, or None if it is for none that is known."""
     return CONSTANTS.get(name.simple or plain_spelling(name))
 
 
 def scalar_type_named(name: Name) -> Constant | None:
-    """The type of elements that a name stands for, ``at::kLong``; None where it is for none."""
+    """The type of elements that a name stands for, ``at::kLong``, or None if it is for none."""
     return SCALAR_TYPES.get(name.simple or plain_spelling(name))

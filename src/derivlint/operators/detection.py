@@ -40,7 +40,7 @@ class DetectedRelease(Struct, frozen=True):
 def detected_release(
     schemas: Iterable[str], calls: Callable[[], Iterable[tuple[str, int]]] = tuple
 ) -> DetectedRelease | None:
-    """The bundled release that a file of derivatives fits best; None where no release has any of its schemas.
+    """The bundled release that a file of derivatives fits best, or None if no release has any of its schemas.
 
     That is the release with the most of its schemas. Among releases with as many of them, it is for PyTorch's own file
     as a whole the one whose entries differ least; then the default one; then the one whose helpers are called as they

@@ -140,7 +140,7 @@ class TorchSource:
 
     @property
     def version(self) -> str | None:
-        """The release that it is, or that a checkout becomes; without a local part; None where that is not known."""
+        """The release that it is, or that a checkout becomes; without a local part, or None if that is not known."""
         source = self._read("version.txt" if self.is_checkout else "torch/version.py")
         if source is None:
             return None

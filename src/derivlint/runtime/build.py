@@ -506,5 +506,5 @@ def _digest(parts: Sequence[bytes | str]) -> str:
 
 
 def _count(stubs: Path) -> int:
-    """How many stubs an assembler file has."""
+    """The number of stubs an assembler file has."""
     return read_input(stubs).count(b"%function\n")

@@ -88,7 +88,7 @@ def load(
 
 
 def helpers_problem(library: Path) -> str:
-    """Why a loaded library cannot call the hidden helpers that it needs; empty where it can."""
+    """The reason why a loaded library cannot call the hidden helpers that it needs, or empty if it can."""
     # its import loads a library, and what only writes code loads none
     import ctypes
 

@@ -128,7 +128,7 @@ def _is_mapping(value: object, *, optional: bool = False) -> bool:
 
 
 def torch_of(folder: Path) -> str | None:
-    """The version of PyTorch that the files in a folder were emitted for, in any mode; None where no one knows."""
+    """The version of PyTorch that the files in a folder were emitted for, in any mode, or None if no one knows."""
     try:
         content = _content(folder / MANIFEST)
     except (OSError, ValueError, RecursionError):

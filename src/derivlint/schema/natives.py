@@ -182,7 +182,7 @@ class NativeFunctions:
 
     @property
     def bodies(self) -> HelperBodies | None:
-        """The bodies of functions that formulas call; None where they are not known."""
+        """The bodies of functions that formulas call, or None if they are not known."""
         return self._read_bodies()
 
     def with_derivatives(self, derivatives: Mapping[str, Sequence[str]] | None) -> NativeFunctions:

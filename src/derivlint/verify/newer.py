@@ -1,4 +1,4 @@
-"""Which formulas and entries need a newer PyTorch than the installed one, by the bundled releases."""
+"""The formulas and entries that need a newer PyTorch than the installed one, by the bundled releases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MISFIT = (
 
 
 def needs_newer(message: str, natives: NativeFunctions) -> str:
-    """Why a formula that the compiler refuses needs a newer PyTorch; empty where it does not.
+    """The reason why a formula that the compiler refuses needs a newer PyTorch, or empty if it does not.
 
     Args:
         message: what the compiler says.

@@ -159,7 +159,7 @@ def coverage(outcome: RunOutcome) -> list[FormulaCoverage]:
 
 
 def figure(reached: Sequence[FormulaCoverage]) -> tuple[int, int]:
-    """How many things were reached, and how many could be."""
+    """The number of things were reached, and how many could be."""
     items = sum(formula.items for formula in reached)
     return items - sum(len(formula.missing) for formula in reached), items
 

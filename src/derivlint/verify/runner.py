@@ -40,7 +40,7 @@ Progress = Callable[[str], None]
 
 
 class Effort(Struct, frozen=True):
-    """How much is done for each operator.
+    """The effort for each operator.
 
     Attributes:
         points: recorded inputs of each type of numbers.
@@ -93,7 +93,7 @@ class RunOptions(Struct, frozen=True):
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 

@@ -1,4 +1,4 @@
-"""Why something was not checked: an outcome of its own, neither right nor wrong."""
+"""The reason why something was not checked: an outcome of its own, neither right nor wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from derivlint.compiler.children import signal_name
 
 
 class SkipReason(Enum):
-    """Why an entry or a formula was not checked."""
+    """The reason why an entry or a formula was not checked."""
 
     #: No input is known that the operator takes and that has a derivative.
     NO_INPUTS = "no-inputs"

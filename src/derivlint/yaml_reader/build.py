@@ -209,7 +209,7 @@ class NodeBuilder:
         return node
 
     def _extent(self, node: YamlNode) -> tuple[int, int]:
-        """How many nodes ``node`` is with all its aliases written out, and how many levels of collections."""
+        """The number of nodes ``node`` is with all its aliases written out, and how many levels of collections."""
         extents = self._extents
         todo = [node]
         while todo:
@@ -289,7 +289,7 @@ def _short(tag: str) -> str:
 
 
 def _block_end(text: str, start: int, end: int) -> int:
-    """Where a block scalar ends, if the blank lines that its parser took along do not count."""
+    """The place where a block scalar ends, if the blank lines that its parser took along do not count."""
     last = end
     while last > start and text[last - 1].isspace():
         last -= 1

@@ -145,7 +145,7 @@ def _fold(decoded: _Decoded, text: str, offset: int, end: int, *, escaped: bool)
 
 
 def _escape_width(text: str, offset: int, end: int) -> int:
-    """How many characters belong to the escape after a backslash; 0 if it is none."""
+    """The number of characters belong to the escape after a backslash; 0 if it is none."""
     if offset >= end:
         return 0
     char = text[offset]
@@ -197,7 +197,7 @@ def _decode_block(text: str, value: str, *, folded: bool) -> _Decoded | None:
 
 
 def _leading_spaces(value: str) -> int:
-    """How many spaces the first line that is not blank begins with, or the longest line if all are blank."""
+    """The number of spaces the first line that is not blank begins with, or the longest line if all are blank."""
     longest = 0
     for line in re.split("[\n\u2028\u2029]", value):
         spaces = len(line) - len(line.lstrip(" "))

@@ -14,7 +14,7 @@ _LINE_START = r"(?:(?<=[\n\r])|(?<![\s\S]))"
 
 
 class Items(Struct, frozen=True):
-    """Where the items of a top-level list begin.
+    """The place where the items of a top-level list begin.
 
     Attributes:
         starts: the offset of each ``- `` at the start of a line.

@@ -82,7 +82,7 @@ def kind_of_tag(tag: str) -> ScalarKind:
 
 
 def construct_problem(value: str, kind: ScalarKind) -> str | None:
-    """Why SafeLoader cannot build a value of a kind other than ``str``, or None if it can."""
+    """The reason why SafeLoader cannot build a value of a kind other than ``str``, or None if it can."""
     try:
         if kind == "int":
             _check_int(value.replace("_", ""))

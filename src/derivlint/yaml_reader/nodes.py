@@ -111,7 +111,7 @@ def _decoded(written: str, value: str, style: str) -> DecodeMap | None:
 
 
 class Sequence(YamlNode, frozen=True, eq=False):
-    """A list.
+    """Evaluate a braced list.
 
     Attributes:
         flow: whether it is written ``[a, b]``.

@@ -58,7 +58,7 @@ class Document:
         return self._root
 
     def node_around(self, offset: int) -> PlacedNode | None:
-        """A node that holds everything that a character may be a part of; None where it is a part of none."""
+        """A node that holds everything that a character may be a part of, or None if it is a part of none."""
         return PlacedNode(self._root, 0) if self._root is not None else None
 
 

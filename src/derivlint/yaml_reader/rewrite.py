@@ -52,7 +52,7 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
 
 
 def _escaped(scalar: Scalar, text: str) -> str | None:
-    """The characters that stand for a text in a scalar's style; None where it has none for them."""
+    """The characters that stand for a text in a scalar's style, or None if it has none for them."""
     if any("\ud800" <= char <= "\udfff" for char in text):
         return None
     if scalar.style == "double":
@@ -99,7 +99,7 @@ def _ends_plain(in_flow: bool) -> re.Pattern[str]:
 
 
 def removal(mapping: Mapping, pair: Pair) -> Span | None:
-    """The lines that hold one pair of a block mapping and nothing else; None where there are none such.
+    """The lines that hold one pair of a block mapping and nothing else, or None if there are none such.
 
     Args:
         mapping: the mapping.

@@ -63,7 +63,7 @@ class SplitDocument(Document):
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where the texts of the items begin."""
+        """The place where the texts of the items begin."""
         return [span.start for span in self.spans]
 
     @property
@@ -96,7 +96,7 @@ class SplitDocument(Document):
 
 
 def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = None) -> SplitDocument | None:
-    """The items of a text that is a list; None where it has to be read as a whole.
+    """The items of a text that is a list, or None if it has to be read as a whole.
 
     Args:
         source: the text.
@@ -145,7 +145,7 @@ _UNREADABLE = YamlNode(0, 0, None)
 
 @lru_cache(maxsize=256)
 def read_item(text: str) -> YamlNode | None:
-    """The item that a text holds; None where it cannot be read on its own without doubt."""
+    """The item that a text holds, or None if it cannot be read on its own without doubt."""
     from ruamel.yaml.error import YAMLError
 
     builder = NodeBuilder(text, 0, {})

@@ -22,7 +22,7 @@ def _escaped(char: str) -> str:
 
 
 def skip_properties(text: str, start: int, end: int) -> int:
-    """Where the node after the anchor and the tag at ``start`` begins; ``end`` if nothing follows."""
+    """The place where the node after the anchor and the tag at ``start`` begins; ``end`` if nothing follows."""
     offset = start
     while True:
         match = _property().match(text, offset, end)

@@ -201,7 +201,7 @@ def _has_too_few_names(analyses: FormulaAnalyses, body: DispatchBody) -> bool:
 
 
 def dropped_values(model: Model, formula: TypedFormula) -> int | None:
-    """How many values a formula returns, where they are more than its key has names; None elsewhere."""
+    """The number of values a formula returns, where they are more than its key has names; None elsewhere."""
     type = formula.type_of(formula.tree)
     values = type.arguments if type.head == "tuple" else ()
     if len(formula.written.names) < 2 or len(values) <= len(formula.written.names) or not TENSORS.issuperset(values):

@@ -31,7 +31,7 @@ SHAPING = words("""
 
 
 class AutomaticReason(Enum):
-    """Why an automatic formula does not hold."""
+    """The reason why an automatic formula does not hold."""
 
     READS_VALUE = "reads value"
     READS_RESULT = "reads result"

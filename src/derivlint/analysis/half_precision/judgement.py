@@ -185,7 +185,7 @@ def _components(
     seeds: Values,
     signature: EvaluationSignature,
 ) -> tuple[Value, ...]:
-    """The values of a formula; empty if they are not known."""
+    """The values of a formula, or empty if they are not known."""
     variables_with = signature.backward if check.formula.is_backward else signature.forward
     try:
         value = evaluate(variables_with(arguments, outputs, seeds))

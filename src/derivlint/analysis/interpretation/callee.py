@@ -36,7 +36,7 @@ class CallArgument(Struct, frozen=True):
 
 
 class CallFacts(Struct, frozen=True):
-    """A call.
+    """The facts of a call.
 
     Attributes:
         node: the call.

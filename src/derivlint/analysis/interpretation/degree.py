@@ -1,4 +1,4 @@
-"""How an expression depends on the gradients of a backward formula, or on the tangents of a forward formula.
+"""The dependence of an expression on the gradients of a backward formula, or on the tangents of a forward formula.
 
 A VJP is linear in the output gradients, a JVP in the tangents, whatever the operator: that is what the degree is asked
 for. Gradients and tangents together are called *cotangents and tangents* in the literature; here they are *seeds*.

@@ -12,7 +12,7 @@ from derivlint.formula import Expr
 
 
 class Dependence(IntEnum):
-    """How an expression depends on a variable."""
+    """The dependence of an expression on a variable."""
 
     #: on its sizes, its type, its device, on whether it is defined
     METADATA = 1
@@ -50,7 +50,7 @@ class Fact(Struct, frozen=True):
 
 
 class Cause(Enum):
-    """Why an expression is not linear in the seeds."""
+    """The reason why an expression is not linear in the seeds."""
 
     #: a product of two values that both depend on seeds
     PRODUCT = "product"

@@ -225,7 +225,7 @@ def _judged_shapes(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
 
 
 def why_unsized(analyses: FormulaAnalyses, body: DispatchBody, formula: TypedFormula) -> str:
-    """Why the sizes of a formula are not known; empty if they are."""
+    """The reason why the sizes of a formula are not known, or empty if they are."""
     differentiability = analyses.model.canonical_differentiability(body)
     if differentiability is None:
         return "the operator is not known"

@@ -299,7 +299,7 @@ operators(
 
 
 def add_at(taken: SmallTensor, sizes: Value, values: Value) -> SmallTensor:
-    """Zeros, to which values are added at positions."""
+    """Return zeros with values added at positions."""
     if tensor_of(values).sizes != taken.sizes:
         raise SizesError
     sums = [0.0] * count_of(sizes)

@@ -151,7 +151,7 @@ class Run:
             self._log(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
 
     def _warn_of_unknown_operators(self, settings: Settings, operators: Operators) -> None:
-        """Say which names in the configuration are those of no operator."""
+        """Report names in the configuration that no operator has."""
         for name in settings.per_operator_ignores:
             if name in self._asked_about or any(char in name for char in WILDCARDS):
                 continue
@@ -172,7 +172,7 @@ class Run:
         return loaded
 
     def _warn_of_silenced(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
-        """Say how many findings are shown although comments in the file silence them."""
+        """Report the number of findings that --untrusted shows despite comments."""
         silenced = {(item.rule, item.span) for item in outcome.findings.silenced}
         number = sum((item.rule, item.span) in silenced for item in outcome.shown)
         if number:
@@ -293,7 +293,7 @@ class Run:
         return compiled
 
     def _warn_of_problems(self, loaded: LoadedOperators) -> None:
-        """Tell what is wrong in files of native functions: operators that cannot be read would be called unknown."""
+        """Report problems of native_functions.yaml, whose unreadable operators would be unknown."""
         self._related_sources.update({source.path: source for source in loaded.sources})
         problems = loaded.natives.problems
         for problem in problems[:MAX_PROBLEMS]:

@@ -22,7 +22,7 @@ from derivlint.source import SourceError, SourceFile
 
 
 class FallbackPolicy(Enum):
-    """When a default file replaces a missing one."""
+    """The conditions for replacing a missing file by a default one."""
 
     WHEREVER_NONE_IS_FOUND = 1
     #: For checks, whose exit status is about a file: a project with a configuration, or a build server, has lost it.

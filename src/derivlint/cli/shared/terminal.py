@@ -37,7 +37,7 @@ def warn(message: str) -> None:
 
 
 def report_usage_error(error: click.ClickException) -> None:
-    """Say what is wrong with a command line as click does, whose own text may have several lines."""
+    """Report a usage error in click's form, on one line."""
     target = io.StringIO()
     message = error.format_message()
     if not isinstance(error, (click.MissingParameter, NoArgsIsHelpError)):

@@ -45,7 +45,7 @@ def report_precision(outcome: RunOutcome, output: OutputOptions) -> int:
 
 
 def _report_double(rows: list[dict[str, Any]], output: OutputOptions) -> None:
-    """Say of how many entries double precision, which fewer bits are compared with, was itself compared."""
+    """Report how many double-precision references were compared with mpmath."""
     checked = {row["entry"] for row in rows if "double_inputs" in row}
     reasons: dict[str, list[str]] = {}
     for row in rows:

@@ -368,7 +368,7 @@ def _function(words: Words, parameters: Parameters, *, is_deleted: bool = False)
 
 
 def _base(words: Words, key: str) -> str | None:
-    """The type of a base class; None where it is not public."""
+    """The type of a base class, or None if it is not public."""
     named = declared(words)
     is_public = "public" in named.specifiers or (key != "class" and not named.specifiers & {"private", "protected"})
     return named.name.text if named.name is not None and is_public else None

@@ -106,7 +106,7 @@ class Collector:
                 self.name_type(joined(namespace, name.rpartition("::")[2]), type)
 
     def add_alias(self, namespace: str, name: str, type: CppType | None) -> None:
-        """Another name of a type; None where the type is not known."""
+        """Another name of a type, or None if the type is not known."""
         path = joined(namespace, name)
         self._aliases.setdefault(namespace, {})[name] = type or UNREADABLE
         self.name_type(path, type or UNREADABLE)
@@ -201,7 +201,7 @@ class Collector:
     def _overloads(
         self, declared: list[DeclaredOverload], scope: str, template: tuple[str, ...]
     ) -> tuple[Function, ...] | None:
-        """The overloads of a name; None where it depends on constraints which of them a call means."""
+        """The overloads of a name, or None if it depends on constraints which of them a call means."""
         if sum(item.is_constrained for item in declared) > 1:
             return None
         return without_repetitions([self._function(item.function, scope, template) for item in declared])

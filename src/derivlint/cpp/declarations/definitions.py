@@ -90,7 +90,7 @@ def _is_linkage(head: list[Token]) -> bool:
 def _definition(
     items: list[Token], partner: dict[int, int], begin: int, opening: int, closing: int
 ) -> FunctionDefinition | None:
-    """The function whose body is in a pair of braces; None where it is another thing."""
+    """The function whose body is in a pair of braces, or None if it is another thing."""
     end = opening
     while end > begin and items[end - 1].text in _BEFORE_BODY:
         end -= 1

@@ -109,7 +109,7 @@ def _common_result(functions: Sequence[Function]) -> CppType:
 
 
 def _best(viable: list[tuple[Function, list[int]]]) -> Function | None:
-    """The function that is no worse in any argument than every other, and better in one; None where there is none."""
+    """The function that is no worse in any argument than every other, and better in one, or None."""
     for function, ranks in viable:
         if all(rival is function or _is_better(ranks, theirs) for rival, theirs in viable):
             return function

@@ -121,7 +121,7 @@ def formula_line(subject: Subject, derivative: Derivative) -> int | None:
 
 
 def guard(subject: Subject, saved: SavedAttribute) -> str | None:
-    """The condition under which a tensor is needed: its only user will be asked for; None where it is saved always."""
+    """The condition under which a tensor is needed: its only user will be asked for, or None if it is saved always."""
     info = subject.info
     edges = subject.inputs_with_derivatives
     has_list = not subject.is_inplace_foreach and any(is_tensor_list(value.type) for value in edges)

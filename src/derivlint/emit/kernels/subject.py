@@ -137,7 +137,7 @@ class Subject:
 
     @property
     def node(self) -> str | None:
-        """The class of the node, None where nothing can be computed backward."""
+        """The class of the node, or None without backward formulas."""
         return self.model.node_name(self.info) if self.info.has_derivatives else None
 
     @property

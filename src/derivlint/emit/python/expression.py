@@ -115,7 +115,7 @@ class PythonExpression(Struct, frozen=True):
 
 
 class Untranslatable(Struct, frozen=True):
-    """Why an expression has no Python; ``start`` and ``end`` are the range of the culprit in the formula."""
+    """The reason why an expression has no Python; ``start`` and ``end`` are the range of the culprit in the formula."""
 
     reason: str
     start: int = 0

@@ -250,7 +250,7 @@ def definition(function: NativeFunction, fake: Fake | NoFake) -> str:
 
 
 def _place(plan: Plan, file: str, line: int) -> str:
-    """Where the formulas are written."""
+    """The place where the formulas are written."""
     assert plan.entry.function is not None
     positions = {output.key_name: index for index, output in enumerate(plan.entry.function.outputs)}
     if plan.is_inplace:

@@ -135,7 +135,7 @@ class _NoFunctionError(Exception):
 def plan(
     model: Model, entry: Entry, helpers: Mapping[str, str], unrecorded: frozenset[str] = frozenset()
 ) -> Plan | SkippedEntry | None:
-    """How an entry becomes a Function; None where it has no formula that could be evaluated.
+    """The plan of the Function of an entry, or None if it has no formula that could be evaluated.
 
     Args:
         model: the model.

@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?j?", re.IGNORECASE | r
 
 
 def refusal(function: NativeFunction) -> str | None:
-    """Why an operator cannot be registered; None where it can be."""
+    """The reason why an operator cannot be registered, or None if it can be."""
     return _of_name(function) or undifferentiable_reason(function) or _of_schema(function.schema)
 
 

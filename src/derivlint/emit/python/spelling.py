@@ -1,4 +1,4 @@
-"""How names, numbers and operators of C++ are spelt in Python."""
+"""Spellings of C++ names, numbers and operators in Python."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def number(node: Number) -> str:
 
 
 class Precedence(IntEnum):
-    """How strongly Python's operators bind."""
+    """The precedence of Python's operators."""
 
     LOWEST = 0
     CONDITIONAL = 1

@@ -313,7 +313,7 @@ def _links(source: _Source) -> list[str]:
 
 
 def _end(text: str, node: ast.expr) -> int:
-    """Where a node ends in the text, with the parentheses around it."""
+    """The place where a node ends in the text, with the parentheses around it."""
     end, start = node.end_col_offset or 0, node.col_offset
     while end < len(text) and text[end] == ")" and start > 0 and text[start - 1] == "(" and not _is_call(text, start):
         end, start = end + 1, start - 1
@@ -326,7 +326,7 @@ def _is_call(text: str, start: int) -> bool:
 
 
 def _outer_brackets(text: str) -> list[tuple[int, int]]:
-    """Where brackets that are in no other are opened and closed."""
+    """The place where brackets that are in no other are opened and closed."""
     depth, start, pairs = 0, 0, []
     for index, char in _code(text):
         if char in "([{":

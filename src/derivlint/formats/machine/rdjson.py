@@ -64,7 +64,7 @@ def _position(source: SourceFile, offset: int) -> Json:
 
 
 def merged_edit(source: SourceFile, fix: Fix) -> TextEdit | None:
-    """All edits of a fix as one, with the text between them; None where there is none.
+    """All edits of a fix as one, with the text between them, or None.
 
     Consumers offer each replacement on its own, and half a fix is none.
     """

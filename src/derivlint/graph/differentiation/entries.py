@@ -107,7 +107,7 @@ class Entries:
         return Lowering(builder).expanded(definition, list(arguments.items.values()))
 
     def differentiable_outputs(self, function: NativeFunction, count: int) -> list[bool]:
-        """Which outputs of an overload gradients can flow to, as its entry declares."""
+        """The outputs of an overload that gradients flow to, as its entry declares."""
         info = self.info(function)
         if info is not None and info.output_differentiability is not None:
             declared = list(info.output_differentiability)
@@ -123,7 +123,7 @@ class Entries:
         return derivatives_of(self.model).of(function).way is not Way.NON_DIFFERENTIABLE
 
     def undifferentiable_reason(self, function: NativeFunction) -> str:
-        """Why an operator without formulas cannot be differentiated."""
+        """The reason why an operator without formulas cannot be differentiated."""
         derivatives = derivatives_of(self.model).of(function)
         if derivatives.way is Way.DECOMPOSES:
             return "it is composite, and what it is made of is not known here"

@@ -35,7 +35,7 @@ class Box(Struct):
 
     @property
     def width(self) -> float:
-        """How wide it is."""
+        """The width."""
         return max(len(self.label), len(self.note) * 0.8) * CHARACTER + 2 * PADDING
 
 

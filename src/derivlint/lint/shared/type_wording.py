@@ -58,7 +58,7 @@ def cure(problem: TypeProblem) -> str | None:
 
 
 def signatures(functions: Sequence[Function]) -> str | None:
-    """The declarations of overloads, one of them where they are too many; None where there are none."""
+    """The declarations of overloads, one of them where they are too many, or None if there are none."""
     texts = list(dict.fromkeys(function.signature for function in functions))
     if len(texts) > MANY:
         return f"one of {len(texts)} declarations is {quoted(texts[0])}"

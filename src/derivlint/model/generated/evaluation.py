@@ -60,7 +60,7 @@ NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 class Mode(Choice):
-    """Which part of the generated code evaluates an expression."""
+    """The part of the generated code that evaluates an expression."""
 
     BACKWARD = "backward"
     FORWARD = "forward"

@@ -28,7 +28,7 @@ OTHER_ARITY = Book.by_hand("fewer-arguments")
 
 
 class ForeachProblem(Struct, frozen=True):
-    """Why a reference's formulas cannot be turned into a foreach function's.
+    """The reason why a reference's formulas cannot be turned into a foreach function's.
 
     Attributes:
         kind: why.

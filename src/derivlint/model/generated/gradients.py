@@ -1,4 +1,4 @@
-"""How the backward formulas of an entry use the gradients of the outputs.
+"""Uses of the output gradients in the backward formulas of an entry.
 
 An output's gradient is ``grad`` (the first output's, and then the only one), ``grads[i]`` or ``grad_<return>``; the
 three are alternatives, see the head of derivatives.yaml. torchgen counts text (load_derivatives.py,
@@ -175,7 +175,7 @@ class BodyGradients(Struct, frozen=True):
 
     @property
     def conflict(self) -> str | None:
-        """Which of torchgen's three rules the uses really break: the text matching left aside."""
+        """The rule of torchgen that the uses break as C++, or None."""
         if self.grad and self.grads:
             return MIXED
         if self.grads and len(self.grads) == len(self.indexed) and all(item.index == 0 for _, item in self.indexed):

@@ -22,7 +22,7 @@ ORIGINAL_TANGENT = "original_self_t"
 
 
 class InplaceProblem(Struct, frozen=True):
-    """Why an in-place function cannot have the forward formulas of its info.
+    """The reason why an in-place function cannot have the forward formulas of its info.
 
     Attributes:
         kind: why.

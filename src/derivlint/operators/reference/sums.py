@@ -87,7 +87,7 @@ def variable(name: str) -> Sum:
 
 
 def made(terms: Iterable[SumTerm], parities: Mapping[str, Parity]) -> Sum:
-    """A sum of different products."""
+    """Build a sum from distinct products."""
     distinct = set(terms)
     for term in [term for term in distinct if term.is_sure]:
         distinct.discard(term.possible)

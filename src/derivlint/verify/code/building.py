@@ -96,7 +96,7 @@ def _built(
 
 
 def precompiled(folder: Path, compiler: str | None, progress: Callable[[str], None]) -> None:
-    """Precompile the headers that all formulas need, where that is not done yet, or what was made is damaged.
+    """Precompile the headers of all formulas, unless a valid build exists.
 
     Where that fails, for lack of memory or space for example, formulas are compiled with the headers themselves.
 

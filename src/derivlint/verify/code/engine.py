@@ -212,7 +212,7 @@ def _toolchain(compiler: str | None) -> Toolchain:
 
 
 def _folder_name(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path:
-    """Where the library is built, named by what it is made from."""
+    """The place where the library is built, named by what it is made from."""
     torch_cpu = toolchain.includes[0].parent / "lib" / "libtorch_cpu.so"
     if not torch_cpu.is_file():
         raise EngineError(f'no "{torch_cpu}": torch has no library to link with', is_missing=True)

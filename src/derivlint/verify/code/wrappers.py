@@ -74,7 +74,7 @@ _BOOLS = re.compile(r"bool\[(\d+)\]")
 
 
 def uncallable_reason(function: FormulaFunction) -> str:
-    """Why a function cannot be constructed from a formula; empty where it can."""
+    """The reason why a function cannot be constructed from a formula, or empty if it can."""
     spec = function.spec
     for value in (*spec.arguments, *spec.returns):
         if holder(value.type) is None:

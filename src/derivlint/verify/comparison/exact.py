@@ -56,7 +56,7 @@ def _expressions() -> Mapping[str, Any]:
 
 
 def _function(of: FunctionSpec) -> Callable[[Mapping[str, Any]], Any] | None:
-    """An operator as a function of its arguments by name; None where mpmath has no such function."""
+    """An operator as a function of its arguments by name, or None if mpmath has no such function."""
     expression = _expressions().get(of.operator)
     if expression is not None:
         return lambda values: eval(expression, {"__builtins__": {}}, _Scope(values))
@@ -131,7 +131,7 @@ def double_precision(
 def _derivative(
     function: Callable[[Mapping[str, Any]], Any], arguments: Mapping[str, Any], moved: Sequence[str], order: int
 ) -> float | None:
-    """The derivative from both sides; None where there is none, or none of double precision.
+    """The derivative from both sides, or None without both in double precision.
 
     Raises:
         ArithmeticError: the function is not defined there.

@@ -85,7 +85,7 @@ def saved(subject: OperatorAtPoint, called: CallResult) -> Named:
 
 
 def _memory(tensor: Any) -> int:
-    """Where the numbers of a tensor are; 0 where there are none, or none that could be written to."""
+    """The place where the numbers of a tensor are; 0 where there are none, or none that could be written to."""
     if not is_plain(tensor) or not tensor.numel() or tensor._is_zerotensor():
         return 0
     return int(tensor.untyped_storage().data_ptr())

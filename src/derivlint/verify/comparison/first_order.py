@@ -100,7 +100,7 @@ def _wrong_tangent(at: CheckedPoint, of: FunctionSpec, group: Sequence[Variable]
 def _compare_along(
     at: CheckedPoint, of: FunctionSpec, variables: Sequence[Variable], positions: Sequence[int], actual: float
 ) -> tuple[float, bool] | None:
-    """The derivative of some outputs along some inputs, and whether a formula gave it; None where nothing can tell."""
+    """The derivative of some outputs along some inputs, and whether a formula gave it, or None if nothing can tell."""
     chosen = [at.cotangents[position] for position in positions]
 
     def along(step: float) -> float:

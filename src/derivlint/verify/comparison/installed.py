@@ -111,7 +111,7 @@ def _compared(
 
 
 def _gradient(at: CheckedPoint, of: FunctionSpec, variable: Variable) -> Any:
-    """The gradient that the installed PyTorch gives; None where it gives none."""
+    """The gradient that the installed PyTorch gives, or None if it gives none."""
     import torch
 
     leaves = at.leaves(of.with_gradients)
@@ -137,7 +137,7 @@ def _gradient(at: CheckedPoint, of: FunctionSpec, variable: Variable) -> Any:
 
 
 def _tangents(at: CheckedPoint) -> list[Any] | None:
-    """The tangents of all outputs for the directions of the point; None where the installed PyTorch gives none."""
+    """The tangents of all outputs for the directions of the point, or None if the installed PyTorch gives none."""
     import torch
     from torch.autograd import forward_ad
 

@@ -245,7 +245,7 @@ class OperatorAtPoint:
         yield from zip((value.name for value in own_outputs(of)), returns, strict=True)
 
     def needs(self, of: FunctionSpec, only: Sequence[str] | None = None) -> list[bool]:
-        """Which gradients are needed, for all arguments that have a backward formula."""
+        """The mask of needed gradients, for all arguments that have a backward formula."""
         chosen = of.with_gradients if only is None else only
         return [name in chosen and bool(self.variables([name])) for name in of.with_gradients]
 

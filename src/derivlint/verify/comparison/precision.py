@@ -1,4 +1,4 @@
-"""How precise formulas of elementwise operators are in few bits: all numbers of half precision, and a grid of float32.
+"""The precision of elementwise formulas in few bits: all numbers of half precision, and a grid of float32.
 
 A formula gets the same numbers in its own type and in double precision; what it gives is compared in units in the last
 place. A gradient is lost where it is zero, infinite or NaN although the right one could be written down.

@@ -190,7 +190,7 @@ class _Directional:
         return self._differentiated(step)[1]
 
     def _forward(self) -> float | None:
-        """The derivative along the directions in forward mode; None where what a formula calls has none."""
+        """The derivative along the directions in forward mode, or None if what a formula calls has none."""
         from torch.autograd import forward_ad
 
         make_dual: Any = forward_ad.make_dual

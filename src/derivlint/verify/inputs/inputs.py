@@ -121,7 +121,7 @@ def selected(spec: FunctionSpec, points: Sequence[SamplePoint], count: int) -> l
 
 
 def _depends(spec: FunctionSpec, point: SamplePoint) -> bool | None:
-    """Whether an operator's outputs change with its inputs at a point; None where it cannot be called there."""
+    """Whether an operator's outputs change with its inputs at a point, or None if it cannot be called there."""
     import torch
 
     first = _outputs(spec, point)
@@ -167,7 +167,7 @@ def is_differentiated(spec: FunctionSpec, point: SamplePoint) -> bool:
 
 
 def _outputs(spec: FunctionSpec, point: SamplePoint) -> list[Any] | None:
-    """The outputs of an operator that may have a derivative; None where it cannot be called or has none."""
+    """The outputs of an operator that may have a derivative, or None if it cannot be called or has none."""
     import torch
 
     values = [value.clone() if isinstance(value, torch.Tensor) else value for value in point.values]

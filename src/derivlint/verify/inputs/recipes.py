@@ -177,7 +177,7 @@ def siblings(operator: str, recorded: Iterable[str]) -> list[str]:
 
 
 def converted(spec: FunctionSpec, values: dict[str, Any]) -> list[Any] | None:
-    """The arguments of an operator out of those of another, by their names; None where one is missing."""
+    """The arguments of an operator out of those of another, by their names, or None if one is missing."""
     made: list[Any] = []
     defaults = {argument.name: argument for argument in overload_of(spec.operator)._schema.arguments}
     for argument in spec.arguments:
@@ -197,7 +197,7 @@ def converted(spec: FunctionSpec, values: dict[str, Any]) -> list[Any] | None:
 
 
 def _as(kind: str, value: Any) -> Any:
-    """A value as an argument of a schema type takes it; None where it cannot be one."""
+    """A value as an argument of a schema type takes it, or None if it cannot be one."""
     import torch
 
     is_number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Where formulas decide: the conditions and masks in their syntax trees, and what they compare with."""
+"""The place where formulas decide: the conditions and masks in their syntax trees, and what they compare with."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def resumed(checkpoint: Path, digest: str) -> Recording:
 
 
 def recording_path(place: Path, dtype: str, version: str) -> Path:
-    """Where the recorded inputs of a type of numbers are kept."""
+    """The place where the recorded inputs of a type of numbers are kept."""
     return place / f"samples-{RECORDER}-{version}-{dtype}.bin"
 
 

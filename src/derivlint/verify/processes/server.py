@@ -162,7 +162,7 @@ def main(lifeline: int) -> None:
 
 
 def _base(task: dict[str, Any]) -> dict[str, list[FunctionSpec]] | None:
-    """The functions of an earlier version of the file, by operator; None where nothing is compared with one."""
+    """The functions of an earlier version of the file, by operator, or None if nothing is compared with one."""
     if task.get("base") is None:
         return None
     return {

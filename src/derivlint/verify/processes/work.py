@@ -290,7 +290,7 @@ def _message(
 
 
 def _schema_problem(spec: FunctionSpec) -> tuple[SkipReason, str] | None:
-    """Why the installed PyTorch has no operator with just these arguments; None where it has."""
+    """The reason why the installed PyTorch has no operator with just these arguments, or None if it has."""
     try:
         schema = overload_of(spec.operator)._schema
     except AttributeError:
