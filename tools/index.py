@@ -12,12 +12,12 @@ from derivlint.cli.checking.run import require_toolchain
 from derivlint.cli.shared.options import EXISTING
 from derivlint.cli.shared.terminal import show_progress, warn, write
 from derivlint.lint.wording import counted
-from derivlint.operators.bundling import BundleError
 from derivlint.operators.sources import SourceProblem
 from derivlint.project.errors import InputError
 from derivlint.project.headers import declarations_in, merged
 from derivlint.project.operators import INSTALLED, Operators, load_operators, problem_text
 from derivlint.source import SourceError, SourceFile, read_input, visible
+from tools.bundling import BundleError
 from tools.running import ToolGroup, write_atomically
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def bundle(indexes: tuple[Path, ...], out: Path) -> None:
     The operators of all releases go into one file, the generators' lists and derivatives.yaml into records with the
     releases that share them. The index of the default release is rewritten without its lists.
     """
-    from derivlint.operators.bundling import bundled_files
+    from tools.bundling import bundled_files
 
     contents = [_index_content(path) for path in indexes]
     try:
@@ -193,7 +193,7 @@ def relations(compiler: str, out: Path) -> None:
     Takes two minutes and the headers of an installed torch.
     """
     from derivlint.compiler.gxx import CompilerError
-    from derivlint.compiler.relations import render_relations, tabulate_relations
+    from tools.type_relations import render_relations, tabulate_relations
 
     try:
         content = tabulate_relations(require_toolchain(compiler), progress=lambda *done: _warn("type relations", *done))
@@ -211,7 +211,7 @@ def relations(compiler: str, out: Path) -> None:
 def names(compiler: str, out: Path) -> None:
     """Tabulate the names in the namespaces of PyTorch and std by compiling, in two minutes."""
     from derivlint.compiler.gxx import CompilerError
-    from derivlint.compiler.names import render_names, tabulate_names
+    from tools.namespaces import render_names, tabulate_names
 
     try:
         content = tabulate_names(require_toolchain(compiler), progress=lambda *done: _warn("namespaces", *done))
@@ -229,8 +229,8 @@ def names(compiler: str, out: Path) -> None:
 def library(out: Path) -> None:
     """Extract declarations from the installed torch's headers and the stub files."""
     from derivlint.cpp.library import render_library
-    from derivlint.cpp.library_sources import read_library
     from derivlint.schema import installed_torch
+    from tools.library_sources import read_library
 
     torch = installed_torch()
     if torch is None or torch.functions_manual is None:

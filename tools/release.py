@@ -12,11 +12,11 @@ import click
 from derivlint.cli.shared.terminal import write, write_names
 from derivlint.lint.wording import counted
 from derivlint.model import Model, build_model
-from derivlint.operators.bundling import BundleError
 from derivlint.operators.records import Release
 from derivlint.operators.sources import SourceProblem, TorchSource
 from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile, visible
+from tools.bundling import BundleError
 from tools.index import described, torch_source
 from tools.running import Tool, write_atomically
 
@@ -50,7 +50,7 @@ def release(source: str, dry_run: bool, quick: bool, root: Path) -> None:
     --quick skips both.
     """
     from derivlint.operators.book import release_number
-    from derivlint.operators.bundling import bundled_files
+    from tools.bundling import bundled_files
 
     torch = torch_source(source)
     index = _index_of(torch)
@@ -112,7 +112,7 @@ def _index_of(torch: TorchSource) -> dict[str, Any]:
 def _bundled() -> dict[Release, dict[str, Any]]:
     """The indexes of all bundled releases, with the lists of their generators."""
     from derivlint.operators.book import release_number
-    from derivlint.operators.bundling import bundled_indexes
+    from tools.bundling import bundled_indexes
 
     indexes = {}
     for index in bundled_indexes():

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from derivlint.model import Model, build_model
-from derivlint.operators import bundling
-from derivlint.operators.bundling import bundled_files, bundled_indexes
 from derivlint.operators.sources import TorchSource, installed_source
 from derivlint.schema import load_index
 from derivlint.schema.index import index_name
 from derivlint.source import SourceFile
 from derivlint.verify.known import KnownFindings
 from tests.cli.conftest import Run
+from tools import bundling
+from tools.bundling import bundled_files, bundled_indexes
 from tools.release_checks import (
     CONFORMANCE,
     conformance_line,

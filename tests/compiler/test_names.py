@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from derivlint.compiler.gxx import find_toolchain
-from derivlint.compiler.names import NAMESPACES, names_of
 from derivlint.cpp.known_names import load_names
 from tests.sampling import sample
+from tools.namespaces import NAMESPACES, names_of
 
 
 @pytest.mark.torch

@@ -14,7 +14,11 @@ import pytest
 import derivlint.cpp
 from derivlint.compiler.gxx import Toolchain, find_toolchain
 from derivlint.compiler.relation_types import relation_types, spelled
-from derivlint.compiler.relations import (
+from derivlint.cpp.cpp_type import cpp_type
+from derivlint.cpp.relations import Relations, load_relations
+from tests.cpp.relations_by_name import RelationsByName
+from tests.sampling import CAMPAIGN, sample
+from tools.type_relations import (
     ASSIGNING,
     BINARY,
     BRANCHES,
@@ -23,10 +27,6 @@ from derivlint.compiler.relations import (
     render_relations,
     tabulate_relations,
 )
-from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.relations import Relations, load_relations
-from tests.cpp.relations_by_name import RelationsByName
-from tests.sampling import CAMPAIGN, sample
 
 SHIPPED = Path(derivlint.cpp.__file__).parent / "data" / "relations-2.13.0.json"
 #: Types that take part in most formulas are always in the sample.

@@ -7,10 +7,10 @@ import pytest
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.declarations.header import read_declarations
 from derivlint.cpp.library import Library, library_of, load_stubs, render_library
-from derivlint.cpp.library_sources import STUBS, read_library
 from derivlint.cpp.lookup import EntityKind, look_up
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.schema import NativeFunctions, installed_torch, load_index
+from tools.library_sources import STUBS, read_library
 
 
 @pytest.fixture(scope="module")

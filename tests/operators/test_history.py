@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.operators import book, history
-from derivlint.operators.bundling import BundleError, bundled_files
 from derivlint.operators.detection import detected_release
-from derivlint.operators.history import build_history, bundled_versions, load_release, read_history
+from derivlint.operators.history import bundled_versions, load_release, read_history
 from derivlint.operators.topics import DECOMPOSED, TOPICS
 from derivlint.schema import IndexFormatError, NativeFunctions, load_index
 from derivlint.schema.index import FORMAT, index_content
 from tests.sampling import sample
+from tools.bundling import BundleError, build_history, bundled_files
 
 DATA = Path(history.__file__).parent / "data"
 INDEX = Path(index_content.__code__.co_filename).parent / "data" / "index-2.13.0.json"

@@ -1,6 +1,6 @@
 """The names that exist in the namespaces of C++ and PyTorch, as a compiler listed them for one release.
 
-``derivlint index names`` makes the list (:mod:`derivlint.compiler.names`). A name in it may be anything; whatever is
+``python -m tools.index names`` makes the list (:mod:`tools.namespaces`). A name in it may be anything; whatever is
 known of it more closely is in declarations.
 """
 

@@ -1,6 +1,6 @@
 """The conversions and operators of C++ types: a table that a compiler made, for one release of PyTorch.
 
-``derivlint index relations`` makes the table (:mod:`derivlint.compiler.relations`); here it is only read.
+``python -m tools.index relations`` makes the table (:mod:`tools.type_relations`); here it is only read.
 """
 
 from __future__ import annotations

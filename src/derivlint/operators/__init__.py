@@ -8,7 +8,6 @@ Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.referen
     records       files with one line for each operator: its facts, and since and until when they hold
     book          the facts at the release of given operators: ``book_of(natives)``
     history       the indexes of all releases in one file: ``load_release(version)``
-    bundling      what is shipped, made of the indexes of releases
     sources       an installed PyTorch, a wheel or a checkout, as the files that facts come from
     detection     which release a file of derivatives belongs to
     reference     what operators and helpers compute, in the language of formulas: ``definitions``, the ``primitives``
@@ -16,9 +15,10 @@ Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.referen
     shapes        sizes of outputs as functions of sizes of inputs
     python        how C++ writes what Python writes in another way: ``data/python.txt``
 
-``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``tools.release``;
-``data/derived.txt`` and ``data/trees.json`` are made by ``tools.docs``; ``data/by_hand.txt``, ``data/terms.txt``,
-``data/primitives.txt`` and ``data/definitions`` are written. A checkout's own generators count for that checkout.
+``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``tools.release``, and
+with the history bundled by ``tools.bundling``; ``data/derived.txt`` and ``data/trees.json`` are made by ``tools.docs``;
+``data/by_hand.txt``, ``data/terms.txt``, ``data/primitives.txt`` and ``data/definitions`` are written. A checkout's own
+generators count for that checkout.
 """
 
 from derivlint.operators.book import Book, book_of, holds_for

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Collection, Sequence
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,80 +22,6 @@ FORMAT = 1
 HISTORY = "history.json.zlib"
 
 _DATA = Path(__file__).parent / "data"
-#: What an index has beside its facts; the lists of generators are records of their own.
-_APART = frozenset({"format", "version", "functions", "profiles", "generator_lists"})
-
-#: A row of the weave: the position of the first release with it, of the first one without it or None, and the row.
-_Row = tuple[int, int | None, Any]
-
-
-def build_history(indexes: Sequence[Mapping[str, Any]]) -> bytes:
-    """The file of several releases; equal indexes give equal text under the compression.
-
-    Args:
-        indexes: the indexes as JSON, oldest first.
-    """
-    profiles: dict[str, int] = {}
-    weave: list[tuple[int, int | None, str]] = []
-    for position, index in enumerate(indexes):
-        numbers = [profiles.setdefault(_json(profile), len(profiles)) for profile in index["profiles"]]
-        rows = [_json([text, numbers[profile], *own]) for text, profile, *own in index["functions"]]
-        weave = _woven(weave, rows, position)
-    facts: list[_Row] = list(_facts(indexes))
-    parts = [
-        f'"format":{FORMAT}',
-        f'"releases":{_json([index["version"] for index in indexes])}',
-        '"profiles":[\n' + ",\n".join(profiles) + "\n]",
-        '"functions":[\n' + ",\n".join(f"[{since},{_json(until)},{row}]" for since, until, row in weave) + "\n]",
-        '"facts":[\n' + ",\n".join(_json(fact) for fact in facts) + "\n]",
-    ]
-    return zlib.compress(("{" + ",\n".join(parts) + "}\n").encode("ascii"), 9)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
-
-
-def _woven(
-    weave: Sequence[tuple[int, int | None, str]], rows: Sequence[str], position: int
-) -> list[tuple[int, int | None, str]]:
-    """The weave with one more release."""
-    alive = [index for index, (_, until, _) in enumerate(weave) if until is None]
-    before = [weave[index][2] for index in alive]
-    woven: list[tuple[int, int | None, str]] = []
-    taken = 0
-    for kind, first, last, begin, end in SequenceMatcher(None, before, rows, autojunk=False).get_opcodes():
-        place = alive[last - 1] + 1 if last else 0
-        gone = frozenset() if kind == "equal" else frozenset(alive[first:last])
-        for index in range(taken, place):
-            since, until, row = weave[index]
-            ends = index in gone
-            woven.append((since, position if ends else until, row))
-        taken = max(taken, place)
-        if kind in ("insert", "replace"):
-            woven += [(position, None, row) for row in rows[begin:end]]
-    return [*woven, *weave[taken:]]
-
-
-def _facts(indexes: Sequence[Mapping[str, Any]]) -> Iterator[_Row]:
-    """Every fact with the releases that have it."""
-    values: dict[tuple[str, ...], list[tuple[int, str]]] = {}
-    for position, index in enumerate(indexes):
-        for path, value in _leaves({name: value for name, value in index.items() if name not in _APART}, ()):
-            values.setdefault(path, []).append((position, _json(value)))
-    for path, rows in sorted(values.items()):
-        for (_, text), run in groupby(enumerate(rows), lambda item: (item[1][0] - item[0], item[1][1])):
-            positions = [position for _, (position, _) in run]
-            until = positions[-1] + 1
-            yield positions[0], until if until < len(indexes) else None, [list(path), json.loads(text)]
-
-
-def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(value, dict) and value:
-        for name, inner in value.items():
-            yield from _leaves(inner, (*path, name))
-    else:
-        yield path, value
 
 
 def read_history(data: bytes, version: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The sources of the declarations of PyTorch's C++ classes and of the standard library.
 
-``derivlint index library`` reads our stub files (``cpp/stubs``) and the headers named here, and writes what
+``python -m tools.index library`` reads our stub files (``cpp/stubs``) and the headers named here, and writes what
 :mod:`derivlint.cpp.library` loads.
 """
 
@@ -10,13 +10,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from derivlint.cpp import library
 from derivlint.cpp.cpp_type import TENSOR, CppType
 from derivlint.cpp.declarations.declaration import ClassDeclaration, Declarations, Function
 from derivlint.cpp.declarations.header import read_declarations
 from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.schema import NativeFunctions
 
-STUBS = Path(__file__).parent / "stubs"
+STUBS = Path(library.__file__).parent / "stubs"
 #: Headers, below the folder with PyTorch's headers, that declare what formulas use.
 HEADERS = (
     "ATen/core/TensorBase.h",
