@@ -63,6 +63,13 @@ class FormulaCompiler(ExpressionCompiler):
         """Nothing is known of other expressions."""
         return self.unknown
 
+    def truth(self, node: Expr) -> Evaluator:
+        """An operand that C++ converts to ``bool``: of an optional, whether it has a value."""
+        value = self.of(node)
+        if self._formula.type_of(node).head != "optional":
+            return value
+        return lambda values: value(values) is not None
+
     def number(self, node: Number) -> Evaluator:
         """A number that is written out."""
         value = number_value(node.text).constant

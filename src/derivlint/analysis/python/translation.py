@@ -162,8 +162,9 @@ def _flags(formula: DerivativeFormula) -> frozenset[str]:
     if function is None:
         return frozenset()
     arguments = function.canonical.schema.arguments.flat_non_out
-    flags = {argument.name for argument in arguments if str(argument.type) == "bool?"}
-    nodes = formula.parsed.nodes if flags else ()
+    nodes = formula.parsed.nodes
+    names = {node.simple for node in nodes if isinstance(node, Name)}
+    flags = {argument.name for argument in arguments if argument.name in names and str(argument.type) == "bool?"}
     read = {node.operand for node in nodes if isinstance(node, Unary) and node.op == "*"}
     read |= {node.object for node in nodes if isinstance(node, Member) and node.name.startswith("value")}
     return frozenset(flags - {node.simple for node in read if isinstance(node, Name)})

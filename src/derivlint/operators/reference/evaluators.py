@@ -12,6 +12,7 @@ from derivlint.formula import (
     BraceList,
     Call,
     Conditional,
+    Expr,
     Index,
     Name,
     Number,
@@ -94,17 +95,22 @@ class ExpressionCompiler(Analysis[Evaluator]):
         operate = self.unary_operators.get(node.op)
         if operate is None:
             return self.otherwise(node)
-        operand = self.of(node.operand)
+        operand = self.truth(node.operand) if node.op == "!" else self.of(node.operand)
         return lambda values: operate(operand(values))
+
+    def truth(self, node: Expr) -> Evaluator:
+        """An operand that C++ converts to ``bool``."""
+        return self.of(node)
 
     def binary(self, node: Binary) -> Evaluator:
         """Two operands with an operator between."""
+        if node.op in ("&&", "||"):
+            first, second = self.truth(node.left), self.truth(node.right)
+            if node.op == "&&":
+                return lambda values: bool(first(values)) and bool(second(values))
+            return lambda values: bool(first(values)) or bool(second(values))
         left = self.of(node.left)
         right = self.of(node.right)
-        if node.op == "&&":
-            return lambda values: bool(left(values)) and bool(right(values))
-        if node.op == "||":
-            return lambda values: bool(left(values)) or bool(right(values))
         operate = self.binary_operators.get(node.op)
         if operate is None:
             return self.otherwise(node)
@@ -112,7 +118,7 @@ class ExpressionCompiler(Analysis[Evaluator]):
 
     def conditional(self, node: Conditional) -> Evaluator:
         """A choice; only the branch that is taken is evaluated."""
-        condition = self.of(node.condition)
+        condition = self.truth(node.condition)
         then = self.of(node.then)
         otherwise = self.of(node.otherwise)
         return lambda values: then(values) if condition(values) else otherwise(values)
