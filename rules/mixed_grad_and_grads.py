@@ -123,6 +123,9 @@ def _place(use: tuple[DerivativeFormula, Word]) -> tuple[int, int]:
 def _fix(gradients: BodyGradients, text: str) -> Fix | None:
     if not all(item.written.is_exact() for item in gradients.uses):
         return None
+    if any(formula.parsed.tree is None for formula, _ in (*gradients.grad, *gradients.grads)):
+        # "grad output", with a blank, is another name
+        return None
     if text != "grad":
         first = {formula.index for formula, item in gradients.indexed if item.index == 0}
         if first & {formula.index for formula, _ in gradients.grad}:
