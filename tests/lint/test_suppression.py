@@ -158,6 +158,7 @@ def test_what_belongs_to_no_entry_is_silenced_on_its_line(installed_natives: Nat
         ("# derivlint: ignore because", '"ignore" names no rule', None),
         ("# derivlint: ignore[]", '"ignore" names no rule', None),
         ("# derivlint: ignore[ , ]", '"ignore" names no rule', None),
+        (f"# derivlint: ignore[{','.join(['a-rule'] * 1001)}]", '"ignore" names 1001 rules', None),
         ("# derivlint: ignore[*]", '"*" is not a rule', None),
         ("# derivlint: ignore[a, all]", '"all" is not a rule', None),
         ("# derivlint: ignore[a,,b]", "a name is missing beside a comma", "# derivlint: ignore[a, b]"),

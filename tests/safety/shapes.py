@@ -214,6 +214,7 @@ YAML: dict[str, Shape] = {
     "blank lines in a block": lambda n: f"{SIN}>\n    grad +\n" + "\n" * n + "    grad\n",
     "blank lines": lambda n: f"{SIN}grad\n" + "\n" * n + f"{SIN}grad\n",
     "comments": lambda n: "# a comment\n" * n + f"{SIN}grad\n",
+    "names of rules in a comment": lambda n: f"# derivlint: ignore[{'a-rule, ' * n}a-rule] x\n{SIN}grad\n",
     "comments after values": lines(
         lambda i: f"- name: zz{i}(Tensor self) -> Tensor # a comment\n  self: grad # another\n"
     ),

@@ -23,6 +23,8 @@ IGNORE = "ignore"
 IGNORE_FILE = "ignore-file"
 #: The words of other linters.
 _FOREIGN = ("disable", "noqa", "nolint", "suppress", "allow")
+#: A comment with more names silences nothing: each name that is not a rule is a finding.
+MAX_NAMES = 1000
 _FORM = 'write "# derivlint: ignore[rule, rule] reason"'
 
 
@@ -224,6 +226,10 @@ def _read(text: str, comment: Comment, match: re.Match[str], end: int) -> Suppre
     if closing < 0:
         return _unclosed(text, comment, Span(start, end), opening, kind)
     inside = Span(opening + 1, closing)
+    n_names = text.count(",", *inside) + 1
+    if n_names > MAX_NAMES:
+        problem = Malformed(f"{quoted(kind)} names {n_names} rules", f"name at most {MAX_NAMES}", word_span)
+        return Suppression(comment, Span(start, end), Span(start, closing + 1), kind, (), inside, "", problem)
     names = tuple(_names(text, inside))
     reason = text[closing + 1 : end].strip()
     head = Span(start, closing + 1)
