@@ -45,8 +45,6 @@ META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L2",))
 MAX_LISTED = 8
 #: What gives a name to be used in formulas.
 RENAMING = (DifferenceKind.ARGUMENT_NAME, DifferenceKind.RETURN_NAME)
-#: What names a function.
-NAMING = {DifferenceKind.OPERATOR, DifferenceKind.OVERLOAD}
 
 VALID = (
     """\
