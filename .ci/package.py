@@ -4,8 +4,8 @@
 
 Every link and picture of the pages in the source distribution, and of the description for the package index, leads to
 a file of the source distribution. README's first command runs in the unpacked source distribution. The commands of its
-quick starts and of the tutorial run from the wheel, without PyTorch: one that needs it has to say so, with exit status
-2; the others exit with 0, or with 1 where they find something.
+quick starts, of the tutorial and of the guides run from the wheel, without PyTorch: one that needs it has to say so,
+with exit status 2; the others exit with 0, or with 1 where they find something.
 """
 
 from __future__ import annotations
@@ -74,6 +74,15 @@ def commands(readme: str) -> Iterator[tuple[str, list[str]]]:
                 yield section.partition("\n")[0], words
 
 
+def guide_commands(source: Path) -> Iterator[tuple[str, list[str]]]:
+    """The commands of the guides that can be run as they stand, by the guide's name."""
+    for guide in sorted((source / "docs/guides").glob("*.md")):
+        for line in "".join(BLOCK.findall(guide.read_text(encoding="utf-8"))).splitlines():
+            # not those that wait for a client, or have variables, placeholders and files of the reader
+            if line.startswith("derivlint ") and re.search(r"[$|]|\.\.\.|DIR|csrc/|--tcp", line) is None:
+                yield guide.name, shlex.split(line.partition(" > ")[0], comments=True)
+
+
 def make_checkout(folder: Path, source: Path) -> None:
     """Make a repository with a derivatives file where PyTorch has its own, and a branch ``main``."""
     (folder / "tools/autograd").mkdir(parents=True)
@@ -107,10 +116,19 @@ def failures_of_wheel(wheel: Path, source: Path, folder: Path) -> Iterator[str]:
         else:
             shutil.copytree(source / example, work)
         runs.append((work, command))
+    for name, command in guide_commands(source):
+        work = folder / name
+        if not work.exists():
+            make_checkout(work, source)
+            shutil.copy(source / "examples/custom_ops/my_ops.yaml", work)
+            shutil.copy(source / "examples/custom_ops/derivatives.yaml", work)
+        runs.append((work, command))
     empty = folder / "tutorial"
     runs += [(empty, command) for command in tutorial((source / "docs/tutorial.md").read_text("utf-8"), empty)]
     for work, command in runs:
-        process = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
+        process = subprocess.run(
+            command, cwd=work, env=environment, input="", capture_output=True, text=True, check=False
+        )
         lacks = process.returncode == 2 and LACK.search(process.stderr) is not None
         print(f"{process.returncode} {shlex.join(command)}{' (needs PyTorch)' if lacks else ''}")
         if (process.returncode not in (0, 1) and not lacks) or "Traceback" in process.stderr:
