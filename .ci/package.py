@@ -2,10 +2,10 @@
 
     python .ci/package.py
 
-Every link and picture of the pages in the source distribution, and of the description for the package index, leads to
-a file of the source distribution. README's first command runs in the unpacked source distribution. The commands of its
-quick starts, of the tutorial and of the guides run from the wheel, without PyTorch: one that needs it has to say so,
-with exit status 2; the others exit with 0, or with 1 where they find something.
+The source distribution has every file of the repository. Every link and picture of its pages, and of the description
+for the package index, leads to one of them. README's first command runs in the unpacked source distribution. The
+commands of its quick starts, of the tutorial and of the guides run from the wheel, without PyTorch: one that needs it
+has to say so, with exit status 2; the others exit with 0, or with 1 where they find something.
 """
 
 from __future__ import annotations
@@ -45,6 +45,14 @@ def without_code(text: str) -> str:
 def quietly(*command: str) -> None:
     """Run a module of Python without its output."""
     subprocess.run([sys.executable, "-m", *command], check=True, stdout=subprocess.DEVNULL)
+
+
+def missing_files(source: Path) -> Iterator[str]:
+    """The files of the repository that the unpacked source distribution lacks: README's commands work in both alike."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.split("\0"):
+        if not (source / name).exists():
+            yield f"not in the source distribution: {name}"
 
 
 def broken_links(source: Path) -> Iterator[str]:
@@ -154,7 +162,11 @@ def main() -> None:
             (name,) = (name for name in zipped.namelist() if name.endswith(".dist-info/METADATA"))
             metadata = message_from_bytes(zipped.read(name))
         address = dict(url.split(", ", 1) for url in metadata.get_all("Project-URL", []))["Homepage"]
-        failing = [*broken_links(source), *broken_addresses(str(metadata.get_payload()), address, source)]
+        failing = [
+            *missing_files(source),
+            *broken_links(source),
+            *broken_addresses(str(metadata.get_payload()), address, source),
+        ]
         first, *_ = BLOCK.findall((source / "README.md").read_text(encoding="utf-8"))
         process = subprocess.run(first, cwd=source, shell=True, capture_output=True, text=True, check=False)
         if process.returncode != 1 or "[undefined-name]" not in process.stdout:

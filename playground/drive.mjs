@@ -31,6 +31,9 @@ try {
   }, yaml, natives);
 
   await page.setViewport({ width: 1280, height: 1000 });
+  // the home page, for its requests and a screenshot
+  await page.goto(address, { waitUntil: "networkidle0" });
+  await page.screenshot({ path: join(screenshots, "home.png") });
   const start = Date.now();
   await page.goto(`${address}playground/`);
   await page.waitForFunction(() => window.events.length > 0, { timeout: LIMIT, polling: 50 });
