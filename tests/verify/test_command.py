@@ -18,7 +18,7 @@ FAST = ("--no-compile", "--quick", "--jobs", "1")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--ops", "sine"), 'no entry of an operator "sine"; did you mean "sin"?'),
+        (("--ops", "sine"), 'no entry of an operator "sine"; did you mean "sin" or "sinh"?'),
         (("--ops", "sin", "--all"), "--ops, --changed and --all exclude each other"),
         (("--quick", "--thorough", "--all"), "--quick and --thorough exclude each other"),
         (("--dtype", "float16", "--all"), '"float16" is not a --dtype; choose float64 or complex128'),
