@@ -124,7 +124,7 @@ def test_the_version_imports_next_to_nothing() -> None:
     outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)
     version, modules = outcome.stdout.splitlines()
     assert version.startswith("derivlint ")
-    assert modules == "['derivlint.__main__']"
+    assert modules == "['derivlint.__main__', 'derivlint.version']"
     assert start("--version").stdout.splitlines() == [version]
 
 
