@@ -296,7 +296,7 @@ def test_the_real_file_is_fixed_line_by_line(resolved: FixedFile, installed_nati
 
 TAN = """\
 - name: tan(Tensor self) -> Tensor
-  self: grad * (1 / 2 + result->pow(2)).conj()
+  self: grad * (1 + result->pow(2)).conj() * (1 / 2) * 2
   result: auto_element_wise
 """
 

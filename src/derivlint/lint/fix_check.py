@@ -1,9 +1,9 @@
 """Trials of fixes before they are offered.
 
-A fix is sound where no formula that it touches is refuted by numbers, and where it leaves no error of syntax or types
-that was not there before. One with alternatives is offered where exactly one of them and it is sound: where numbers
-and types do not decide between them, a person has to. Only entries with fixes pay for it, and pay once for the fixes of
-all their formulas.
+A fix is sound where it leaves no error of syntax or types that was not there before, and no formula that numbers
+refute; only a safe one may uncover that a formula is wrong which did not compile. One with alternatives is offered
+where exactly one of them and it is sound: where numbers and types do not decide between them, a person has to. Only
+entries with fixes pay for it, and pay once for the fixes of all their formulas.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ _RESULTS: WeakKeyDictionary[NativeFunctions, dict[str, Counter[Unsound] | None]]
 
 #: The dispatch key and the key of a formula.
 _Place = tuple[str, str]
+
+
+def _unfinished(problems: Iterable[Unsound]) -> set[_Place]:
+    """The formulas that do not compile."""
+    return {(item.dispatch, item.key) for item in problems if item.kind in ("syntax", "type")}
 
 
 class FixCheck:
@@ -88,13 +93,18 @@ class FixCheck:
             return set()
         unsound: set[Fix] = set()
         # "self**2 + other**2": with one of the two fixes the formula does not compile yet, and its value says nothing
-        unfinished = {(item.dispatch, item.key) for item in after if item.kind in ("syntax", "type")}
+        unfinished = _unfinished(after)
+        uncompiled = _unfinished(before)
         for item in after:
             place = (item.dispatch, item.key)
             fix = batch.get(place)
-            # a formula that is touched may not be refuted, and one under another key has to compile as well
-            is_judged = item.kind == "value" and place not in unfinished
-            is_to_be_right = fix is not None and (is_judged or self._touches_names(fix))
+            is_value = item.kind == "value"
+            if fix is not None and fix.safe and is_value and place in uncompiled:
+                # a certain fix may uncover that the formula is wrong
+                continue
+            # a guess may not leave a formula that is refuted, and a formula under another key has to compile as well
+            is_judged = is_value and place not in unfinished and fix is not None and not fix.safe
+            is_to_be_right = is_judged or (fix is not None and self._touches_names(fix))
             if item.kind != "name" and (is_to_be_right or after[item] > before[item]):
                 # a formula under a key that was not there belongs to a fix of keys
                 unsound |= {fix} if fix is not None else set(batch.values())
