@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from collections import Counter
+from pkgutil import walk_packages
 
+import derivlint
 from tests.layers import ARCHITECTURE, REPOSITORY, ROOT, folder_of, imports, levels, module_imports, nodes, with_picture
 
 
@@ -68,3 +71,17 @@ def test_judgement_is_by_trees_not_by_regular_expressions() -> None:
         if module == "re"
     ]
     assert wrong == []
+
+
+def test_every_exported_name_exists() -> None:
+    """Names are imported when they are used first; a module that moved leaves its name behind."""
+    names = [item.name for item in walk_packages(derivlint.__path__, "derivlint.") if "__main__" not in item.name]
+    modules = [importlib.import_module(name) for name in names]
+    missing = [
+        f"{module.__name__}.{name}"
+        for module in modules
+        for name in getattr(module, "__all__", ())
+        if not hasattr(module, name)
+    ]
+    assert len(modules) > 500
+    assert missing == []

@@ -34,11 +34,10 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "describe": "FunctionFacts OperatorFacts describe_operator",
-        "dispatch": "AUTOGRAD_KEYS",
         "families": "ViewGroup",
         "index": "IndexFormatError available_versions build_index load_index read_index",
         "installed": "InstalledTorch installed_torch",
-        "native_function": "NativeFunction ViewSchemaKind",
+        "native_function": "AUTOGRAD_KEYS NativeFunction ViewSchemaKind",
         "natives": "NativeFunctions NativeProblem",
         "reader": "read_native_functions",
         "syntax.arguments": "Annotation Argument Arguments Return TensorOptionsArguments",
