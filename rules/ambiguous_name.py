@@ -10,10 +10,14 @@ rebuilt.
 
 ## Example
     - name: complex(Tensor real, Tensor imag) -> Tensor
+      real: at::real(grad)
+      imag: at::imag(grad)
       result: complex(real_t, imag_t)
 
 ## Instead
     - name: complex(Tensor real, Tensor imag) -> Tensor
+      real: at::real(grad)
+      imag: at::imag(grad)
       result: at::complex(real_t, imag_t)
 
 ## Fix safety
@@ -45,7 +49,7 @@ VALID = (
 
 INVALID = (
     Invalid(
-        at="2:11-18",
+        at="4:11-18",
         message='"complex" is a function of one namespace and a type of another',
         help='write "at::complex" for the function',
         fixed="  result: at::complex(real_t, imag_t)",

@@ -11,10 +11,12 @@ the rest into C++, where they are not declared.
 
 ## Example
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+      self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
       result0: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 
 ## Instead
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+      self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
       values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 
 ## Fix safety
@@ -69,7 +71,7 @@ INVALID = (
         help='the outputs are "values" and "indices"',
     ),
     Invalid(
-        at="2:3-10",
+        at="3:3-10",
         message='output 0 of "max.dim" is called "values", not "result0"',
         fixed="  values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)",
     ),
