@@ -18,7 +18,10 @@ from tests.cli.conftest import SIN
 
 ROOT = Path(__file__).parent.parent
 #: What pip needs to install derivlint.
-SOURCES = (".pre-commit-hooks.yaml", "LICENSE", "README.md", "grammar", "pyproject.toml", "rules", "src")
+SOURCES = (
+    *(".pre-commit-hooks.yaml", "LICENSE", "README.md", "THIRD_PARTY.md", "pyproject.toml", "setup.py"),
+    *("grammar", "rules", "src"),
+)
 #: What pip says where it reaches no index. Other failures are ours.
 OFFLINE = re.compile(r"connection broken by|Failed to establish a new connection|Temporary failure in name resolution")
 MISTAKE = SIN.replace("self.cos()", "slef.cos()")

@@ -143,7 +143,7 @@ def test_a_misspelt_operator_is_reported_with_the_one_that_is_meant(run: Run, ar
     given = [*arguments[:position], str(EXAMPLE), *arguments[position:]]
     outcome = run(*given)
     assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == 'derivlint: no operator "cosg"; did you mean "cos"?\n'
+    assert outcome.err == 'derivlint: no operator "cosg"; did you mean "cos" or "cosh"?\n'
     assert rest
 
 
@@ -156,6 +156,6 @@ def test_names_in_the_configuration_that_are_those_of_no_operator_are_reported(r
     outcome = run("check", "--select", "")
     assert outcome.status == 0
     assert outcome.err.splitlines() == [
-        'derivlint: "per-operator-ignores" names "cosg", which is not an operator; did you mean "cos"?',
+        'derivlint: "per-operator-ignores" names "cosg", which is not an operator; did you mean "cos" or "cosh"?',
         'derivlint: "per-operator-ignores" names "add", which is not an operator; did you mean "add.*"?',
     ]

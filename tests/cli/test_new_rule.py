@@ -104,7 +104,8 @@ def test_it_passes_the_tests_of_rules(run: Run, tool: Run, repository: Path) -> 
         target = repository / "tests" / "rules" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "tests" / "rules" / name, target)
-    shutil.copy(ROOT / "tests" / "conftest.py", repository / "tests")
+    for name in ("conftest.py", "precompiled.py"):
+        shutil.copy(ROOT / "tests" / name, repository / "tests")
     (repository / "tests" / "__init__.py").touch()
     registry = repository / REGISTRY
     registry.write_text(re.sub(r"NAMES: .*?\n\)\n", f'NAMES = ("{NEW}",)\n', registry.read_text(), flags=re.DOTALL))

@@ -117,3 +117,34 @@ def test_what_numbers_find_is_explained(run: Run) -> None:
     assert "docs/guides/verify.md" in outcome.out
     (item,) = json.loads(run("rule", "crash", "--output-format", "json").out)["rules"]
     assert item["summary"] == "Evaluating the formula raises an error or ends the process."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("build", "--out", "i"), "name a --native-functions file, or use --torch installed"),
+        (
+            ("build", "--native-functions", "native.yaml", "--out", "i"),
+            "name the PyTorch version of the index with --version",
+        ),
+        (
+            ("build", "--native-functions", "native.yaml", "--version", "1", "--out", "no/i"),
+            'cannot write "no/i": No such file or directory',
+        ),
+        (
+            ("build", "--native-functions", "broken.yaml", "--version", "1", "--out", "i"),
+            'broken.yaml:3:15: "(" is never closed',
+        ),
+        (("relations", "--compiler", "none", "--out", "table.json"), 'cannot run the compiler "none"'),
+        (("names", "--compiler", "none", "--out", "table.json"), 'cannot run the compiler "none"'),
+    ],
+    ids=" ".join,
+)
+def test_tables_need_operators_a_version_a_place_and_a_compiler(
+    tool: Run, here: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    native = "- func: add_one(Tensor self) -> Tensor\n  variants: function\n"
+    (here / "native.yaml").write_text(native)
+    (here / "broken.yaml").write_text(f"{native}- func: broken(\n")
+    outcome = tool("index", *arguments)
+    assert (outcome.status, outcome.out, outcome.err) == (2, "", f"derivlint: {message}\n")

@@ -13,7 +13,7 @@ from derivlint.project.errors import InputError
 from derivlint.project.settings import find_settings
 from derivlint.project.settings.document import load_toml
 from derivlint.project.settings.json_schema import SHIPPED, configuration_schema, schema_text
-from derivlint.project.settings.keys import KEYS
+from derivlint.project.settings.keys import FORMER, KEYS
 from tests.project.test_settings import EVERY_KEY
 
 GOOD = (
@@ -39,7 +39,7 @@ def test_the_shipped_schema_is_current() -> None:
 def test_the_schema_is_a_schema_that_has_every_key_with_a_description() -> None:
     schema = configuration_schema()
     jsonschema.Draft7Validator.check_schema(schema)
-    assert list(schema["properties"]) == list(KEYS)
+    assert list(schema["properties"]) == [*KEYS, *FORMER]
     assert all(item["description"] for item in schema["properties"].values())
 
 
