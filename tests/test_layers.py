@@ -7,6 +7,8 @@ import importlib
 from collections import Counter
 from pkgutil import walk_packages
 
+import pytest
+
 import derivlint
 from tests.layers import ARCHITECTURE, REPOSITORY, ROOT, folder_of, imports, levels, module_imports, nodes, with_picture
 
@@ -73,6 +75,7 @@ def test_judgement_is_by_trees_not_by_regular_expressions() -> None:
     assert wrong == []
 
 
+@pytest.mark.torch
 def test_every_exported_name_exists() -> None:
     """Names are imported when they are used first; a module that moved leaves its name behind."""
     names = [item.name for item in walk_packages(derivlint.__path__, "derivlint.") if "__main__" not in item.name]
