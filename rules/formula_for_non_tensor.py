@@ -112,8 +112,8 @@ def _fix(formula: DerivativeFormula) -> Fix | None:
     ]
     if not names:
         function = formula.entry.function
-        differentiated = [other for other in formula.body.formulas if not other.says_non_differentiable]
-        written = {name.text for other in differentiated for name in other.names}
+        differentiated = [sibling for sibling in formula.body.formulas if not sibling.says_non_differentiable]
+        written = {name.text for sibling in differentiated for name in sibling.names}
         tensors = function.tensor_arguments if function is not None else ()
         variables = {word.text for word in formula.parsed.words if word.role == "variable"}
         # without formula for a tensor, or with one for outputs, it is the key that is wrong

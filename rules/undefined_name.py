@@ -216,7 +216,7 @@ def _near(name: str, visible: list[str]) -> tuple[str, ...]:
     if not near or distance(name, near[0], 1) <= 1:
         return near
     stem = name.rpartition("_")[0]
-    alike = (other for other in visible if other == stem or other.rpartition("_")[0] in {stem, name} - {""})
+    alike = (word for word in visible if word == stem or word.rpartition("_")[0] in {stem, name} - {""})
     return tuple(dict.fromkeys((*near, *sorted(alike))))
 
 

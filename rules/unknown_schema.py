@@ -263,7 +263,9 @@ def _unknown_operator(model: Model, entry: Entry, own: FunctionSchema) -> Findin
     name = own.name.name_without_overload
     near = nearest_names(name, model.natives.operator_names())
     meant = [declared for guess in near if (declared := nearest(own, model.natives.named(guess))) is not None]
-    fixes = [schema_fix(entry, str(each.schema)) for each in meant if len(differences(own, each.schema)) == 1]
+    fixes = [
+        schema_fix(entry, str(function.schema)) for function in meant if len(differences(own, function.schema)) == 1
+    ]
     place = own.name_span or Span(0, 0)
     return Finding(
         _place(entry, Span(place.start, place.start + len(name))),
@@ -281,9 +283,9 @@ def _namesakes(model: Model, own: FunctionSchema) -> list[NativeFunction]:
     names = dict.fromkeys((*nearest_names(name, model.natives.operator_names()), name + "_", name.removesuffix("_")))
     return [
         function
-        for other in names
-        if other != name
-        for function in model.natives.named(other)
+        for near in names
+        if near != name
+        for function in model.natives.named(near)
         if {item.kind for item in differences(own, function.schema)}
         <= {DifferenceKind.OPERATOR, DifferenceKind.OVERLOAD}
     ]

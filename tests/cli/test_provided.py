@@ -129,10 +129,10 @@ def test_operators_that_are_named_are_those_of_another_file(run: Run, here: Path
 
 @pytest.mark.usefixtures("without_torch")
 def test_code_is_printed_only_of_operators_that_are_named(run: Run) -> None:
-    wanted = "name a destination with --out, or operators to print with --ops"
+    message = "name a destination with --out, or operators to print with --ops"
     for command in ("cpp", "python"):
         outcome = run("emit", command)
-        assert (outcome.status, outcome.out, outcome.err) == (2, "", f"derivlint: {wanted}\n")
+        assert (outcome.status, outcome.out, outcome.err) == (2, "", f"derivlint: {message}\n")
         outcome = run("emit", command, "--ops", "sinh", "--check")
         assert (outcome.status, outcome.err) == (2, "derivlint: --check needs --out\n")
     assert "==> nodes.h <==\n" in run("emit", "cpp", "--ops", "sinh").out

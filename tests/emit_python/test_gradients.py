@@ -15,8 +15,8 @@ from tests.emit_python.deviations import AGAINST_PYTORCH, NUMERIC, unexpected
 def results(script: str, written: Path, *names: str) -> dict[str, Any]:
     """What a script that checks the module prints."""
     arguments = (str(written / "functions.py"), str(written / "facts.json"), *names)
-    found: dict[str, Any] = json.loads(warm.run(warm.module, script, *arguments))
-    return found
+    printed: dict[str, Any] = json.loads(warm.run(warm.module, script, *arguments))
+    return printed
 
 
 def test_a_representative_set(written: Path) -> None:

@@ -114,8 +114,8 @@ def _letters(name: str) -> tuple[str, int]:
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """The question "did you mean ...", or None if nothing is near."""
-    found = nearest_names(name, candidates)
-    return f"did you mean {quoted_list(found[:MANY_NEAR], 'or')}?" if found else None
+    near = nearest_names(name, candidates)
+    return f"did you mean {quoted_list(near[:MANY_NEAR], 'or')}?" if near else None
 
 
 def quoted(name: str) -> str:
