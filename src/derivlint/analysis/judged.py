@@ -6,7 +6,8 @@ known to be linear in the gradients or tangents; its conjugation is followed; it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 
 from msgspec import Struct
@@ -46,11 +47,15 @@ class JudgedFormula(Struct, frozen=True):
         written: the formula.
         missing: why a property is not checked, by the property.
         not_asked: the properties that do not apply.
+        points: the number of points of each kind at which its value on one-element tensors is compared.
+        n_tensors: the number of sets of small tensors on which its value is compared.
     """
 
     written: DerivativeFormula
     missing: dict[Question, str]
     not_asked: frozenset[Question] = frozenset()
+    points: Mapping[NumberKind, int] = {}
+    n_tensors: int = 0
 
     def is_judged(self, question: Question) -> bool:
         """Whether a property is checked."""
@@ -80,10 +85,9 @@ class JudgedEntry(Struct, frozen=True):
 
 def judged_entries(model: Model) -> Iterator[JudgedEntry]:
     """The entries with a formula that has checkable properties, in file order."""
-    analyses = analyses_of(model)
     for entry in model.entries:
         if entry.function is not None:
-            formulas = tuple(formula for body in entry.bodies for formula in _of_body(analyses, body))
+            formulas = tuple(formula for body in entry.bodies for formula in judged_formulas(model, body))
             if any(len(formula.not_asked) < len(Question) for formula in formulas):
                 yield JudgedEntry(entry, formulas)
 
@@ -94,18 +98,20 @@ def totals(rows: Collection[JudgedEntry]) -> dict[Question, tuple[int, int]]:
     return {key: (sum(not row.missing(key) for row in of_key), len(of_key)) for key, of_key in applicable.items()}
 
 
-def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFormula]:
+def judged_formulas(model: Model, body: DispatchBody) -> Iterator[JudgedFormula]:
+    """The formulas of one dispatch key with the properties of them that are checked."""
+    analyses = analyses_of(model)
     compared_at = _compared_at(analyses, body)
     differentiability = analyses.model.canonical_differentiability(body)
     formulas = analyses.formulas_of(body)
-    on_small_tensors = set() if differentiability is None else compared_formulas(differentiability, formulas)
+    on_small_tensors = compared_formulas(differentiability, formulas) if differentiability is not None else Counter()
     for formula in formulas:
         missing = {}
         if formula.written.auto is not None or is_refusal(formula.tree):
             # it is made of the backward formulas, or there is none
             yield JudgedFormula(formula.written, {}, frozenset(Question))
             continue
-        kinds = compared_at.get(formula, set())
+        kinds = compared_at.get(formula, Counter())
         if not kinds and formula not in on_small_tensors:
             missing[Question.VALUE] = _why_not_compared(analyses, body, formula)
         interpretation = analyses.interpretation(formula)
@@ -118,10 +124,10 @@ def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFo
             not_asked = frozenset({Question.COMPLEX})
         elif NumberKind.COMPLEX not in kinds and (name := conjugation.unknown_callee(interpretation)) is not None:
             missing[Question.COMPLEX] = f'nothing is known about "{name}"' if name else "it is not understood"
-        yield JudgedFormula(formula.written, missing, not_asked)
+        yield JudgedFormula(formula.written, missing, not_asked, kinds, on_small_tensors[formula])
 
 
-def _compared_at(analyses: FormulaAnalyses, body: DispatchBody) -> dict[TypedFormula, set[NumberKind]]:
+def _compared_at(analyses: FormulaAnalyses, body: DispatchBody) -> dict[TypedFormula, Counter[NumberKind]]:
     """The formulas whose value is compared with the operator's, each with the kinds of numbers."""
     differentiability = analyses.model.canonical_differentiability(body)
     reference = None if differentiability is None else reference_of(differentiability.function)

@@ -15,7 +15,7 @@ from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.cpp.problem import ACCEPTED
-from derivlint.model import DerivativeFormula, Entry, Model
+from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model
 from derivlint.model.model import probe_model
 from derivlint.model.scope import undeclared_names
 
@@ -80,21 +80,34 @@ def _problem(formula: DerivativeFormula, kind: MistakeKind, *facts: str) -> Unso
     return Unsound(formula.body.key, formula.key_text, kind, facts)
 
 
+def is_sound(model: Model, entry: Entry) -> bool:
+    """Whether the formulas of an entry have no certain mistake; the analyses stop at the first one."""
+    return not any(True for mistakes in (_read, _refuted) for _ in mistakes(model, entry))
+
+
 def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
     """Whether another text in the place of a formula compiles, and numbers do not refute it."""
-    probe = with_formula(model, formula, text)
+    probe = with_formula(model, formula.body, formula.key_text, text)
     if probe is None or len(probe.entries) != 1:
         return False
     return all(item.key != formula.key_text for item in unsound(probe, probe.entries[0]))
 
 
-def with_formula(model: Model, formula: DerivativeFormula, text: str) -> Model | None:
-    """The entry of a formula, alone, with another text in the place of the formula."""
-    schema = formula.entry.name
+def with_formula(model: Model, body: DispatchBody, key: str, text: str, *, alone: bool = False) -> Model | None:
+    """An entry, without the rest of its file, with another text under one key.
+
+    Args:
+        model: the model of the file.
+        body: the formulas of the entry for one dispatch key.
+        key: the key, which may be new.
+        text: the formula.
+        alone: whether the other formulas are left out as well.
+    """
+    schema = body.entry.name
     if schema is None:
         return None
-    texts = {sibling.key_text: sibling.text or "" for sibling in formula.body.formulas}
-    texts[formula.key_text] = text
+    texts = {} if alone else {sibling.key_text: sibling.text or "" for sibling in body.formulas}
+    texts[key] = text
     formulas = (f"  {_quoted(key)}: {_quoted(value)}" for key, value in texts.items())
     lines = [f"- name: {_quoted(schema.value)}", *formulas]
     return probe_model("\n".join(lines) + "\n", model)

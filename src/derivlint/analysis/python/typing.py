@@ -85,7 +85,7 @@ def typing_of(model: Model, formula: DerivativeFormula) -> FormulaTyping | None:
     """The typing for the place of a formula, or None if its entry is not understood."""
     names = visible_names(formula)
     # a formula that uses all variables has all of them
-    probe = with_formula(model, formula, f"f({', '.join(names)})") if names else None
+    probe = with_formula(model, formula.body, formula.key_text, f"f({', '.join(names)})") if names else None
     if probe is None:
         return None
     for entry in probe.entries:

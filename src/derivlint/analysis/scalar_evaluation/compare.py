@@ -6,6 +6,7 @@ imaginary part, as PyTorch has it. With the gradient g of the output w, that is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
@@ -98,7 +99,7 @@ class FormulaCheck(Struct):
         known_points: the number of points of one kind at which its value is known.
         unknown_points: the number of points in a row at which it is not.
         doubts: the number of points of all kinds at which it is not.
-        compared: the kinds of points at which its value is known.
+        compared: the number of points of each kind at which its value is known.
         witnesses: the points at which it is wrong.
         infinite: the points at which it is not finite though the operator has a derivative.
     """
@@ -109,7 +110,7 @@ class FormulaCheck(Struct):
     known_points: int = 0
     unknown_points: int = 0
     doubts: int = 0
-    compared: set[NumberKind] = field(default_factory=set)
+    compared: Counter[NumberKind] = field(default_factory=Counter)
     witnesses: list[Disagreement] | None = None
     infinite: list[NotFinite] = field(default_factory=list)
 
@@ -273,7 +274,7 @@ def compared(
                 n_known = check.known_points
                 _judge(check, point)
                 if check.known_points > n_known:
-                    check.compared.add(kind)
+                    check.compared[kind] += 1
     return checks
 
 

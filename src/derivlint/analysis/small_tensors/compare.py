@@ -7,6 +7,7 @@ the derivative of the sum of the products of outputs and gradients. Only where t
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import mul
 
@@ -258,9 +259,9 @@ def is_confirmed(differentiability: Differentiability, formula: TypedFormula) ->
     return bool(comparisons) and not any(wrong is not None or check.unknown for check, wrong in comparisons)
 
 
-def compared_formulas(differentiability: Differentiability, formulas: Sequence[TypedFormula]) -> set[TypedFormula]:
-    """The formulas of one dispatch key whose values are compared on small tensors."""
-    return {check.formula for check, _ in _comparisons(differentiability, formulas, ())}
+def compared_formulas(differentiability: Differentiability, formulas: Sequence[TypedFormula]) -> Counter[TypedFormula]:
+    """The formulas of one dispatch key whose values are compared on small tensors, and how often each is."""
+    return Counter(check.formula for check, _ in _comparisons(differentiability, formulas, ()))
 
 
 def _comparisons(
