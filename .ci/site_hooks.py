@@ -1,4 +1,4 @@
-"""Hooks of the site's build (mkdocs.yml): links that lead out of docs/ lead to the repository."""
+"""Hooks of the site's build (mkdocs.yml): links out of docs/ lead to the repository, the search dialog has a name."""
 
 from __future__ import annotations
 
@@ -19,3 +19,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
         return match[0] if target.startswith("docs/") else f"{repository}/blob/main/{target}{match['anchor'] or ''}"
 
     return LINK.sub(absolute, markdown)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the theme's search dialog for screen readers."""
+    dialog = 'data-md-component="search" role="dialog"'
+    return output.replace(dialog, f'{dialog} aria-label="Search"')
