@@ -46,7 +46,8 @@ def _fits(tokens: Sequence[_Token], text: str, *, folders: bool = False) -> bool
     """Whether a pattern matches a text, or with ``folders`` a folder that a path lies in.
 
     All ways to match are followed side by side, so that the time grows with the product of both lengths at most: tried
-    one after another, the ways of a pattern such as ``*a*a*a*a`` are more than anybody waits for.
+    one after another, the ways of a pattern such as ``*a*a*a*a`` are more than anybody waits for. pathspec 1.1, whose
+    patterns are regular expressions, takes 5 minutes for six of these stars and a name of 120 letters.
     """
     states = _reached(tokens, {0})
     for index, char in enumerate(text):
