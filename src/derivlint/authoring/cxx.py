@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from derivlint.graph.builder import ARITHMETIC, COMPARISONS, default_of, item_of
 from derivlint.graph.differentiation.entries import operator_name
 from derivlint.graph.differentiation.reverse import SUM_TO_SIZE
-from derivlint.graph.ir import ADD, CONSTANT, LIST, ZERO, Graph, GraphNode, GraphValue
+from derivlint.graph.ir import ADD, CONSTANT, LIST, LIST_UNPACK, TUPLE_UNPACK, ZERO, Graph, GraphNode, GraphValue
 from derivlint.graph.operators import GraphOperators
 from derivlint.graph.types import GraphError
 from derivlint.schema import Argument, NativeFunction
@@ -16,6 +16,8 @@ from derivlint.schema import Argument, NativeFunction
 #: Operators that C++ has a sign for, with its precedence; 9 is that of names and calls.
 _COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = 3, 5, 6, 8, 9
 _BINARY = {name: (sign, _SUM if sign in "+-" else _PRODUCT) for sign, name in ARITHMETIC.items()}
+# of integers alone
+_BINARY["floordiv"] = ("/", _PRODUCT)
 _BINARY.update((name, (sign, _COMPARISON)) for sign, name in COMPARISONS.items())
 ONE = ("1", _ATOM)
 #: Longer formulas are nothing that anybody reads.
@@ -66,12 +68,13 @@ class Printer:
         taken = {text for text, _ in self._texts.values()}
         for node in self._graph.nodes:
             self._node(node)
-            if node.kind in (CONSTANT, LIST) or self._uses.get(node.output, 0) < 2:
-                continue
-            name = next(name for number in range(len(taken) + 1) if (name := f"t{number}") not in taken)
-            taken.add(name)
-            lines.append(f"const auto {name} = {self._texts[node.output][0]};")
-            self._texts[node.output] = name, _ATOM
+            for output in node.outputs:
+                if node.kind in (CONSTANT, LIST) or self._uses.get(output, 0) < 2:
+                    continue
+                name = next(name for number in range(len(taken) + 1) if (name := f"t{number}") not in taken)
+                taken.add(name)
+                lines.append(f"const auto {name} = {self._texts[output][0]};")
+                self._texts[output] = name, _ATOM
         (output,) = self._graph.outputs
         return [*lines, f"return {self._texts[output][0]};"]
 
@@ -81,8 +84,17 @@ class Printer:
         return text
 
     def _node(self, node: GraphNode) -> None:
-        if len(node.outputs) != 1 or node.blocks:
+        if node.blocks:
             raise GraphError(f'"{node.kind}" cannot be written as a C++ expression')
+        if node.kind in (LIST_UNPACK, TUPLE_UNPACK):
+            held = _at(self._texts[node.inputs[0]], _ATOM)
+            for place, output in enumerate(node.outputs):
+                self._texts[output] = (f"{held}[{place}]" if node.kind == LIST_UNPACK else _item(held, place)), _ATOM
+            return
+        if len(node.outputs) != 1:
+            text, _ = self._call(node, operator_name(node))
+            self._texts.update((output, (_item(text, place), _ATOM)) for place, output in enumerate(node.outputs))
+            return
         self._texts[node.output] = self._text(node)
         asks = operator_name(node) in ("size", "numel")
         if asks or (not node.output.type.is_tensor and self._symbolic.intersection(node.inputs)):
@@ -114,6 +126,8 @@ class Printer:
         bound = self._operators.bind(
             str(node.function.name) if node.function is not None else name, [value.type for value in node.inputs]
         )
+        if bound is None and name == "neg" and len(node.inputs) == 1:
+            return f"-{_at(self._texts[node.inputs[0]], _UNARY)}", _UNARY
         if bound is None and name in _BINARY and len(node.inputs) == 2:
             # numbers, which no operator is for
             return self._binary(*_BINARY[name], *(self._texts[value] for value in node.inputs))
@@ -149,7 +163,9 @@ class Printer:
             base += "_symint"
         if "method" in function.variants and passed and passed[0][0].name == "self":
             return f"{_at(operands[0], _ATOM)}.{base}({', '.join(texts[1:])})", _ATOM
-        return f"at::{base}({', '.join(texts)})", _ATOM
+        # torchgen rewrites "zeros_like(self)" to a member of what it saves, which cannot be qualified
+        namespace = "" if base == "zeros_like" and passed[0][1] in self._graph.inputs else "at::"
+        return f"{namespace}{base}({', '.join(texts)})", _ATOM
 
     @staticmethod
     def _binary(sign: str, precedence: int, left: Text, right: Text) -> Text:
@@ -167,6 +183,11 @@ class Printer:
 def _at(text: Text, precedence: int) -> str:
     """An expression as an operand, in parentheses where it would be taken apart."""
     return text[0] if text[1] >= precedence else f"({text[0]})"
+
+
+def _item(text: str, place: int) -> str:
+    """One of several results of a call."""
+    return f"std::get<{place}>({text})"
 
 
 def _constant(value: object) -> Text:

@@ -8,12 +8,12 @@ from typing import TypeVar
 from msgspec import Struct
 
 from derivlint.authoring.cxx import Printer
-from derivlint.authoring.shapes import Sizes, SizesOf, drop_needless_sums
+from derivlint.authoring.shapes import Sizes, SizesOf, drop_needless_sums, shorten
 from derivlint.formula import parse_formula
 from derivlint.graph.differentiation.entries import Entries, operator_name
 from derivlint.graph.differentiation.forward import PRIMAL, TANGENT, jvp
 from derivlint.graph.differentiation.reverse import differentiate
-from derivlint.graph.ir import Graph, GraphValue, copy_graph
+from derivlint.graph.ir import LIST_UNPACK, TUPLE_UNPACK, Graph, GraphValue, copy_graph
 from derivlint.graph.lowering import formula_graph
 from derivlint.graph.operators import GRAPH_TYPES
 from derivlint.graph.passes import drop_sum_to_size, eliminate_dead_code, inline_linear_blocks, optimize, simplify
@@ -141,10 +141,23 @@ class Deriver:
             Argument(GRAD_OUTPUT, BaseType("Tensor")),
             *(Argument(item.name, item.type) for item in arguments),
         ]
-        tensors = [value.name for value in renamed.inputs if value.type.is_tensor]
-        gradients = self._gradients(renamed, tensors, inputs)
-        formulas = {wrt: self._expression(gradient, {}) for wrt, gradient in gradients.items()}
-        return self._operator(name, renamed, taken, formulas, inputs)
+        return self._operator(name, renamed, taken, self._second_derivatives(name, renamed, inputs), inputs)
+
+    def _second_derivatives(self, name: str, graph: Graph, inputs: Mapping[str, Sizes]) -> dict[str, str]:
+        """The gradients of an operator that computes one, which raise where they cannot be derived or are too long."""
+        tensors = [value.name for value in graph.inputs if value.type.is_tensor]
+        refusal = f'not_implemented("{name}")'
+        formulas = {}
+        try:
+            gradients = self._gradients(graph, tensors, inputs)
+        except InputError:
+            return dict.fromkeys(tensors, refusal)
+        for wrt, gradient in gradients.items():
+            try:
+                formulas[wrt] = self._expression(gradient, {})
+            except InputError:
+                formulas[wrt] = refusal
+        return formulas
 
     def _gradients(self, graph: Graph, names: Sequence[str], inputs: Mapping[str, Sizes]) -> dict[str, Graph]:
         """The gradient of each variable that has one, each as a graph of its own."""
@@ -166,6 +179,7 @@ class Deriver:
             drop_sum_to_size(single)
         else:
             drop_needless_sums(single, self._sizes.of(single, inputs))
+            shorten(single, self._sizes.of(single, inputs))
         simplify(single)
         eliminate_dead_code(single)
         return single
@@ -218,4 +232,7 @@ class Deriver:
 
 def _shares_memory(value: GraphValue) -> bool:
     """Whether a value is an input of the graph, or a view of something."""
-    return value.node is None or operator_name(value.node) in Book.by_hand("returns-view")
+    node = value.node
+    if node is not None and node.kind in (LIST_UNPACK, TUPLE_UNPACK):
+        return _shares_memory(node.inputs[0])
+    return node is None or operator_name(node) in Book.by_hand("returns-view")

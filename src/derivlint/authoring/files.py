@@ -61,11 +61,13 @@ class NewOperator(Struct, frozen=True):
         name: its name, as it can be part of a file name.
         files: the texts, by the names of the files.
         is_known: whether PyTorch has the operator already.
+        from_book: the operators whose derivatives are those of the operator book, since the file has none.
     """
 
     name: str
     files: Mapping[str, str]
     is_known: bool
+    from_book: tuple[str, ...] = ()
 
 
 def new_operator(request: Wanted, natives: NativeFunctions, model: Model | None) -> NewOperator:
@@ -87,9 +89,12 @@ def new_operator(request: Wanted, natives: NativeFunctions, model: Model | None)
         assert existing is not None
         raise InputError(f'there is an operator "{signature.schema.name}" already: {existing.schema}')
     files: dict[str, str] = {}
+    from_book: tuple[str, ...] = ()
     if request.forward:
         assert model is not None
-        derived = _derived(request, signature, model)
+        entries = Entries(model)
+        derived = _derived(request, signature, entries)
+        from_book = tuple(entries.from_book)
         files[DERIVATIVES] = "\n".join(operator.entry for operator in derived)
         files[NATIVE_FUNCTIONS] = "\n".join(stanza(operator.schema) for operator in derived)
         files[f"{signature.name}.cpp"] = _kernels(derived)
@@ -106,7 +111,7 @@ def new_operator(request: Wanted, natives: NativeFunctions, model: Model | None)
         configuration = _configuration(natives, headers=True, operators=not is_known)
     files[CONFIGURATION] = configuration
     files[f"test_{signature.name}.py"] = opinfo_test(signature)
-    return NewOperator(signature.name, files, is_known)
+    return NewOperator(signature.name, files, is_known, from_book)
 
 
 def findings(
@@ -183,10 +188,10 @@ def _schema(request: Wanted, natives: NativeFunctions) -> str:
     return f"{request.operator}({', '.join(f'Tensor {name}' for name in variables)}) -> Tensor"
 
 
-def _derived(request: Wanted, signature: OperatorSignature, model: Model) -> list[DerivedOperator]:
+def _derived(request: Wanted, signature: OperatorSignature, entries: Entries) -> list[DerivedOperator]:
     if len(signature.outputs) != 1:
         raise InputError("an expression has one output")
-    deriver = Deriver(Entries(model), is_complex=request.is_complex, has_one_shape=request.has_one_shape)
+    deriver = Deriver(entries, is_complex=request.is_complex, has_one_shape=request.has_one_shape)
     graph = deriver.graph(request.forward, signature.arguments)
     name = str(signature.schema.name)
     if signature.schema.name.overload and not request.inline:

@@ -88,3 +88,53 @@ def drop_needless_sums(graph: Graph, sizes: Mapping[GraphValue, Sizes]) -> None:
             if node.output in graph.outputs or (target_sizes is not None and sizes[operand] == target_sizes):
                 replaced[node.output] = operand
     graph.outputs = [replaced.get(value, value) for value in graph.outputs]
+
+
+_ZEROS = "zeros_like"
+_BOOLEAN = frozenset[str]().union(*map(Book.by_hand, ("compares", "answers", "boolean-output")))
+
+
+def shorten(graph: Graph, sizes: Mapping[GraphValue, Sizes]) -> None:
+    """Read sizes off the first value that has them, and leave out zeros and expansions that change nothing."""
+    first: dict[tuple[Sizes, bool], GraphValue] = {}
+    replaced: dict[GraphValue, GraphValue] = {}
+    for value in graph.inputs:
+        if value.type.is_tensor:
+            first.setdefault((sizes[value], value.type.is_complex), value)
+    for node in graph.walk():
+        node.inputs = [replaced.get(value, value) for value in node.inputs]
+        name = operator_name(node)
+        reads = name == _ZEROS or node.kind in ("aten::size", "aten::numel")
+        if reads and (held := node.inputs[0]).type.is_tensor:
+            node.inputs[0] = first.get((sizes[held], held.type.is_complex), held)
+        same = _same_value(node, name, sizes)
+        if same is not None:
+            replaced[node.output] = same
+        elif len(node.outputs) == 1 and node.output.type.is_tensor and name not in _BOOLEAN | {_ZEROS}:
+            first.setdefault((sizes[node.output], node.output.type.is_complex), node.output)
+    graph.outputs = [replaced.get(value, value) for value in graph.outputs]
+
+
+def _same_value(node: GraphNode, name: str, sizes: Mapping[GraphValue, Sizes]) -> GraphValue | None:
+    """An operand, in the same sizes, that a node gives back, or None if it computes something."""
+    if len(node.outputs) != 1 or not node.output.type.is_tensor:
+        return None
+    own = sizes[node.output]
+    operands = node.inputs
+    if node.kind == ADD or name == "add":
+        zero = next((place for place, value in enumerate(operands[:2]) if _is_zeros(value)), None)
+        same = operands[1 - zero] if zero is not None and len(operands) == 2 else None
+    elif node.kind == "aten::expand":
+        same = operands[0]
+    elif name == "where" and len(operands) == 3 and all(map(_is_zeros, operands[1:])):
+        same = operands[1]
+    elif name in ("mul", "div", "neg", "clone") and operands:
+        zeros = [value for value in (operands[:2] if name == "mul" else operands[:1]) if _is_zeros(value)]
+        same = zeros[0] if zeros else None
+    else:
+        same = None
+    return same if same is not None and same.type.is_tensor and sizes[same] == own else None
+
+
+def _is_zeros(value: GraphValue) -> bool:
+    return value.node is not None and operator_name(value.node) == _ZEROS

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from derivlint.cli.shared.help import GroupedCommand
-from derivlint.cli.shared.loading import load_model
+from derivlint.cli.shared.inputs import FallbackPolicy
+from derivlint.cli.shared.loading import load_model, warn_of_book
 from derivlint.cli.shared.options import rule_names, source_options
 from derivlint.cli.shared.terminal import write
 from derivlint.project.errors import InputError
@@ -64,15 +65,18 @@ def derive(
     EXPR calls operators, "sigmoid(mul(a, b))", optionally after definitions, "h = mul(a, b); sum(h, [0], True)". C++ as
     in formulas works as well: "a * b.sigmoid()". A text that begins with "graph(" is read as a TorchScript graph.
 
-    Each line of the result names its entries and their lines.
+    Each line of the result names its entries and their lines. An operator without an entry has the derivative of the
+    operator book.
     """
     from derivlint.api.derivation import Differentiator
 
     if check and mode != "reverse":
         raise InputError("--check needs --mode reverse")
-    differentiator = Differentiator(load_model(paths, stdin_filename, no_config, **setting_options).model)
+    model = load_model(paths, stdin_filename, no_config, FallbackPolicy.BOOK, **setting_options).model
+    differentiator = Differentiator(model)
     graph = differentiator.read(expression)
     derived = differentiator.derivative(graph, wrt, order, mode, same_shape=same_shape)
+    warn_of_book(model, differentiator.entries.from_book)
     printers = {"graph": derived.torchscript, "dot": derived.dot, "svg": derived.svg, "text": derived.expression}
     write(printers[output_format](), utf8=True)
     if check:

@@ -11,7 +11,8 @@ import click
 from derivlint.cli import completing
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import GroupedCommand
-from derivlint.cli.shared.loading import load_model
+from derivlint.cli.shared.inputs import FallbackPolicy
+from derivlint.cli.shared.loading import load_model, warn_of_book
 from derivlint.cli.shared.options import rule_names, source_options
 from derivlint.cli.shared.terminal import write
 from derivlint.lint.wording import counted, quoted_list
@@ -70,8 +71,9 @@ def new(
     are tensors.
 
     From a schema, the entry calls one function per gradient and tangent; FunctionsManual.h declares it and
-    FunctionsManual.cpp gets a skeleton. From --forward, formulas are derived from the entries of the operators in EXPR
-    and simplified; each gradient becomes an operator with gradients of its own, or with --inline part of the entry.
+    FunctionsManual.cpp gets a skeleton. From --forward, formulas are derived from the entries of the operators in EXPR,
+    or the operator book if the file has none, and simplified; each gradient becomes an operator with gradients of its
+    own, or with --inline part of the entry.
 
     The files are checked before they are written; without --out they are printed.
 
@@ -84,9 +86,15 @@ def new(
         raise InputError("--inline, --complex, --same-shape and --verify are for what --forward derives")
     request = Wanted(operator, schema, forward, inline, is_complex, same_shape, non_differentiable)
     # only the derivatives of an expression are made of those in a file
-    model = load_model(paths, stdin_filename, no_config, **setting_options).model if forward or paths else None
+    model = (
+        load_model(paths, stdin_filename, no_config, FallbackPolicy.BOOK, **setting_options).model
+        if forward or paths
+        else None
+    )
     natives = model.natives if model is not None else _operators(SettingsOfFiles(no_config, **setting_options))
     made = new_operator(request, natives, model)
+    if model is not None:
+        warn_of_book(model, made.from_book)
     settings = Settings()
     problems = findings(made, natives, settings, settings.selected(load_rules()))
     for item in problems:

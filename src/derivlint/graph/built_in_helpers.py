@@ -262,6 +262,13 @@ def permute_backwards(builder: Builder, grad: Item, dims: Item) -> Item:
     return builder.call("permute", [grad, [order.index(place) for place in range(len(order))]])
 
 
+def constant_pad_nd_backward(builder: Builder, grad: Item, pad: Item) -> Item:
+    """What was padded, by padding of the opposite sign."""
+    if not isinstance(pad, list):
+        raise GraphError("the padding is not constant")
+    return builder.call("constant_pad_nd", [grad, [builder.negative(size) for size in pad]])
+
+
 def square(builder: Builder, tensor: Item) -> Item:
     """The square."""
     return builder.call("mul", [tensor, tensor])
@@ -297,6 +304,7 @@ BUILT_IN: dict[str, Callable[..., Item]] = {
     "to_args_sizes": to_args_sizes,
     "to_args_sizes_symint": to_args_sizes,
     "to_args_scalartypes": to_args_scalartypes,
+    "constant_pad_nd_backward": constant_pad_nd_backward,
     "square": square,
     "sum_to": sum_to,
     "permute_backwards": permute_backwards,

@@ -30,6 +30,8 @@ BY_HAND = "by_hand.txt"
 DEFAULT_RELEASE: Release = (2, 13)
 
 _DATA = Path(__file__).parent / "data"
+#: The derivatives of operators without reference definition, in the form of derivatives.yaml.
+BOOK_OF_DERIVATIVES = _DATA / "derivatives.yaml"
 _VERSION = re.compile(r"v?(\d+)\.(\d+)(?!\d)")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from derivlint.operators.book import BOOK_OF_DERIVATIVES
 from derivlint.project.arguments import (
     DERIVATIVES,
     FILE_PATTERN,
@@ -166,12 +167,19 @@ class DefaultFile(Struct, frozen=True):
         )
 
 
-def default_file() -> DefaultFile:
-    """The file of the installed PyTorch, which is not imported; without one, the example that derivlint ships."""
+def default_file(*, for_derivatives: bool = False) -> DefaultFile:
+    """The file of the installed PyTorch, which is not imported; without one, a file that derivlint ships.
+
+    Args:
+        for_derivatives: whether derivatives are taken from it: then it is that of the operator book, else an example
+            with mistakes to find.
+    """
     from derivlint.schema import installed_torch
 
     torch = installed_torch()
     if torch is None or torch.derivatives is None:
+        if for_derivatives:
+            return DefaultFile(BOOK_OF_DERIVATIVES, "that of derivlint's operator book (no PyTorch is installed)")
         return DefaultFile(EXAMPLE, "derivlint's example (no PyTorch is installed)")
     description = "the one of the installed PyTorch" + (f" {torch.version}" if torch.version is not None else "")
     return DefaultFile(torch.derivatives, description, _operators_of(torch))

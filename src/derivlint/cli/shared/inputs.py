@@ -29,6 +29,8 @@ class FallbackPolicy(Enum):
     OUTSIDE_OF_PROJECTS = 2
     #: Where a file is written, or compared with an earlier state.
     NEVER = 3
+    #: Where derivatives of operators are looked up: those of the operator book, if no PyTorch is installed.
+    BOOK = 4
 
 
 class ResolvedInputs(Struct, frozen=True):
@@ -78,7 +80,7 @@ def resolve_inputs(
     except NothingFoundError as error:
         if mistake is not None or not _may_stand_in(settings_here, stand_in):
             raise mistake or error from error
-        return _provided(settings_here)
+        return _provided(settings_here, stand_in)
     except InputError as error:
         raise mistake or error from error
     if lookup.untrusted:
@@ -99,14 +101,14 @@ def _may_stand_in(settings: Settings, stand_in: FallbackPolicy) -> bool:
     """Whether a default file may be used; named operators are those of another file."""
     if stand_in is FallbackPolicy.NEVER or settings.untrusted or is_requested() or settings.native_functions:
         return False
-    return stand_in is FallbackPolicy.WHEREVER_NONE_IS_FOUND or (settings.origin is None and not automated())
+    return stand_in is not FallbackPolicy.OUTSIDE_OF_PROJECTS or (settings.origin is None and not automated())
 
 
-def _provided(settings: Settings) -> ResolvedInputs:
+def _provided(settings: Settings, stand_in: FallbackPolicy) -> ResolvedInputs:
     """The file that stands in, with the settings of the command line."""
     from derivlint.project.files import default_file
 
-    default = default_file()
+    default = default_file(for_derivatives=stand_in is FallbackPolicy.BOOK)
     warn(default.note)
     path = str(default.path)
     if settings.torch is None and default.torch is not None:

@@ -12,7 +12,7 @@ import click
 from msgspec.structs import replace
 
 from derivlint.cli.shared.exits import FINDINGS, warn
-from derivlint.cli.shared.inputs import ResolvedInputs, resolve_inputs
+from derivlint.cli.shared.inputs import FallbackPolicy, ResolvedInputs, resolve_inputs
 from derivlint.lint.wording import counted, quoted_list
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
@@ -42,13 +42,19 @@ def load_models(
     return _loaded(resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename), stdin_filename)
 
 
-def load_model(paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **setting_options: Any) -> Loaded:
+def load_model(
+    paths: tuple[str, ...],
+    stdin_filename: str | None,
+    no_config: bool,
+    stand_in: FallbackPolicy = FallbackPolicy.WHEREVER_NONE_IS_FOUND,
+    **setting_options: Any,
+) -> Loaded:
     """The model of the one derivatives file that the arguments name.
 
     Raises:
         InputError: there are several or none, or it or its operators cannot be read.
     """
-    inputs = resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename)
+    inputs = resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename, stand_in)
     if len(inputs.files) != 1:
         raise InputError(f"expected one derivatives file, found {len(inputs.files)}; name one")
     return next(_loaded(inputs, stdin_filename)).require_operators()
@@ -109,6 +115,14 @@ def refuse_errors(
         warn(f"nothing is written: {number}; fix them, or use --ignore RULE or --allow-errors")
         click.get_current_context().exit(FINDINGS)
     return errors.left_out
+
+
+def warn_of_book(model: Model, operators: Collection[str]) -> None:
+    """Name the operators whose derivatives are those of the operator book, because the file has no entry for them."""
+    from derivlint.operators.book import BOOK_OF_DERIVATIVES
+
+    if operators and model.source.path != str(BOOK_OF_DERIVATIVES):
+        warn(f"{model.source.path} has no entry for {quoted_list(list(operators))}: using the operator book's derivatives")
 
 
 def warn_of_files(files: Sequence[Path]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -12,10 +13,26 @@ from derivlint.graph.ir import GraphNode, GraphValue, NodeOrigin
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import GraphOperators
 from derivlint.graph.types import GraphError, UnknownOperatorError
-from derivlint.model import Derivative, DifferentiabilityInfo, ForwardDerivative, Model
+from derivlint.model import Derivative, DifferentiabilityInfo, ForwardDerivative, Model, build_model
 from derivlint.model.keys import DEFAULT, RESULT
-from derivlint.operators.reference.definitions import composite_named
-from derivlint.schema import Argument, NativeFunction
+from derivlint.operators import Book
+from derivlint.operators.book import BOOK_OF_DERIVATIVES
+from derivlint.operators.reference.definitions import Definition, DefinitionKind, composite_named, operator_named
+from derivlint.schema import Argument, NativeFunction, NativeFunctions
+from derivlint.source import SourceFile
+
+#: Operators whose values are not differentiable: comparisons, truth values, counts and positions.
+_DISCRETE = frozenset[str]().union(*map(Book.by_hand, ("compares", "answers", "boolean-output", "integral-output")))
+_of_natives: WeakKeyDictionary[NativeFunctions, Model] = WeakKeyDictionary()
+
+
+def model_of_book(natives: NativeFunctions) -> Model:
+    """The model of the derivatives that the operator book has, for the operators of a PyTorch."""
+    model = _of_natives.get(natives)
+    if model is None:
+        text = BOOK_OF_DERIVATIVES.read_text(encoding="ascii")
+        model = _of_natives[natives] = build_model(SourceFile(str(BOOK_OF_DERIVATIVES), text), natives)
+    return model
 
 
 class NodeArguments(Struct, frozen=True):
@@ -35,14 +52,19 @@ class NodeArguments(Struct, frozen=True):
 class Entries:
     """The entries of a model, for the nodes of graphs.
 
+    An operator that the file could have an entry for and has not, takes that of the operator book, or is taken apart
+    by its reference definition.
+
     Attributes:
         model: the model.
         operators: its operators.
+        from_book: the operators whose derivatives the file lacks and the book has, by full name, in the order of use.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.operators = GraphOperators(model.natives)
+        self.from_book: dict[str, None] = {}
         self._infos: dict[str, DifferentiabilityInfo | None] = {}
         self._forwards: dict[str, tuple[ForwardDerivative, ...]] = {}
 
@@ -77,11 +99,43 @@ class Entries:
         """The formulas of an overload, None where no entry has some."""
         name = str(function.name)
         if name not in self._infos:
-            match = self.model.match(function)
+            match = self._model_for(function).match(function)
             self._infos[name] = match.infos.get(DEFAULT) or next(iter(match.infos.values()), None)
             forwards = match.forwards or {}
             self._forwards[name] = forwards.get(DEFAULT) or next(iter(forwards.values()), ())
         return self._infos[name]
+
+    def _model_for(self, function: NativeFunction) -> Model:
+        """The model with the derivatives of an overload: the file's, or the book's if the file is silent about it."""
+        if not self._is_silent(function):
+            return self.model
+        book = model_of_book(self.model.natives)
+        if not book.match(function).infos:
+            return self.model
+        self.from_book[str(function.name)] = None
+        return book
+
+    def _is_silent(self, function: NativeFunction) -> bool:
+        """Whether the file lacks an entry that PyTorch has: it is a part of PyTorch's, a back end's, or the book's."""
+        way = derivatives_of(self.model).of(function).way
+        return way is Way.UNKNOWN or (
+            way is Way.MISSING
+            and self.model.source.path == str(BOOK_OF_DERIVATIVES)
+            and self.model.book.has_entry(function)
+        )
+
+    def _definition(self, function: NativeFunction) -> Definition | None:
+        """The definition that an operator without entry is taken apart by."""
+        if self.info(function) is not None:
+            # an entry of what is composed may be for backends alone, such as that of nested tensors
+            is_composed = function.has_composite_implicit_autograd_kernel
+            return composite_named(str(function.name)) if is_composed else None
+        definition = composite_named(str(function.name))
+        if definition is None and self._is_silent(function):
+            definition = operator_named(function)
+            if definition is not None:
+                self.from_book[str(function.name)] = None
+        return definition
 
     def forwards(self, function: NativeFunction) -> tuple[ForwardDerivative, ...]:
         """The forward formulas of an overload."""
@@ -89,12 +143,8 @@ class Entries:
         return self._forwards[str(function.name)]
 
     def is_decomposed(self, function: NativeFunction) -> bool:
-        """Whether an operator is composed of others that are known.
-
-        The entry that it may have nevertheless is for backends, such as that of nested tensors.
-        """
-        has_entry = self.info(function) is not None and not function.has_composite_implicit_autograd_kernel
-        return not has_entry and composite_named(str(function.name)) is not None
+        """Whether an operator is composed of others that are known, or defined by them."""
+        return self._definition(function) is not None
 
     def decompose(self, builder: Builder, function: NativeFunction, arguments: NodeArguments) -> Item:
         """Build what an operator without entry is made of.
@@ -102,9 +152,13 @@ class Entries:
         Raises:
             GraphError: it cannot be said as an expression.
         """
-        definition = composite_named(str(function.name))
+        definition = self._definition(function)
         assert definition is not None, f"{function.name} is not decomposed"
-        return Lowering(builder).expanded(definition, list(arguments.items.values()))
+        items = arguments.items
+        if definition.kind is DefinitionKind.OPERATOR:
+            # it has those parameters of the schema that matter
+            items = {name: items[name] for name in definition.parameters if name in items}
+        return Lowering(builder).expanded(definition, list(items.values()))
 
     def differentiable_outputs(self, function: NativeFunction, count: int) -> list[bool]:
         """The outputs of an overload that gradients flow to, as its entry declares."""
@@ -116,11 +170,15 @@ class Entries:
 
     def ignored(self, function: NativeFunction) -> frozenset[str]:
         """The arguments that no gradient flows through."""
-        return derivatives_of(self.model).of(function).ignored
+        return derivatives_of(self._model_for(function)).of(function).ignored
 
     def carries_gradients(self, function: NativeFunction) -> bool:
         """Whether gradients can flow through an operator at all."""
-        return derivatives_of(self.model).of(function).way is not Way.NON_DIFFERENTIABLE
+        way = derivatives_of(self._model_for(function)).of(function).way
+        is_constant = way is not Way.FORMULA and not _DISCRETE.isdisjoint(
+            (function.name.base, f"{function.name.base}(0)")
+        )
+        return way is not Way.NON_DIFFERENTIABLE and not is_constant
 
     def undifferentiable_reason(self, function: NativeFunction) -> str:
         """The reason why an operator without formulas cannot be differentiated."""
@@ -130,7 +188,7 @@ class Entries:
         if derivatives.way is Way.MANUAL:
             return "its derivative is written by hand in PyTorch"
         if derivatives.way is Way.UNKNOWN:
-            return "the file has no entry for it"
+            return "neither the file nor the operator book has a derivative of it"
         if derivatives.backward.answer is not Answer.YES and derivatives.backward.reasons:
             return "it has no derivative"
         return "it has no entry"
@@ -141,7 +199,7 @@ class Entries:
         key = ", ".join(derivative.var_names)
         if formula is None:
             return NodeOrigin(str(function.name), key)
-        source = self.model.source
+        source = self._model_for(function).source
         text = formula.text or ""
         return NodeOrigin(
             formula.entry.operator or "",

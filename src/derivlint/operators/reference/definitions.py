@@ -29,12 +29,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Raw, Struct, json
 
 from derivlint.formula import Call, Expr, Member, Name, parse_formula, walk
 from derivlint.formula.nodes import AnyExpr
 from derivlint.source.lazy import cached_property
+
+if TYPE_CHECKING:
+    from derivlint.schema import NativeFunction
 
 FOLDER = Path(__file__).parents[1] / "data" / "definitions"
 _NOT_COMPARED = FOLDER.parent / "not_compared.txt"
@@ -268,3 +272,12 @@ def composite_named(name: str) -> Definition | None:
         # another overload has an entry
         definition = definitions().get(f"{name}.default")
     return definition
+
+
+def operator_named(function: NativeFunction) -> Definition | None:
+    """The definition of an operator, whose parameters are those of the schema that matter."""
+    definition = definitions().get(function.name.base)
+    if definition is None or definition.kind is not DefinitionKind.OPERATOR:
+        return None
+    names = {argument.name for argument in function.schema.arguments.flat_non_out}
+    return definition if names.issuperset(definition.parameters) else None
