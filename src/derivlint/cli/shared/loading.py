@@ -122,7 +122,8 @@ def warn_of_book(model: Model, operators: Collection[str]) -> None:
     from derivlint.operators.book import BOOK_OF_DERIVATIVES
 
     if operators and model.source.path != str(BOOK_OF_DERIVATIVES):
-        warn(f"{model.source.path} has no entry for {quoted_list(list(operators))}: using the operator book's derivatives")
+        names = quoted_list(list(operators))
+        warn(f"{model.source.path} has no entry for {names}: using the derivatives of the operator book")
 
 
 def warn_of_files(files: Sequence[Path]) -> None:
