@@ -52,7 +52,7 @@ def folder(
     operators = sample(extension_checks.OPERATORS, 16, always=extension_checks.ALWAYS)
     model = build_model(source, installed_natives)
     write_files(folder, emission(model, operators, extension_checks.NAMESPACE, shards=1).files)
-    build(folder, in_haste=True)
+    build(folder)
     return folder
 
 
@@ -133,7 +133,7 @@ def both(folder: Path, model: Model) -> tuple[Behaviour, Behaviour]:
         folders.append(folder.with_name("more"))
         emitted = emission(model, behaviour_checks.MORE_OPERATORS, "derivlint_tests_more", shards=1)
         write_files(folders[1], emitted.files)
-        build(folders[1], in_haste=True)
+        build(folders[1])
     own = run_script(behaviour_checks)
     return own, run_script(behaviour_checks, *(place for each in folders for place in (each, each / "build")))
 

@@ -435,7 +435,7 @@ def observed(
     }
     for name, text in {**files, MANIFEST: json.dumps(manifest)}.items():
         (folder / name).write_text(text, encoding="utf-8")
-    build(folder, in_haste=True)
+    build(folder)
     found: dict[str, dict[str, str]] = run_script(view_checks, folder)
     return found
 

@@ -18,7 +18,7 @@ from derivlint.emit.python.registration import refusal
 from derivlint.emit.release import version_warning
 from derivlint.model import build_model
 from derivlint.runtime import BuildError, LoadError, ManifestError, build, load, read_manifest
-from derivlint.runtime.build import syntax_errors
+from derivlint.runtime.syntax import syntax_errors
 from derivlint.schema import NativeFunctions, installed_torch, read_native_functions
 from derivlint.source import SourceFile
 from tests.running import runner

@@ -12,7 +12,7 @@ from derivlint.model import Model, build_model
 from derivlint.runtime import BuildError, Built
 from derivlint.source import SourceFile
 from derivlint.verify.code import engine
-from derivlint.verify.code.building import precompiled
+from derivlint.verify.code.building import Headers
 from derivlint.verify.code.engine import _delete_oldest, compiled
 from derivlint.verify.code.functions import collect
 from derivlint.verify.code.headers import COMMON, OPERATORS, operator_headers
@@ -63,37 +63,20 @@ def test_headers_are_precompiled_once_they_are_used_again(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not for the first formula, and not for one that is compiled already."""
-    asked: list[Path] = []
-    monkeypatch.setattr(engine, "precompiled", lambda folder, compiler, progress: asked.append(folder))
-    monkeypatch.setattr(engine, "built_library", lambda folder, *others: Built(folder / "library.so", (), 0))
+    asked: list[Headers] = []
+
+    def library(folder: Path, common: Path, compiler: str | None, headers: Headers, progress: object) -> Built:
+        asked.append(headers)
+        return Built(folder / "library.so", (), 0)
+
+    monkeypatch.setattr(engine, "built_library", library)
     for number in range(3):
         text = f"- name: sinh(Tensor self) -> Tensor\n  self: grad * self.cosh() * {number}\n"
         functions = collect(build_model(SourceFile("derivatives.yaml", text), model.natives)).functions
         monkeypatch.setattr(engine, "is_whole", lambda folder, number=number: number == 2)
         compiled(model, functions, tmp_path)
-        assert len(asked) == (number > 0)
-    assert (asked[0] / COMMON).is_file()
-
-
-@NEEDS_COMPILER
-def test_a_precompiled_header_that_is_damaged_is_made_again(model: Model, tmp_path: Path) -> None:
-    """One that is whole stays; one that does not compile is not tried again."""
-    said: list[str] = []
-
-    def times(folder: Path) -> int:
-        said.clear()
-        precompiled(folder, None, said.append)
-        return len(said)
-
-    header = tmp_path / f"{COMMON}.gch"
-    engine._write(tmp_path, {COMMON: "#pragma once\nint twice(int number);\n"}, model)
-    assert (times(tmp_path), times(tmp_path), header.stat().st_mode & 0o777) == (1, 0, 0o600)
-    header.write_bytes(header.read_bytes()[:100])
-    assert (times(tmp_path), times(tmp_path), header.stat().st_size > 100) == (1, 0, True)
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    engine._write(broken, {COMMON: "int twice(\n"}, model)
-    assert (times(broken), times(broken), [*broken.glob("*.gch")]) == (1, 0, [])
+    assert [headers.precompiles for headers in asked] == [False, True, False]
+    assert (asked[0].folder / COMMON).is_file()
 
 
 @NEEDS_COMPILER

@@ -8,7 +8,7 @@ import pytest
 
 from derivlint.compiler.gxx import Compiler, Toolchain
 from derivlint.model import build_model
-from derivlint.runtime.build import SourceMessages
+from derivlint.runtime.syntax import SourceMessages
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.verify.code import engine

@@ -29,12 +29,13 @@ COMMANDS = {
     "review": "derivlint.cli.review",
     "rule": "derivlint.cli.rules",
     "rules": "derivlint.cli.rules",
+    "run": "derivlint.cli.run",
     "show": "derivlint.cli.emission.show",
     "verify": "derivlint.cli.verification.verify",
 }
 
 #: The commands whose purpose is to compile and run the code in files.
-RUNS_CODE = ("verify",)
+RUNS_CODE = ("run", "verify")
 
 
 class LazyGroup(click.Group):

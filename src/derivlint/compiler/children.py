@@ -200,6 +200,41 @@ def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
         yield from lines
 
 
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+class ProcessGroup:
+    """Commands that run at the same time for one purpose, and are ended together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._is_over = False
+
+    @contextmanager
+    def running(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """Have a process in the group while the block runs; it is ended at once if the others were."""
+        with self._lock:
+            self._processes.add(process)
+            if self._is_over:
+                _kill(process)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._processes.discard(process)
+
+    def end(self) -> None:
+        """End all processes of the group, also those that are still to come."""
+        with self._lock:
+            self._is_over = True
+            for process in self._processes:
+                _kill(process)
+
+
 @contextmanager
 def running_command(command: Sequence[str], folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """Run a command without input and with messages in English; it ends with the block at the latest, or with us.

@@ -17,10 +17,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint.compiler.children import running_command
+from derivlint.compiler.children import ProcessGroup, running_command
 from derivlint.source import read_input
 
 DEFAULT_COMPILER = "g++"
+#: Compilers for what is built to be run at once, the fastest first.
+FASTEST = ("clang++", DEFAULT_COMPILER)
 #: The language and the warnings that PyTorch is built with; follows its CMakeLists.txt and cmake/public/utils.cmake.
 PYTORCH_FLAGS = (
     "-std=c++20",
@@ -138,15 +140,26 @@ def headers_version(includes: Sequence[Path]) -> str | None:
     return None
 
 
-def find_toolchain(name: str | None = None, includes: Sequence[Path] | None = None) -> Toolchain:
+def find_toolchain(
+    name: str | None = None, includes: Sequence[Path] | None = None, *, fastest: bool = False
+) -> Toolchain:
     """The compiler of that name, with the headers given, else those of the installed torch.
+
+    Args:
+        name: the name or path; by default ``$CXX``, else ``g++``.
+        includes: the directories of headers.
+        fastest: whether Clang is the default where there is one.
 
     Raises:
         CompilerError: there is no such compiler, or there are no headers.
     """
-    compiler = find_compiler(name)
+    requested = name or os.environ.get("CXX")
+    names = (requested,) if requested else FASTEST if fastest else (DEFAULT_COMPILER,)
+    compiler = next(filter(None, map(find_compiler, names)), None)
+    if compiler is None and len(names) > 1:
+        raise CompilerError(f"no C++ compiler: neither {' nor '.join(names)} can be run; install one of them")
     if compiler is None:
-        raise CompilerError(f'cannot run the compiler "{name or os.environ.get("CXX") or DEFAULT_COMPILER}"')
+        raise CompilerError(f'cannot run the compiler "{names[0]}"')
     directories = torch_includes() if includes is None else includes
     if not directories:
         raise CompilerError("no headers of PyTorch: torch is not installed")
@@ -183,7 +196,13 @@ def first_error(messages: str) -> str:
     return next((line for line in lines if "error:" in line), lines[0] if lines else "it does not say why")
 
 
-def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = TIMEOUT) -> ProcessResult:
+def run(
+    command: Sequence[str],
+    folder: Path | None = None,
+    *,
+    timeout: float = TIMEOUT,
+    processes: ProcessGroup | None = None,
+) -> ProcessResult:
     """Run a command, with messages in English.
 
     It is ended with its children where it takes too long, and when this process ends.
@@ -192,6 +211,7 @@ def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = 
         command: the command, with an absolute path.
         folder: where it runs; by default not in the current folder.
         timeout: seconds after which it is ended.
+        processes: the group of commands that it is ended with.
 
     Raises:
         CompilerError: it could not be started or did not end in time.
@@ -204,7 +224,7 @@ def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = 
         # the process that guards the command could not say so
         raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
     try:
-        with running_command(command, folder) as process:
+        with running_command(command, folder) as process, (processes or ProcessGroup()).running(process):
             stdout, stderr = process.communicate(timeout=timeout)
     except OSError as error:
         raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error

@@ -1,7 +1,8 @@
-"""Building an extension: one run of the compiler for each source, two at a time, and the linker.
+"""Building an extension: one run of the compiler for each unit, as many at a time as there are processors; the linker.
 
-Object files are named by a digest of all that they are made from, so that only what changed is compiled again. What
-the objects need and PyTorch's libraries hide is called through stubs (:mod:`derivlint.emit.helpers`).
+Object files are named by a digest of all that the compiler reads, so that only what changed is compiled again; the
+object file of the loader is kept for all extensions. Units begin with a precompiled header where nothing is optimized.
+What the objects need and PyTorch's libraries hide is called through stubs (:mod:`derivlint.emit.helpers`).
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
+from derivlint.compiler.children import ProcessGroup, processors
 from derivlint.compiler.gxx import (
     CompilerError,
     ProcessResult,
@@ -28,12 +29,13 @@ from derivlint.compiler.gxx import (
     first_error,
     run,
 )
+from derivlint.compiler.precompiled import precompiled_header
 from derivlint.emit.helpers import ElfError, machine_of, stubs_source, unresolved
 from derivlint.emit.helpers.stubs import base_name
-from derivlint.emit.in_tree import GENERATED, NODES
 from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
-from derivlint.runtime.manifest import Manifest, mismatch_of_headers, read_manifest, torch_of
+from derivlint.project.caching.cache import cache_folder
+from derivlint.runtime.manifest import Manifest, mismatch_of_headers, read_manifest
 from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file, python_headers, undefined_in
 from derivlint.source import is_made_by_user, not_private, read_input, replace_file
 
@@ -43,7 +45,12 @@ LINKED = ("torch_cpu", "c10")
 BUILD_FOLDER = "build"
 #: The folder beside the sources whose headers come before PyTorch's; the user's own helpers lie there.
 FIRST_INCLUDED = "helpers"
-JOBS = 2
+#: The source that is the same in every extension.
+LOADER = "loader.cpp"
+#: Where the cache keeps precompiled headers, and object files that extensions share.
+HEADERS, SHARED_OBJECTS = "headers", "objects"
+#: Sources of less text than this take the compiler less time than their headers: they are one unit.
+SMALL = 64_000
 #: As PyTorch itself is built: what a header does not mark as exported belongs to the library that compiles it.
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never")
 #: g++ looks for garbage only when it has taken so many kilobytes; headers leave little, and the search takes a tenth.
@@ -54,7 +61,31 @@ _LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic-functions", "-Wl,-z,defs", "-Wl,-z,noe
 _WARNS_OF_UNDEFINED = "-Wl,--warn-unresolved-symbols"
 
 #: The name of a file that a build makes: what is called otherwise is never removed.
-_BUILT = re.compile(r"(?P<stem>.+)-[0-9a-f]{20}\.(?:o|so|S|d)")
+_BUILT = re.compile(r"(?P<stem>.+)-[0-9a-f]{20}\.(?:o|so|S|d|cpp)")
+#: The sources of small extensions that become one unit, in the order in which names do not get into others' way.
+MERGED = ("nodes_0.cpp", "python_nodes_0.cpp", "kernels_0.cpp")
+_EMITTED = re.compile(r"(?:nodes|python_nodes|kernels)_\d+\.cpp")
+#: The declaration of a class in the header of nodes.
+_CLASS = re.compile(rb"^struct NODE_CLASS (\w+) .*?^};\n", re.MULTILINE | re.DOTALL)
+_WORD = re.compile(rb"\w+")
+#: What emitted sources begin with, precompiled.
+EMITTED = "".join(
+    f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"
+    for name in (
+        # before all others, as Python wants it; without Python's headers nothing of it is needed
+        "Python.h",
+        *("ATen/ATen.h", "ATen/Functions.h", "ATen/Operators.h", "ATen/SparseCsrTensorUtils.h", "torch/library.h"),
+        *("torch/csrc/autograd/FunctionsManual.h", "torch/csrc/autograd/VariableTypeUtils.h"),
+        "torch/csrc/autograd/autograd_not_implemented_fallback.h",
+        "torch/csrc/dynamo/compiled_autograd.h",
+    )
+) + "".join(
+    f"#if __has_include(<Python.h>) && __has_include(<{name}>)\n#include <{name}>\n#endif\n"
+    for name in (
+        *("torch/csrc/Exceptions.h", "torch/csrc/autograd/python_cpp_function.h", "torch/csrc/utils/pybind.h"),
+        *("torch/csrc/autograd/python_variable.h", "torch/csrc/utils/object_ptr.h"),
+    )
+)
 #: What separates the names in a list of dependencies, in which blanks of names are escaped and lines continued.
 _BETWEEN_NAMES = re.compile(r"(?<!\\)\s+|\\\n\s*")
 
@@ -69,6 +100,20 @@ class BuildError(Exception):
     def __init__(self, message: str, output: str = "") -> None:
         super().__init__(message)
         self.output = output
+
+
+class Unit(Struct, frozen=True):
+    """What one run of the compiler reads.
+
+    Attributes:
+        name: the beginning of the name of its object file.
+        sources: its sources, in their order.
+        digest: of all that the compiler reads.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    digest: str
 
 
 class Built(Struct, frozen=True):
@@ -93,9 +138,10 @@ def build(
     build_folder: Path | None = None,
     compiler: str | None = None,
     optimize: str = "-O0",
-    in_haste: bool = False,
     objects: Sequence[Path] = (),
     includes: Sequence[Path] = (),
+    header: str | None = EMITTED,
+    processes: ProcessGroup | None = None,
     progress: Callable[[str], None] = lambda message: None,
 ) -> Built:
     """Build the extension in a folder, as far as it is not built yet.
@@ -105,9 +151,10 @@ def build(
         build_folder: where object files and the library go; ``build`` in the folder by default.
         compiler: the name of the C++ compiler.
         optimize: the compiler's option for optimization.
-        in_haste: whether the compiler may take more memory, up to a gigabyte, for less time.
         objects: object files that are linked with those of the folder (:func:`compile_sources`).
-        includes: where the compiler looks for headers first, precompiled ones too (:func:`precompile`).
+        includes: where the compiler looks for headers first.
+        header: what sources begin with, precompiled; None for nothing.
+        processes: the compilers of several builds that end together.
         progress: called with what is being done.
 
     Without the headers of Python, the classes of nodes are left out that Python would know: what they save cannot be
@@ -117,30 +164,8 @@ def build(
         ManifestError: there is no extension.
         BuildError: it does not compile or link, or there is no compiler or no PyTorch to build it for.
     """
-    with _builder(folder, build_folder, compiler, optimize, in_haste, progress, includes) as builder:
-        return builder.build(objects)
-
-
-def precompile(
-    folder: Path, name: str, *, compiler: str | None = None, progress: Callable[[str], None] = lambda message: None
-) -> Path | None:
-    """Compile a header, for sources that include it first and are built in haste.
-
-    Args:
-        folder: where the header and a manifest are, and where the file is made.
-        name: the header.
-        compiler: the name of the C++ compiler.
-        progress: called with what is being done.
-
-    Returns:
-        The file, which takes some hundred megabytes; None where the compiler takes none beside a header, as Clang.
-
-    Raises:
-        ManifestError: there is no manifest.
-        BuildError: it does not compile, or there is no compiler or no PyTorch to build it for.
-    """
-    with _builder(folder, None, compiler, "-O0", True, progress) as builder:
-        return builder.precompile(name)
+    with _builder(folder, build_folder, compiler, optimize, progress, includes, header) as builder:
+        return builder.build(objects, processes or ProcessGroup())
 
 
 def compile_sources(
@@ -157,8 +182,8 @@ def compile_sources(
         ManifestError: there is no extension.
         BuildError: it does not compile, or there is no compiler or no PyTorch to build it for.
     """
-    with _builder(folder, None, compiler, "-O0", False, progress) as builder:
-        return tuple(builder.compile().values())
+    with _builder(folder, None, compiler, "-O0", progress, header=None) as builder:
+        return tuple(builder.compile(ProcessGroup()))
 
 
 def objects(
@@ -183,7 +208,7 @@ def objects(
         ManifestError: there is no extension.
         BuildError: it does not compile, or there is no compiler or no PyTorch to build it for.
     """
-    with _builder(Path(folder), None, compiler, optimize, False, progress) as builder:
+    with _builder(Path(folder), None, compiler, optimize, progress) as builder:
         return [str(path.resolve()) for path in builder.objects()]
 
 
@@ -193,16 +218,16 @@ def _builder(
     build_folder: Path | None,
     compiler: str | None,
     optimize: str,
-    in_haste: bool,
     progress: Callable[[str], None],
     includes: Sequence[Path] = (),
+    header: str | None = EMITTED,
 ) -> Iterator[_Builder]:
     """Set up the build of a folder, and turn errors into build errors."""
     if sys.platform != "linux":
         raise BuildError("extensions are built on Linux only; CMakeLists.txt builds them elsewhere")
     manifest = read_manifest(folder)
     try:
-        toolchain = find_toolchain(compiler)
+        toolchain = find_toolchain(compiler, fastest=True)
     except CompilerError as error:
         raise BuildError(str(error)) from error
     problem = mismatch_of_headers(folder, manifest.torch, toolchain.includes)
@@ -211,7 +236,7 @@ def _builder(
     place = build_folder if build_folder is not None else folder / BUILD_FOLDER
     try:
         _make_private(place)
-        yield _Builder(folder, place, manifest, toolchain, optimize, in_haste, progress, includes)
+        yield _Builder(folder, place, manifest, toolchain, optimize, progress, includes, header)
     except OSError as error:
         raise BuildError(f'cannot build in "{place}": {error.strerror or error}') from error
     except (CompilerError, ElfError) as error:
@@ -241,17 +266,20 @@ class _Builder:
         manifest: Manifest,
         toolchain: Toolchain,
         optimize: str,
-        in_haste: bool,
         progress: Callable[[str], None],
         includes: Sequence[Path],
+        header: str | None,
     ) -> None:
         self._folder, self._place, self._manifest = folder, place, manifest
         self._toolchain, self._optimize, self._progress = toolchain, optimize, progress
-        # what it makes is the same, and no part of what an object file is named by
-        self._haste = HASTE if in_haste and not toolchain.compiler.is_clang else ()
+        # what they make is the same, and no part of what an object file is named by
+        self._haste = () if toolchain.compiler.is_clang else HASTE
         self._libraries = toolchain.includes[0].parent / "lib"
         self._python = python_headers()
         self._first = tuple(f"-I{include}" for include in includes)
+        # the user's own FunctionsManual.h takes the place of PyTorch's; a header is made for one set of options
+        has_header = header is not None and optimize == "-O0" and not (folder / FIRST_INCLUDED).is_dir()
+        self._header = header if has_header else None
         self._without_bindings = ""
         if manifest.bindings:
             library = library_file(self._libraries)
@@ -260,27 +288,29 @@ class _Builder:
         has_bindings = bool(manifest.bindings) and not self._without_bindings
         self._sources = tuple(name for name in manifest.sources if has_bindings or not is_binding(name))
         self._linked = (*LINKED, PYTHON_LIBRARY) if has_bindings else LINKED
+        self._shared = _shared_objects()
 
-    def build(self, further_objects: Sequence[Path]) -> Built:
+    def build(self, further_objects: Sequence[Path], processes: ProcessGroup) -> Built:
         """Compile and link, with object files of other folders."""
         if self._without_bindings:
             self._progress(f"leaving out the classes of nodes in Python: {self._without_bindings}")
         own = self._objects()
-        objects = [*own.values(), *further_objects]
+        objects = [*(self._target(unit) for unit in own), *further_objects]
         library = self._library(objects)
         stubs = library.with_suffix(".S")
-        todo = self._missing(own)
+        todo = tuple(name for unit in self._missing(own) for name in unit.sources)
         if not todo and is_made_by_user(library) and is_made_by_user(stubs):
             return Built(library, (), _count(stubs), self._without_bindings)
-        self.compile()
+        self.compile(processes)
         self._write_stubs(objects, stubs)
         self._link(objects, stubs, library)
-        self._remove_old({*own.values(), *(path.with_suffix(".d") for path in own.values()), library, stubs}, library)
+        current = [self._target(unit) for unit in own]
+        self._remove_old({*current, *(path.with_suffix(".d") for path in current), library, stubs}, library)
         return Built(library, todo, _count(stubs), self._without_bindings)
 
     def objects(self) -> list[Path]:
         """Compile what is not compiled yet; all object files, with that of the stubs."""
-        own = list(self.compile().values())
+        own = self.compile(ProcessGroup())
         stubs = self._library(own).with_suffix(".S")
         self._write_stubs(own, stubs)
         target = stubs.with_suffix(".o")
@@ -294,9 +324,15 @@ class _Builder:
         """The library that is linked of objects."""
         return self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects])}.so"
 
-    def _missing(self, objects: Mapping[str, Path]) -> tuple[str, ...]:
-        """The sources whose object files are not there, or are older than a header of the author's."""
-        return tuple(name for name, path in objects.items() if not is_made_by_user(path) or self._is_outdated(path))
+    def _target(self, unit: Unit) -> Path:
+        """The object file of a unit; that of the loader is shared by all extensions."""
+        place = self._shared if unit.sources == (LOADER,) and self._shared is not None else self._place
+        return place / f"{unit.name}-{unit.digest}.o"
+
+    def _missing(self, units: Sequence[Unit]) -> list[Unit]:
+        """The units whose object files are not there, or are older than a header of the author's."""
+        targets = ((unit, self._target(unit)) for unit in units)
+        return [unit for unit, path in targets if not is_made_by_user(path) or self._is_outdated(path)]
 
     def _is_outdated(self, target: Path) -> bool:
         """Whether a file that an object was compiled from has changed since; of emitted ones its name says that."""
@@ -313,65 +349,95 @@ class _Builder:
         except OSError:
             return True
 
-    def compile(self) -> dict[str, Path]:
-        """Compile what is not compiled yet; the object file of each source."""
-        objects = self._objects()
-        todo = self._missing(objects)
-        with ThreadPoolExecutor(max_workers=JOBS) as pool:
-            results = list(pool.map(lambda name: self._compile(name, objects[name]), todo))
-        for name, result in zip(todo, results, strict=True):
-            if result.status:
-                raise BuildError(f'"{name}" does not compile: {first_error(result.stderr)}', result.stderr)
-        return objects
+    def compile(self, processes: ProcessGroup) -> list[Path]:
+        """Compile what is not compiled yet, until the first error; the object file of each unit."""
+        units = self._objects()
+        todo = self._missing(units)
+        beginning = self._beginning() if todo else ()
+        # headers are smaller than code: with many units, memory limits how many are compiled at a time
+        with ThreadPoolExecutor(max_workers=processors()) as pool:
+            futures = {pool.submit(self._compile, unit, beginning, processes): unit for unit in todo}
+            for future in as_completed(futures):
+                result = future.result()
+                if result.status:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    processes.end()
+                    name = " and ".join(f'"{name}"' for name in futures[future].sources)
+                    raise BuildError(f"{name} does not compile: {first_error(result.stderr)}", result.stderr)
+        return [self._target(unit) for unit in units]
 
-    def precompile(self, name: str) -> Path | None:
-        """Compile a header beside itself, where the compiler looks for what it precompiled."""
-        if self._toolchain.compiler.is_clang:
-            return None
-        target = self._folder / f"{name}.gch"
-        done = self._compile(name, target)
-        if done.status:
-            raise BuildError(f'"{name}" does not compile: {first_error(done.stderr)}', done.stderr)
-        return target
+    def _beginning(self) -> tuple[str, ...]:
+        """The options with which units begin with a precompiled header."""
+        folder = cache_folder()
+        if self._header is None or folder is None:
+            return ()
+        options = [*self._options(), *self._first, *(f"-I{path}" for path in self._python.includes)]
+        return precompiled_header(folder / HEADERS, self._toolchain, self._header, options, self._progress)
 
-    def _objects(self) -> dict[str, Path]:
-        return {name: self._place / f"{Path(name).stem}-{digest}.o" for name, digest in self._digests().items()}
+    def _options(self) -> list[str]:
+        """The options that decide what code is made."""
+        return [*FLAGS, f"-std={release_of(self._manifest.torch).standard}", self._optimize, *self._haste]
 
-    def _digests(self) -> dict[str, str]:
-        """Return a digest for each source: of its text, the folder's headers, PyTorch, the compiler and options."""
-        headers = [_read(self._folder / name) for name in self._manifest.files if name.endswith(".h")]
-        common = [*headers, self._toolchain.compiler.version.encode(), " ".join((*FLAGS, self._optimize)).encode()]
-        common += [str(path).encode() for path in self._toolchain.includes]
+    def _objects(self) -> list[Unit]:
+        """The units: emitted sources are one unit if the compiler takes longer for their headers than for them."""
+        texts = {name: _read(self._folder / name) for name in self._sources}
+        merged = [name for name in MERGED if name in texts]
+        emitted = {name for name in texts if _EMITTED.fullmatch(name)}
+        if self._header is None or {*merged} != emitted or sum(len(texts[name]) for name in merged) > SMALL:
+            merged = []
+        groups = [merged] if merged else []
+        groups += [[name] for name in self._sources if name not in merged]
+        common = self._common()
+        headers = {name: _read(self._folder / name) for name in self._manifest.files if name.endswith(".h")}
+        units = []
+        for names in groups:
+            text = b"\n".join(texts[name] for name in names)
+            has_python = any(map(is_binding, names))
+            of_python = [self._python.version, *map(str, self._python.includes)] if has_python else []
+            digest = _digest([*common, *of_python, *_read_headers(headers, text), text])
+            units.append(Unit("unit" if len(names) > 1 else Path(names[0]).stem, tuple(names), digest))
+        return units
+
+    def _common(self) -> list[bytes | str]:
+        """What all objects are made of: PyTorch, the compiler, options, the precompiled header."""
         torch_cpu = self._libraries / LIBRARY
         if not torch_cpu.is_file():
             raise BuildError(f'no "{LIBRARY}" in "{self._libraries}": torch has no library to link with')
         status = torch_cpu.stat()
         # a file of hundreds of megabytes is distinguished from another by its size and the time it was installed
-        common.append(f"{status.st_size} {status.st_mtime_ns}".encode())
-        of_python = [self._python.version, *map(str, self._python.includes)]
-        return {
-            name: _digest([*common, *(of_python if is_binding(name) else ()), _read(self._folder / name)])
-            for name in self._sources
-        }
+        library = f"{status.st_size} {status.st_mtime_ns}"
+        options = " ".join((*FLAGS, self._optimize))
+        includes = map(str, self._toolchain.includes)
+        return [self._toolchain.compiler.version, options, *includes, library, self._header or ""]
 
-    def _compile(self, name: str, target: Path) -> ProcessResult:
-        self._progress(f"compiling {name}")
+    def _compile(self, unit: Unit, beginning: Sequence[str], processes: ProcessGroup) -> ProcessResult:
+        shown = ", ".join(unit.sources)
+        self._progress(f"compiling {shown}")
+        start = time.monotonic()
+        target = self._target(unit)
+        source = unit.sources[0]
+        if len(unit.sources) > 1:
+            path = target.with_suffix(".cpp").resolve()
+            replace_file(path, "".join(f'#include "{name}"\n' for name in unit.sources).encode(), durable=False)
+            source = str(path)
         # a compilation that was broken off must not leave an object that seems to be whole
         unfinished = target.with_suffix(f".{os.getpid()}.new")
-        standard = f"-std={release_of(self._manifest.torch).standard}"
-        options = [*FLAGS, standard, self._optimize, *self._haste, f"-I{self._folder.resolve()}"]
-        command = compile_command(self._toolchain, *options, "-c", name, "-o", str(unfinished.resolve()))
-        command[1:1] = [*_includes(self._folder, name, self._python), *self._first]
+        options = [*self._options(), f"-I{self._folder.resolve()}"]
+        command = compile_command(self._toolchain, *options, "-c", source, "-o", str(unfinished.resolve()))
+        command[1:1] = [*search_paths(self._folder, unit.sources, self._python), *self._first]
+        if _EMITTED.fullmatch(unit.sources[0]) or self._header not in (None, EMITTED):
+            command[1:1] = beginning
         if self._manifest.authors is not None:
             command[1:1] = ["-MMD", "-MF", str(target.with_suffix(".d").resolve())]
-        done = run(command, self._folder)
+        done = run(command, self._folder, processes=processes)
         if done.status == 0:
             os.replace(unfinished, target)
+            self._progress(f"compiled {shown} in {time.monotonic() - start:.1f} s")
         else:
             unfinished.unlink(missing_ok=True)
         return done
 
-    def _write_stubs(self, objects: list[Path], target: Path) -> None:
+    def _write_stubs(self, objects: Sequence[Path], target: Path) -> None:
         self._progress("looking for hidden helpers")
         torch_cpu = self._libraries / LIBRARY
         symbols = unresolved(objects, [self._libraries / f"lib{name}.so" for name in self._linked], torch_cpu)
@@ -383,8 +449,9 @@ class _Builder:
         text = stubs_source(symbols.symbols, machine_of(torch_cpu), LIBRARY)
         replace_file(target, text.encode(), durable=False)
 
-    def _link(self, objects: list[Path], stubs: Path, library: Path) -> None:
+    def _link(self, objects: Sequence[Path], stubs: Path, library: Path) -> None:
         self._progress(f"linking {library.name}")
+        start = time.monotonic()
         unfinished = library.with_suffix(f".{os.getpid()}.new")
         command = [
             str(self._toolchain.compiler.path),
@@ -405,13 +472,14 @@ class _Builder:
             reason = missing[0] if missing else first_error(done.stderr)
             raise BuildError(f"the extension does not link: {reason}", done.stderr)
         os.replace(unfinished, library)
+        self._progress(f"linked in {time.monotonic() - start:.1f} s")
 
     def _remove_old(self, current: set[Path], library: Path) -> None:
         """Delete the files of earlier builds of the same sources.
 
         A process that has loaded a library keeps it, whatever becomes of its name.
         """
-        stems = {Path(name).stem for name in self._sources}
+        stems = {"unit", *(Path(name).stem for name in self._sources)}
         stems |= {path.stem.rpartition("-")[0] for path in (*current, library)}
         for path in self._place.iterdir():
             match = _BUILT.fullmatch(path.name)
@@ -419,75 +487,28 @@ class _Builder:
                 path.unlink(missing_ok=True)
 
 
-class SourceMessages(Struct, frozen=True):
-    """The compiler's messages about one source that it refuses."""
-
-    source: str
-    output: str
-
-
-def syntax_errors(
-    folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda message: None
-) -> list[SourceMessages]:
-    """Have the compiler read every source of an emitted folder without making code.
-
-    Args:
-        folder: a folder with sources; it need not be an extension.
-        compiler: the name of the compiler.
-        progress: called with what is being done.
-
-    Raises:
-        BuildError: there is no compiler, or no headers of PyTorch.
-    """
-    try:
-        toolchain = find_toolchain(compiler)
-        problem = mismatch_of_headers(folder, torch_of(folder), toolchain.includes)
-        if problem is not None:
-            raise BuildError(problem)
-        headers = python_headers()
-        sources = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.cpp"))
-        # a name must not be taken for an option of the compiler
-        sources = [f"./{name}" if name.startswith("-") else name for name in sources]
-        names = [name for name in sources if not (headers.missing and is_binding(name))]
-        with _generated_folder(folder) as place, ThreadPoolExecutor(max_workers=JOBS) as pool:
-            results = list(pool.map(partial(_read_only, toolchain, headers, folder, place, progress), names))
-    except CompilerError as error:
-        raise BuildError(str(error)) from error
-    return [SourceMessages(name, done.stderr) for name, done in zip(names, results, strict=True) if done.status]
+def _shared_objects() -> Path | None:
+    """The folder for object files of all extensions, or None without a cache."""
+    cache = cache_folder()
+    if cache is None:
+        return None
+    place = cache / SHARED_OBJECTS
+    place.mkdir(mode=0o700, exist_ok=True)
+    return place if not_private(place) is None else None
 
 
-@contextmanager
-def _generated_folder(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Where the compiler looks first, so that files of a build of PyTorch take the place of those that it ships."""
-    if not (folder / f"{NODES}.h").is_file():
-        yield ()
-        return
-    with TemporaryDirectory() as place:
-        generated = Path(place, GENERATED)
-        generated.parent.mkdir(parents=True)
-        generated.symlink_to(folder.resolve(), target_is_directory=True)
-        yield (f"-I{place}",)
+def _read_headers(headers: Mapping[str, bytes], text: bytes) -> list[bytes]:
+    """The texts of a folder's headers without the classes of nodes that a source does not name."""
+    if b'#include "' not in text:
+        return []
+    words = frozenset(_WORD.findall(text))
+    return [_CLASS.sub(lambda match: match[0] if match[1] in words else b"", header) for header in headers.values()]
 
 
-def _read_only(
-    toolchain: Toolchain,
-    headers: PythonHeaders,
-    folder: Path,
-    place: tuple[str, ...],
-    progress: Callable[[str], None],
-    name: str,
-) -> ProcessResult:
-    progress(f"compiling {name}")
-    standard = f"-std={release_of(torch_of(folder)).standard}"
-    command = compile_command(toolchain, *FLAGS, standard, "-O0", *toolchain.compiler.reading, f"-I{folder}", name)
-    command[1:1] = [*place, *_includes(folder, name, headers)]
-    return run(command, folder)
-
-
-def _includes(folder: Path, name: str, headers: PythonHeaders) -> list[str]:
+def search_paths(folder: Path, names: Iterable[str], headers: PythonHeaders) -> list[str]:
     """Where the compiler looks first: at the user's own helpers; for bindings also at the headers of Python."""
     own = [f"-I{(folder / FIRST_INCLUDED).resolve()}"]
-    return own + [f"-I{directory}" for directory in headers.includes] if is_binding(name) else own
+    return own + [f"-I{directory}" for directory in headers.includes] if any(map(is_binding, names)) else own
 
 
 def _read(path: Path) -> bytes:

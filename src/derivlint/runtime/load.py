@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -38,13 +39,17 @@ class Extension(Struct, frozen=True):
         return operator in self.operators
 
 
+def _show(message: str) -> None:
+    print(f"derivlint: {message}", file=sys.stderr, flush=True)
+
+
 def load(
     folder: str | Path,
     *,
     build_folder: str | Path | None = None,
     compiler: str | None = None,
     optimize: str = "-O0",
-    progress: Callable[[str], None] = lambda message: None,
+    progress: Callable[[str], None] = _show,
 ) -> Extension:
     """Build an extension where that is needed, and load it into this process.
 
@@ -55,7 +60,7 @@ def load(
         build_folder: where it is built; ``build`` in the folder by default.
         compiler: the name of the C++ compiler.
         optimize: the compiler's option for optimization.
-        progress: called with what is being done.
+        progress: called with what is being done; by default it is printed on standard error.
 
     Raises:
         LoadError: torch is not installed, or the extension cannot be built or loaded.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -90,12 +89,6 @@ class RunOptions(Struct, frozen=True):
     precision: bool = False
     device: str = CPU
     resume: bool = True
-
-
-def processors() -> int:
-    """The number of processors this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def verify(

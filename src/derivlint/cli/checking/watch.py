@@ -57,6 +57,12 @@ def remember(files: Sequence[str], folders: Mapping[str, Path], settings: Mappin
     click.get_current_context().meta[_KEY] = tuple(read)
 
 
+def watch_paths(paths: Iterable[str]) -> None:
+    """Have the command run again when one of these files changes, where it is watched."""
+    if is_watched():
+        click.get_current_context().meta[_KEY] = tuple(map(Path, paths))
+
+
 def configurations(folder: Path) -> list[Path]:
     """Every place where a configuration for the files of a folder may be, or may come to be."""
     return [parent / name for parent in (folder, *folder.parents) for name in (OWN_FILE, PYPROJECT)]

@@ -185,7 +185,8 @@ def _report(emitted: Emission, written: int, out: Path) -> None:
 def _compile_check(model: Model, out: Path, compiler: str | None, color: str) -> None:
     """Report what the compiler refuses: in formulas at their places, elsewhere as it is."""
     from derivlint.cli.compiled import messages_of
-    from derivlint.runtime.build import BuildError, syntax_errors
+    from derivlint.runtime import BuildError
+    from derivlint.runtime.syntax import syntax_errors
 
     try:
         refused = syntax_errors(out.resolve(), compiler=compiler, progress=show_progress)

@@ -35,6 +35,7 @@ OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Output": (
         *(
             "color",
+            "compare",
             "coverage",
             "exit_zero",
             "fail_level",
@@ -56,7 +57,7 @@ OTHERS = "Options"
 
 #: The commands of each group.
 COMMAND_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Check": ("check", "verify", "review", "coverage"),
+    "Check": ("check", "verify", "run", "review", "coverage"),
     "Look up": ("rules", "rule", "show", "model", "index"),
     "Write": ("new", "derive", "emit"),
     "Set up": ("lsp", "completion", "clean"),

@@ -148,8 +148,9 @@ def verify(
     """
     from derivlint.cli.verification.verify_base import base_of, changed_operators, own_helpers
     from derivlint.cli.verification.verify_report import VerifyReporter
+    from derivlint.compiler.children import processors
     from derivlint.project.filtering.baselines import BaselineFile
-    from derivlint.verify.runner import ORDINARY, QUICK, THOROUGH, RunOptions, processors
+    from derivlint.verify.runner import ORDINARY, QUICK, THOROUGH, RunOptions
     from derivlint.verify.runner import verify as run
     from derivlint.verify.unchecked import VerifyError
 

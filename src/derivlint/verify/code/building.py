@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
+from msgspec import Struct
+
+from derivlint.compiler.precompiled import locked
 from derivlint.project.caching.cache import sealed, unsealed
-from derivlint.runtime import BuildError, Built, ManifestError, build
-from derivlint.runtime.build import BUILD_FOLDER, compile_sources, precompile
+from derivlint.runtime import BuildError, Built, build
+from derivlint.runtime.build import BUILD_FOLDER, compile_sources
 from derivlint.source import is_own, read_input, replace_file
 from derivlint.verify.code.headers import COMMON
 from derivlint.verify.processes.workdir import digest_of
 
 #: The file with the name of the library and its digest.
 _KNOWN = "library.txt"
-#: The file with the size and time of the precompiled header, or with a mark that compiling it has failed.
-_PRECOMPILED = "precompiled.txt"
-_IN_VAIN = b"none"
 #: Messages of compilers and linkers about a lack of disk or memory, which are not about the code.
 _EXHAUSTED = re.compile(
     r"No space left on device|Disk quota exceeded|error writing to|out of memory|Cannot allocate memory"
@@ -33,8 +32,20 @@ def is_exhausted(output: str) -> bool:
     return _EXHAUSTED.search(output) is not None
 
 
+class Headers(Struct, frozen=True):
+    """The headers that all formulas need.
+
+    Attributes:
+        folder: where they are.
+        precompiles: whether they are worth being precompiled.
+    """
+
+    folder: Path
+    precompiles: bool
+
+
 def built_library(
-    folder: Path, common: Path, compiler: str | None, headers: Path | None, progress: Callable[[str], None]
+    folder: Path, common: Path, compiler: str | None, headers: Headers | None, progress: Callable[[str], None]
 ) -> Built:
     """Build the library in a folder, as far as it is not built yet; what is damaged is built again.
 
@@ -42,20 +53,19 @@ def built_library(
         folder: the sources.
         common: sources of what all libraries have.
         compiler: the name of the C++ compiler.
-        headers: where headers are that can be precompiled (:func:`precompiled`); then the compiler may take more memory
-            for less time.
+        headers: the headers that all formulas need; None where sources include all of PyTorch's.
         progress: called with what is being done.
 
     Raises:
         BuildError: it does not compile or link.
         ManifestError: there is no manifest.
     """
-    with _alone_in(common), _alone_in(folder):
+    with locked(common), locked(folder):
         return _built(folder, common, compiler, headers, progress)
 
 
 def _built(
-    folder: Path, common: Path, compiler: str | None, headers: Path | None, progress: Callable[[str], None]
+    folder: Path, common: Path, compiler: str | None, headers: Headers | None, progress: Callable[[str], None]
 ) -> Built:
     folders = (folder / BUILD_FOLDER, common / BUILD_FOLDER)
     if not is_whole(folder):
@@ -69,9 +79,9 @@ def _built(
         return build(
             folder,
             compiler=compiler,
-            in_haste=headers is not None,
+            header=f'#include "{COMMON}"\n' if headers is not None and headers.precompiles else None,
             objects=objects,
-            includes=() if headers is None else (headers,),
+            includes=() if headers is None else (headers.folder,),
             progress=progress,
         )
 
@@ -95,38 +105,6 @@ def _built(
     return made
 
 
-def precompiled(folder: Path, compiler: str | None, progress: Callable[[str], None]) -> None:
-    """Precompile the headers of all formulas, unless a valid build exists.
-
-    Where that fails, for lack of memory or space for example, formulas are compiled with the headers themselves.
-
-    Args:
-        folder: the headers (:func:`derivlint.verify.code.headers.common_headers`).
-        compiler: the name of the C++ compiler.
-        progress: called with what is being done.
-    """
-    made, record = folder / f"{COMMON}.gch", folder / _PRECOMPILED
-    with _alone_in(folder), suppress(OSError, BuildError, ManifestError):
-        if is_own(made) and _unsealed(record) == _stamp(made):
-            return
-        made.unlink(missing_ok=True)
-        if _unsealed(record) == _IN_VAIN:
-            return
-        progress("precompiling headers, once for this PyTorch")
-        content = _IN_VAIN
-        with suppress(BuildError):
-            if precompile(folder, COMMON, compiler=compiler) is not None:
-                made.chmod(0o600)
-                content = _stamp(made)
-        replace_file(record, sealed(content), mode=0o600)
-
-
-def _stamp(path: Path) -> bytes:
-    """Return the size and time of a file: cheap for hundreds of megabytes, and different if it was cut off."""
-    status = path.stat()
-    return f"{status.st_size} {status.st_mtime_ns}".encode()
-
-
 def _unsealed(path: Path) -> bytes | None:
     """Return the content of a sealed file, or None if it is missing or damaged."""
     try:
@@ -144,19 +122,6 @@ def is_whole(folder: Path) -> bool:
         return bool(digest) and is_own(library.parent) and is_own(library) and digest_of(library) == digest
     except OSError:
         return False
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """While the block runs, no other run builds in the folder."""
-    import fcntl
-
-    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _make(folders: Iterable[Path]) -> None:

@@ -20,9 +20,9 @@ from derivlint.emit.template import load, yaml_name
 from derivlint.model import Model
 from derivlint.project.caching.cache import fits, sealed, unsealed
 from derivlint.runtime import BuildError, ManifestError
-from derivlint.runtime.build import syntax_errors
+from derivlint.runtime.syntax import syntax_errors
 from derivlint.source import is_own, read_input, replace_file
-from derivlint.verify.code.building import built_library, is_exhausted, is_whole, precompiled
+from derivlint.verify.code.building import Headers, built_library, is_exhausted, is_whole
 from derivlint.verify.code.functions import FormulaFunction
 from derivlint.verify.code.headers import FEW, OPERATORS, common_headers, has_operator_headers, operator_headers
 from derivlint.verify.code.wrappers import HEAD, LIBRARY, REGISTRATION, source_of, uncallable_reason
@@ -105,6 +105,7 @@ def compiled(
     refused: dict[int, str] = {}
     fresh = False
     toolchain = _toolchain(compiler)
+    compiler = str(toolchain.compiler.path)
     # what the compiler refuses with few headers it may take with all: only then a formula is refused
     few = helpers is None and len(candidates) <= FEW and has_operator_headers(toolchain.includes)
     # every round but the last refuses some formulas, or that there are few headers
@@ -123,7 +124,7 @@ def compiled(
             _write(folder, files, model)
             try:
                 loaded = _shared(_LOADED, model, place, toolchain)
-                headers = _headers(folder, model, place, toolchain, compiler, progress) if few else None
+                headers = _headers(folder, model, place, toolchain) if few else None
                 built = built_library(folder, loaded, compiler, headers, progress)
                 _delete_oldest(place)
                 return CompiledFunctions(
@@ -206,7 +207,7 @@ def _parts(functions: Sequence[FormulaFunction]) -> list[Sequence[FormulaFunctio
 def _toolchain(compiler: str | None) -> Toolchain:
     """The compiler and PyTorch's headers."""
     try:
-        return find_toolchain(compiler)
+        return find_toolchain(compiler, fastest=True)
     except CompilerError as error:
         raise EngineError(f"{error}; use --no-compile to check without a compiler", is_missing=True) from error
 
@@ -253,23 +254,13 @@ def _shared(files: Mapping[str, str], model: Model, place: Path, toolchain: Tool
     return folder
 
 
-def _headers(
-    library_folder: Path,
-    model: Model,
-    place: Path,
-    toolchain: Toolchain,
-    compiler: str | None,
-    progress: Callable[[str], None],
-) -> Path:
-    """The folder with the headers that all formulas need, precompiled from the second time on that they are used.
+def _headers(library_folder: Path, model: Model, place: Path, toolchain: Toolchain) -> Headers:
+    """The headers that all formulas need, precompiled from the second time on that they are used.
 
     That takes as long as two runs without it, for which a cache that is used once has no need.
     """
     is_first = not (_folder_name(place, _COMMON, toolchain) / MANIFEST).is_file()
-    folder = _shared(_COMMON, model, place, toolchain)
-    if not is_first and not is_whole(library_folder):
-        precompiled(folder, compiler, progress)
-    return folder
+    return Headers(_shared(_COMMON, model, place, toolchain), not (is_first or is_whole(library_folder)))
 
 
 def _stored_refusals(folder: Path) -> dict[int, str] | None:

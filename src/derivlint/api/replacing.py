@@ -1,0 +1,212 @@
+"""Replacing derivatives of the installed PyTorch: which entries differ, and the libraries that are compiled of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from msgspec import Struct
+
+from derivlint.api.emission import CppOptions, cpp_code, cpp_operators, emission_errors
+from derivlint.compiler.children import ProcessGroup, processors
+from derivlint.emit.emission import Emission
+from derivlint.emit.files import write_files
+from derivlint.lint import Diagnostic
+from derivlint.lint.changes import changed_entries
+from derivlint.lint.engine.run import SUPPRESSIONS, Checker
+from derivlint.model import Entry, Model
+from derivlint.project.caching.cache import cache_folder
+from derivlint.project.errors import InputError
+from derivlint.project.loading import Loaded, require_names
+from derivlint.rules import load_rules
+from derivlint.runtime.build import BuildError, build
+from derivlint.runtime.manifest import ManifestError
+from derivlint.schema import installed_torch
+from derivlint.source import SourceError, SourceFile
+
+#: Where the cache keeps the code and the libraries, in folders named by a digest of the code.
+FOLDER = "run"
+#: The least recently used are deleted.
+KEPT = 64
+#: More entries than this are compiled several in a unit.
+MOST_UNITS = 16
+
+
+class OperatorGroup(Struct, frozen=True):
+    """Operators that are compiled together.
+
+    Attributes:
+        label: what messages call them.
+        operators: the full names of the functions.
+        entries: the entries that their code is made of.
+    """
+
+    label: str
+    operators: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
+class Replacement(Struct, frozen=True):
+    """A library with replaced kernels.
+
+    Attributes:
+        part: its operators.
+        library: the file to load.
+        nodes: the replaced functions with the classes of their nodes.
+        left_out: functions that keep PyTorch's kernels, with the reason.
+        is_new: whether the compiler ran.
+    """
+
+    part: OperatorGroup
+    library: Path
+    nodes: Mapping[str, str | None]
+    left_out: Mapping[str, str]
+    is_new: bool
+
+
+class ReplacementError(Exception):
+    """An entry cannot be compiled.
+
+    Attributes:
+        part: the operators.
+        output: the messages of the compiler; empty if it did not run.
+    """
+
+    def __init__(self, message: str, part: OperatorGroup, output: str) -> None:
+        super().__init__(message)
+        self.part = part
+        self.output = output
+
+
+def stock_source() -> SourceFile:
+    """The derivatives.yaml of the installed PyTorch.
+
+    Raises:
+        InputError: there is none, or it cannot be read.
+    """
+    torch = installed_torch()
+    if torch is None or torch.derivatives is None:
+        raise InputError("no PyTorch with a derivatives.yaml is installed; name the operators to replace with --ops")
+    try:
+        return SourceFile.read(torch.derivatives)
+    except SourceError as error:
+        raise InputError(str(error)) from error
+
+
+def parts_to_replace(model: Model, names: tuple[str, ...]) -> list[OperatorGroup]:
+    """The operators of some names, else those whose entries differ from the installed PyTorch's.
+
+    Comments, quotes, folding and the order of entries make no difference.
+
+    Args:
+        model: the file.
+        names: base names, functions or overloads.
+
+    Raises:
+        InputError: there is no operator of a name, or no PyTorch to compare with.
+    """
+    if names:
+        require_names(model, names)
+        operators_by_name = {name: cpp_operators(model, (name,), CppOptions()) or () for name in names}
+        return [OperatorGroup(name, operators, ()) for name, operators in operators_by_name.items()]
+    changed = [entry for entry in changed_entries(model, stock_source()) if entry.operator is not None]
+    size = -(-len(changed) // MOST_UNITS) or 1
+    groups = [changed[start : start + size] for start in range(0, len(changed), size)]
+    return [_part(model, group) for group in groups]
+
+
+def _part(model: Model, entries: Sequence[Entry]) -> OperatorGroup:
+    names = [str(match.function.name) for entry in entries for match in model.functions_of(entry)]
+    label = ", ".join(str(entry.operator) for entry in entries)
+    return OperatorGroup(label, tuple(dict.fromkeys(names)) or (label,), tuple(entries))
+
+
+def findings_in(loaded: Loaded, parts: Sequence[OperatorGroup]) -> list[Diagnostic]:
+    """The findings of the rules in the entries of some operators, which do not keep them from being compiled."""
+    entries = [entry for part in parts for entry in part.entries]
+    if not entries:
+        return []
+    rules = [rule for rule in loaded.settings.selected(load_rules()) if rule.target != SUPPRESSIONS]
+    checker = Checker(loaded.model, rules)
+    findings = checker.result(checker.entries(entries)).diagnostics
+    return [item for item in findings if item.severity >= loaded.settings.min_severity]
+
+
+def replace_operators(
+    loaded: Loaded,
+    parts: Sequence[OperatorGroup],
+    *,
+    compiler: str | None = None,
+    helpers: Path | None = None,
+    progress: Callable[[str], None] = lambda message: None,
+) -> list[Replacement]:
+    """Compile operators into libraries, one for each part, as far as that is not done yet.
+
+    Args:
+        loaded: the file.
+        parts: the operators.
+        compiler: the name of the C++ compiler.
+        helpers: a FunctionsManual.cpp for functions that PyTorch's library does not export.
+        progress: called with what is being done.
+
+    Raises:
+        InputError: no code can be made of an entry.
+        ReplacementError: one does not compile; the others are not compiled to the end.
+    """
+    options = CppOptions(helpers=helpers)
+    emissions = [cpp_code(loaded, part.operators, options) for part in parts]
+    place = _place()
+    processes = ProcessGroup()
+
+    def compiled(part: OperatorGroup, emitted: Emission) -> Replacement:
+        folder = _folder(place, emitted)
+        try:
+            with emission_errors():
+                write_files(folder, emitted.files)
+            built = build(
+                folder,
+                compiler=compiler,
+                processes=processes,
+                progress=lambda text: progress(f"{part.label}: {text}"),
+            )
+        except (BuildError, ManifestError) as error:
+            raise ReplacementError(str(error), part, getattr(error, "output", "")) from error
+        return Replacement(part, built.library.resolve(), emitted.operators, emitted.left_out, bool(built.compiled))
+
+    with ThreadPoolExecutor(max_workers=processors()) as pool:
+        futures = [pool.submit(compiled, *pair) for pair in zip(parts, emissions, strict=True)]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            processes.end()
+            raise
+    return [future.result() for future in futures]
+
+
+def _place() -> Path:
+    """The folder in which libraries are kept; without a cache a temporary one."""
+    cache = cache_folder()
+    if cache is None:
+        return Path(tempfile.mkdtemp(prefix="derivlint-"))
+    place = cache / FOLDER
+    place.mkdir(mode=0o700, exist_ok=True)
+    folders = sorted(place.iterdir(), key=lambda path: path.stat().st_mtime)
+    for old in folders[:-KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return place
+
+
+def _folder(place: Path, emitted: Emission) -> Path:
+    """The folder of an emission, named by what is in it."""
+    digest = hashlib.sha256(repr(sorted(emitted.files.items())).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    folder = place / digest
+    folder.mkdir(mode=0o700, exist_ok=True)
+    os.utime(folder)
+    return folder

@@ -1,0 +1,255 @@
+"""``derivlint run``: a program with the derivatives of a file in place of the installed PyTorch's."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+from msgspec import Struct
+
+from derivlint.cli import completing
+from derivlint.cli.checking.watch import run_and_watch, watch_paths
+from derivlint.cli.shared.exits import USAGE, warn
+from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs
+from derivlint.cli.shared.loading import load_model, print_findings
+from derivlint.cli.shared.options import EXISTING, inputs, operator_options, rule_names
+from derivlint.cli.shared.terminal import Progress, results_to_stderr
+from derivlint.lint.wording import counted
+from derivlint.project.errors import InputError
+from derivlint.project.settings import SettingsOfFiles
+
+if TYPE_CHECKING:
+    from derivlint.api.replacing import Replacement, ReplacementError
+    from derivlint.project.loading import Loaded
+
+_START = Path(__file__).parents[1] / "runtime" / "start.py"
+_SEPARATOR = "--"
+#: The end of a message about a step that is done.
+_DONE = re.compile(r" in \d+\.\d s$")
+#: So many messages of the compiler that are about no formula are printed.
+_MOST_MESSAGES = 5
+
+
+class Program(Struct, frozen=True):
+    """A Python program as ``python`` takes it.
+
+    Attributes:
+        kind: ``file``, ``module`` or ``code``; empty for an interactive shell.
+        text: the path, the name or the code.
+        arguments: its arguments.
+    """
+
+    kind: str = ""
+    text: str = ""
+    arguments: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> Program:
+        """The program that the words after ``--`` name.
+
+        Raises:
+            InputError: they name none.
+        """
+        kinds = {"-m": "module", "-c": "code"}
+        if not words:
+            return cls()
+        first, *rest = words
+        if first in kinds:
+            if not rest:
+                raise InputError(f'"{first}" needs {"a module" if first == "-m" else "code"}')
+            return cls(kinds[first], rest[0], tuple(rest[1:]))
+        if first.startswith("-"):
+            raise InputError(f'"{first}" is not a program; name a .py file, -m MODULE or -c CODE')
+        if not os.path.isfile(first):
+            raise InputError(f'no program "{first}"; name a .py file, -m MODULE or -c CODE')
+        return cls("file", first, tuple(rest))
+
+
+class RunCommand(GroupedCommand):
+    """A command whose arguments after ``--`` are those of a program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments before ``--``, and keep the others."""
+        place = args.index(_SEPARATOR) if _SEPARATOR in args else len(args)
+        ctx.obj = tuple(args[place + 1 :])
+        return super().parse_args(ctx, args[:place])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage, with the program."""
+        return [*super().collect_usage_pieces(ctx), "[-- PROGRAM [ARGS]...]"]
+
+
+@click.command(cls=RunCommand, short_help="Run a program with a file's derivatives in the installed PyTorch.")
+@click.argument("paths", nargs=-1, metavar="[FILE]", callback=inputs)
+@click.option(
+    "--ops",
+    multiple=True,
+    callback=rule_names,
+    metavar="NAMES",
+    shell_complete=completing.operators,
+    help="Replace these operators. [default: those whose entries differ]",
+)
+@click.option("--compare", is_flag=True, help="Compare losses and gradients with those of a run on stock.")
+@click.option("--watch", is_flag=True, help="Run again whenever the file or the program changes.")
+@click.option("--helpers", type=EXISTING, help="Compile this FunctionsManual.cpp with the formulas.")
+@click.option("--compiler", metavar="NAME", help="Use this C++ compiler. [default: $CXX, else clang++, else g++]")
+@click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
+@operator_options
+def run(
+    paths: tuple[str, ...],
+    ops: tuple[str, ...],
+    compare: bool,
+    watch: bool,
+    helpers: Path | None,
+    compiler: str | None,
+    quiet: bool,
+    no_config: bool,
+    **setting_options: Any,
+) -> None:
+    """Run a program with a file's derivatives in the installed PyTorch.
+
+    Entries that differ from the installed PyTorch's own are compiled, which takes seconds, and take the place of its
+    kernels. PROGRAM is a .py file, -m MODULE or -c CODE; without one, a Python shell starts. Lines of derivlint go to
+    standard error.
+
+    --compare runs the program twice, first on stock, with the same random seed, and compares the losses and gradients
+    of each call of backward and grad.
+
+    Exit status: the program's; 2 if nothing could be compiled or loaded.
+    """
+    results_to_stderr()
+    context = click.get_current_context()
+    if watch and not context.obj:
+        raise InputError("--watch needs a program to run again")
+    command = _Run(ops, compare, helpers, compiler, quiet, no_config, setting_options)
+    if watch:
+        run_and_watch(context, lambda: command.again(paths, context.obj))
+    libraries, program = command.prepared(paths, context.obj)
+    command.replace_process(libraries, program)
+
+
+class _Run(Struct, frozen=True):
+    ops: tuple[str, ...]
+    compare: bool
+    helpers: Path | None
+    compiler: str | None
+    quiet: bool
+    no_config: bool
+    setting_options: dict[str, Any]
+
+    def prepared(self, paths: tuple[str, ...], words: Sequence[str]) -> tuple[list[Path], Program]:
+        """Compile what is replaced; the libraries, and the program.
+
+        Raises:
+            InputError: something is missing, or no code can be made.
+        """
+        from derivlint.api.replacing import ReplacementError, findings_in, parts_to_replace, replace_operators
+
+        program = Program.read(words)
+        loaded = self._loaded(paths, program)
+        parts = parts_to_replace(loaded.model, self.ops)
+        if not parts:
+            self._say(f'no entry of "{loaded.source.path}" differs from the installed PyTorch; running on stock')
+            return [], program
+        self._say(f"replacing {', '.join(part.label for part in parts)}")
+        print_findings(loaded.model, findings_in(loaded, parts), "auto")
+        began = time.monotonic()
+        try:
+            with Progress(is_quiet=self.quiet) as progress:
+
+                def show(step: str) -> None:
+                    if _DONE.search(step):
+                        self._say(step)
+                    else:
+                        progress(step)
+
+                made = replace_operators(loaded, parts, compiler=self.compiler, helpers=self.helpers, progress=show)
+        except ReplacementError as error:
+            _report(loaded, error)
+            click.get_current_context().exit(USAGE)
+        self._summarize(made, time.monotonic() - began)
+        return [replacement.library for replacement in made], program
+
+    def _loaded(self, paths: tuple[str, ...], program: Program) -> Loaded:
+        options = {**self.setting_options, "torch": self.setting_options.get("torch") or "installed"}
+        if not paths:
+            # the file that a check would take, and not that of the installed torch, with which it is compared
+            lookup = SettingsOfFiles(self.no_config, **self.setting_options)
+            paths = tuple(resolve_inputs(lookup, (), None, FallbackPolicy.WHEREVER_NONE_IS_FOUND).files)
+        loaded = load_model(paths, None, self.no_config, **options)
+        watch_paths([loaded.source.path, *([program.text] if program.kind == "file" else [])])
+        return loaded
+
+    def _say(self, text: str) -> None:
+        if not self.quiet:
+            warn(text)
+
+    def _summarize(self, made: Sequence[Replacement], seconds: float) -> None:
+        for replacement in made:
+            nodes = ", ".join(dict.fromkeys(node for node in replacement.nodes.values() if node is not None))
+            count = counted(len(replacement.nodes), "kernel")
+            state = "compiled" if replacement.is_new else "unchanged since the last run"
+            self._say(f"{replacement.part.label}: {count}, {nodes or 'no node'} ({state})")
+            for name, reason in replacement.left_out.items():
+                self._say(f"{name} keeps PyTorch's kernel: {reason}")
+        self._say(f"ready in {seconds:.1f} s")
+
+    def again(self, paths: tuple[str, ...], words: Sequence[str]) -> None:
+        """Compile and run once, in a process that ends with the program."""
+        libraries, program = self.prepared(paths, words)
+        with tempfile.TemporaryDirectory(prefix="derivlint-") as folder:
+            task = self._task(libraries, program, Path(folder))
+            status = subprocess.run(_command(task, program), check=False).returncode
+        self._say(f"the program ended with status {status}")
+
+    def replace_process(self, libraries: Sequence[Path], program: Program) -> NoReturn:
+        """Become the program, in a fresh interpreter; with a comparison, run it on stock before."""
+        folder = Path(tempfile.mkdtemp(prefix="derivlint-")) if self.compare else None
+        task = self._task(libraries, program, folder)
+        sys.stderr.flush()
+        os.execv(sys.executable, _command(task, program))
+
+    def _task(self, libraries: Sequence[Path], program: Program, folder: Path | None) -> dict[str, Any]:
+        """The task of the process; with a comparison, the run on stock is over."""
+        task = {
+            "libraries": list(map(str, libraries)),
+            "kind": program.kind,
+            "program": program.text,
+            "quiet": self.quiet,
+        }
+        if not self.compare or folder is None:
+            return task
+        if not program.kind:
+            raise InputError("--compare needs a program to run twice")
+        self._say("running on stock first")
+        stock = {**task, "libraries": [], "record": str(folder)}
+        status = subprocess.run(_command(stock, program), stdout=subprocess.DEVNULL, check=False).returncode
+        if status:
+            warn(f"on stock the program ends with status {status}")
+        return {**task, "against": str(folder)}
+
+
+def _command(task: dict[str, Any], program: Program) -> list[str]:
+    shell = [] if program.kind else ["-i"]
+    return [sys.executable, *shell, str(_START), json.dumps(task), *program.arguments]
+
+
+def _report(loaded: Loaded, error: ReplacementError) -> None:
+    """Print what the compiler refuses: in formulas at their places, elsewhere as it is."""
+    from derivlint.cli.compiled import messages_of
+
+    messages = messages_of(loaded.model, [error.output])
+    print_findings(loaded.model, messages.diagnostics, "auto")
+    for line in messages.unplaced[:_MOST_MESSAGES]:
+        warn(line)
+    warn(f"{error.part.label} does not compile" if messages.diagnostics else f"{error.part.label}: {error}")

@@ -1,0 +1,144 @@
+"""Precompiled headers: made once for each compiler, PyTorch and set of options, and kept in a folder of the user.
+
+Reading PyTorch's headers takes most of the time of most units. With Clang, templates are instantiated in the header as
+well (``-fpch-instantiate-templates``), so that units need not do it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, run
+from derivlint.source import is_own, read_input, replace_file
+
+#: Folders of headers that are kept: each takes up to half a gigabyte.
+KEPT = 4
+HEADER = "precompiled.h"
+#: The file with the size and time of the precompiled header, or with a mark that compiling it has failed.
+_RECORD = "precompiled.txt"
+_FAILED = b"none"
+_CLANG = ("-fpch-instantiate-templates",)
+
+
+def precompiled_header(
+    place: Path,
+    toolchain: Toolchain,
+    text: str,
+    options: Sequence[str],
+    progress: Callable[[str], None] = lambda message: None,
+) -> tuple[str, ...]:
+    """Return the options with which a unit begins with a header that is precompiled; make it if it is missing.
+
+    Args:
+        place: the folder in which headers are kept, this user's alone; it is made.
+        toolchain: the compiler and PyTorch's headers.
+        text: the header.
+        options: the options of the units, which have to be those of the header.
+        progress: called with what is being done.
+
+    Returns:
+        the options; none if the header cannot be precompiled, for lack of memory or space, for example.
+    """
+    library = toolchain.includes[0].parent / "lib" / "libtorch_cpu.so"
+    try:
+        status = library.stat()
+        parts = (
+            text,
+            *options,
+            str(toolchain.compiler.path),
+            toolchain.compiler.version,
+            *map(str, toolchain.includes),
+        )
+        stamp = f"{status.st_size} {status.st_mtime_ns}"
+        digest = hashlib.sha256("\0".join((*parts, stamp)).encode()).hexdigest()[:32]
+        folder = place / digest
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not (is_own(place) and is_own(folder)):
+            return ()
+        with locked(folder):
+            os.utime(folder)
+            return _options(folder, toolchain) if _is_made(folder, toolchain, text, options, progress) else ()
+    except OSError:
+        return ()
+
+
+def _target(folder: Path, toolchain: Toolchain) -> Path:
+    return folder / f"{HEADER}.{'pch' if toolchain.compiler.is_clang else 'gch'}"
+
+
+def _options(folder: Path, toolchain: Toolchain) -> tuple[str, ...]:
+    if toolchain.compiler.is_clang:
+        return ("-include-pch", str(_target(folder, toolchain)))
+    return ("-include", str(folder / HEADER))
+
+
+def _is_made(
+    folder: Path, toolchain: Toolchain, text: str, options: Sequence[str], progress: Callable[[str], None]
+) -> bool:
+    """Whether the header is precompiled, by an earlier run or by this one."""
+    target, record = _target(folder, toolchain), folder / _RECORD
+    recorded = read_input(record) if is_own(record) else None
+    if recorded == _FAILED:
+        return False
+    if recorded is not None and is_own(target) and recorded == _stamp(target):
+        return True
+    _delete_oldest(folder)
+    progress("precompiling PyTorch's headers, once for this PyTorch and compiler")
+    replace_file(folder / HEADER, text.encode(), mode=0o600)
+    unfinished = target.with_suffix(".new")
+    more = _CLANG if toolchain.compiler.is_clang else ()
+    command = compile_command(toolchain, *options, *more, "-w", "-x", "c++-header", HEADER, "-o", unfinished.name)
+    start = time.monotonic()
+    try:
+        status = run(command, folder).status
+    except CompilerError:
+        status = -1
+    if status == 0:
+        unfinished.chmod(0o600)
+        os.replace(unfinished, target)
+        replace_file(record, _stamp(target), mode=0o600)
+        progress(f"precompiled PyTorch's headers in {time.monotonic() - start:.1f} s")
+        return True
+    unfinished.unlink(missing_ok=True)
+    if status > 0:
+        # what a signal ended, such as Ctrl-C, may succeed the next time
+        replace_file(record, _FAILED, mode=0o600)
+    progress("the headers cannot be precompiled; compiling with the headers themselves")
+    return False
+
+
+def _stamp(path: Path) -> bytes:
+    """Return the size and time of a file: cheap for hundreds of megabytes, and different if it was cut off."""
+    status = path.stat()
+    return f"{status.st_size} {status.st_mtime_ns}".encode()
+
+
+def _delete_oldest(folder: Path) -> None:
+    """Delete the headers that were not used for longest, but for one folder."""
+    others = sorted((path for path in folder.parent.iterdir() if path != folder), key=lambda path: path.stat().st_mtime)
+    for path in others[: -(KEPT - 1)]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """While the block runs, no other process builds in the folder.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    # not on Windows, where nothing is compiled
+    import fcntl
+
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,229 @@
+"""The beginning of a process that runs a program with replaced kernels: run by path, without the rest of derivlint.
+
+``start.py TASK [ARGUMENT...]`` loads the libraries of the task, and runs its program as ``python`` would: a file, a
+module or code, with ``sys.argv`` and ``sys.path`` as there. With ``python -i`` and no program it leaves an interactive
+shell. The task is JSON: ``libraries``; ``kind`` (``file``, ``module``, ``code`` or empty) and ``program``; ``record``,
+a folder to which losses and gradients are written, or ``against``, one with which they are compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import shutil
+import sys
+import tempfile
+import time
+from types import ModuleType
+from typing import Any
+
+#: The status of a run whose libraries cannot be loaded.
+CANNOT_LOAD = 2
+#: As many calls of backward and grad are recorded.
+RECORDED = 1000
+#: More differences are only counted.
+SHOWN = 8
+_OVERRIDING = "Overriding a previously registered kernel"
+
+
+def say(text: str) -> None:
+    """Print a line of derivlint's own, which standard error is for."""
+    print(f"derivlint: {text}", file=sys.stderr, flush=True)
+
+
+def load(libraries: list[str]) -> None:
+    """Load libraries, without PyTorch's warning that kernels are overridden, which is what they are for."""
+    import torch
+
+    load_library: Any = torch.ops.load_library
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as heard:
+        before = os.dup(2)
+        os.dup2(heard.fileno(), 2)
+        try:
+            for library in libraries:
+                load_library(library)
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+            heard.seek(0)
+            text = heard.read().decode(errors="replace")
+            if text and _OVERRIDING not in text:
+                sys.stderr.write(text)
+    import ctypes
+
+    for library in libraries:
+        question = ctypes.CDLL(library).derivlint_helpers_problem
+        question.restype = ctypes.c_char_p
+        if problem := question():
+            raise RuntimeError(problem.decode(errors="replace"))
+
+
+class Gradients:
+    """The losses and gradients of each call of backward and grad, recorded or compared with recorded ones.
+
+    Args:
+        folder: where they are recorded.
+        compares: whether they are compared.
+    """
+
+    def __init__(self, folder: str, *, compares: bool) -> None:
+        self._folder, self._compares = folder, compares
+        self._calls = self._tensors = self._equal = 0
+        self._differences: list[str] = []
+
+    def install(self) -> None:
+        """Have every call of backward and grad noticed, and random numbers repeated."""
+        import torch
+
+        torch.manual_seed(0)
+        backward, grad = torch.autograd.backward, torch.autograd.grad
+
+        def noticed_backward(tensors: Any, *arguments: Any, **options: Any) -> None:
+            roots = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
+            leaves = self._leaves(roots)
+            backward(tensors, *arguments, **options)
+            self._notice("backward", roots, [leaf.grad for leaf in leaves])
+
+        def noticed_grad(outputs: Any, *arguments: Any, **options: Any) -> Any:
+            gradients = grad(outputs, *arguments, **options)
+            roots = (outputs,) if isinstance(outputs, torch.Tensor) else tuple(outputs)
+            self._notice("grad", roots, list(gradients))
+            return gradients
+
+        torch.autograd.backward, torch.autograd.grad = noticed_backward, noticed_grad
+
+    @staticmethod
+    def _leaves(roots: tuple[Any, ...]) -> list[Any]:
+        """The leaves of a graph, in the order in which it reaches them."""
+        leaves: dict[int, Any] = {}
+        pending = [root.grad_fn for root in roots if root.grad_fn is not None]
+        seen = set(pending)
+        while pending:
+            node = pending.pop()
+            if hasattr(node, "variable"):
+                leaves[id(node.variable)] = node.variable
+            following = [function for function, _ in node.next_functions if function is not None]
+            pending += [function for function in following if function not in seen]
+            seen.update(following)
+        return list(leaves.values())
+
+    def _notice(self, kind: str, losses: tuple[Any, ...], gradients: list[Any]) -> None:
+        import torch
+
+        self._calls += 1
+        if self._calls > RECORDED:
+            return
+        values = {f"loss {place}": loss for place, loss in enumerate(losses)}
+        values |= {f"gradient {place}": gradient for place, gradient in enumerate(gradients)}
+        tensors = {name: None if value is None else value.detach().cpu().contiguous() for name, value in values.items()}
+        path = os.path.join(self._folder, str(self._calls))
+        if not self._compares:
+            torch.save(tensors, path)
+            return
+        stock = torch.load(path) if os.path.exists(path) else {}
+        for name, tensor in tensors.items():
+            self._tensors += 1
+            difference = _difference(stock[name], tensor) if name in stock else "stock has none"
+            if difference:
+                self._differences.append(f"{kind} {self._calls}, {name}: {difference}")
+            else:
+                self._equal += 1
+
+    def report(self) -> None:
+        """Print what the comparison came to."""
+        recorded = len(os.listdir(self._folder))
+        if recorded != min(self._calls, RECORDED):
+            say(f"stock called backward or grad {recorded} times, and this run {self._calls} times")
+        for line in self._differences[:SHOWN]:
+            say(line)
+        if len(self._differences) > SHOWN:
+            say(f"{len(self._differences) - SHOWN} more differences")
+        calls = f"{self._calls} call{'s' if self._calls != 1 else ''} of backward and grad"
+        if self._calls > RECORDED:
+            calls += f" (the first {RECORDED} were compared)"
+        say(f"{calls}: {self._equal} of {self._tensors} losses and gradients equal stock's bit for bit")
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _difference(stock: Any, ours: Any) -> str:
+    """Return the difference of two tensors in words, empty if they are the same bit for bit."""
+    import torch
+
+    if stock is None or ours is None:
+        return "" if stock is ours else ("stock has none" if stock is None else "stock has one, and this run none")
+    if (stock.dtype, stock.shape) != (ours.dtype, ours.shape):
+        shapes = [f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}" for tensor in (stock, ours)]
+        return f"stock {shapes[0]}, here {shapes[1]}"
+    if stock.is_sparse or ours.is_sparse:
+        stock, ours = stock.to_dense(), ours.to_dense()
+    if not stock.numel() or stock.numpy().tobytes() == ours.numpy().tobytes():
+        return ""
+    distance = (stock - ours).abs().to(torch.float64).nan_to_num(nan=float("inf")).reshape(-1)
+    place = int(distance.argmax())
+    position = torch.unravel_index(torch.tensor(place), stock.shape)
+    index = f"[{', '.join(str(int(part)) for part in position)}]" if stock.dim() else ""
+    left, right = stock.reshape(-1)[place].item(), ours.reshape(-1)[place].item()
+    return f"stock {left!r}, here {right!r}" + (f" at {index}" if index else "")
+
+
+def run(kind: str, program: str, arguments: list[str]) -> None:
+    """Run a program in a main module of its own, as the interpreter does."""
+    # who is replaced as the main module is in use
+    sys.modules["derivlint_start"] = sys.modules["__main__"]
+    if kind == "module":
+        sys.argv = [program, *arguments]
+        sys.path[0] = os.getcwd()
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+        return
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    path = "<string>"
+    source: str | bytes = program
+    if kind == "file":
+        path = module.__file__ = program
+        with open(program, "rb") as file:
+            source = file.read()
+    sys.argv = [program if kind == "file" else "-c", *arguments]
+    sys.path[0] = os.path.dirname(os.path.realpath(program)) if kind == "file" else ""
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+
+
+def main(text: str, arguments: list[str]) -> None:
+    """Load what a task names and run its program; the status is the program's."""
+    task = json.loads(text)
+    began = time.monotonic()
+    try:
+        load(task["libraries"])
+    except Exception as error:
+        say(f"cannot load what was compiled: {error}")
+        sys.exit(CANNOT_LOAD)
+    if task["libraries"] and not task["quiet"]:
+        say(f"imported torch and loaded the replacement in {time.monotonic() - began:.1f} s")
+    folder = task.get("record") or task.get("against")
+    gradients = Gradients(folder, compares=bool(task.get("against"))) if folder else None
+    if gradients is not None:
+        gradients.install()
+    if not task["kind"]:
+        sys.argv, sys.path[0] = [""], ""
+        return
+    try:
+        run(task["kind"], task["program"], arguments)
+    except Exception as error:
+        # without the frames that are not the program's
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
+            trace = trace.tb_next
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        sys.exit(1)
+    finally:
+        if gradients is not None and task.get("against"):
+            gradients.report()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
+    # the names of an interactive shell are the user's
+    for _name in [name for name in globals() if not name.startswith("__")]:
+        del globals()[_name]
+    del _name
