@@ -14,12 +14,11 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 import derivlint
+from tests import relaying
 
 T = TypeVar("T")
 #: Seconds that an answer may take, on a machine with other work.
 PATIENCE = 300.0
-#: Runs the server as the command does.
-SERVER = ("-m", "derivlint", "lsp")
 
 
 def run(test: Coroutine[Any, Any, T]) -> T:
@@ -76,7 +75,7 @@ class Editor:
         can: types.ClientCapabilities | None = None,
         *,
         options: object = None,
-        command: Sequence[str] = SERVER,
+        command: Sequence[str] = (),
         cwd: Path | None = None,
     ) -> None:
         self.client = LanguageClient("editor", "1")
@@ -88,7 +87,8 @@ class Editor:
         self.refreshed = 0
         self._can = can if can is not None else capabilities()
         self._options = {"trusted": True} if options is None else options
-        self._command = command
+        #: by default the server, as the command runs it
+        self._command = (sys.executable, *command) if command else relaying.command("lsp")
         self._cwd = cwd
         self._news = asyncio.Event()
         # pygls's own decorator has no type
@@ -134,7 +134,7 @@ class Editor:
         paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         where = str(self._cwd) if self._cwd is not None else None
-        await self.client.start_io(sys.executable, *self._command, env=environment, cwd=where)
+        await self.client.start_io(*self._command, env=environment, cwd=where)
         self.result = await asyncio.wait_for(
             self.client.initialize_async(
                 types.InitializeParams(capabilities=self._can, initialization_options=self._options)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from derivlint.lsp.transport.wire import MAX_LINE, is_running
+from tests import relaying
 from tests.sampling import sample
 
 PATIENCE = 60.0
@@ -90,8 +91,9 @@ class Wire:
 
 @contextmanager
 def server() -> Iterator[Wire]:
-    command = [sys.executable, "-m", "derivlint", "lsp"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        relaying.command("lsp"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     try:
         yield Wire(process)
     finally:
