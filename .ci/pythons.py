@@ -1,10 +1,10 @@
 """Runs the tests that need no PyTorch with the oldest Python, with the oldest dependencies, and with the newest.
 
-``python .ci/pythons.py [NAME...]`` runs in the environment that ``.ci/run`` makes, which has ``packaging``. Each run
-has an environment of its own below that one. Without a name the oldest Python runs the quick ones of these tests, and
-the newest some of them; with names, such as ``3.12``, all of these tests run, and the last run counts the lines that
-they reach. The exit status is 1 where a run failed. A
-Python that this machine lacks, or that cannot make an environment, is reported and does not count.
+``python .ci/pythons.py [oldest] [newest] [VERSION...]`` runs in the environment that ``.ci/run`` makes, which has
+``packaging``. Each run has an environment of its own below that one. ``oldest`` and ``newest``, both by default, run
+some of these tests on one processor; with versions, such as ``3.12``, all of these tests run, and the last run counts
+the lines that they reach. The exit status is 1 where a run failed. A Python that this machine lacks, or that cannot
+make an environment, is reported and does not count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,8 +31,11 @@ ROOT = Path(__file__).resolve().parent.parent
 MINORS = range(10, 15)
 #: The first one that can count lines itself.
 MONITORS = 12
-#: What the newest Python runs, with the newest dependencies: every rule, the parsers, the formats, the command.
-SOME = ("cli/test_check.py", "formats", "formula", "rules/test_cases.py", "source", "test_layers.py", "yaml_reader")
+#: What another Python or dependency can break: imports, rules, parsers, formats, settings, the command, the server.
+SOME = (
+    *("cli/test_check.py", "cli/test_process.py", "formats", "formula", "lsp/test_server.py"),
+    *("project/test_settings.py", "rules/test_cases.py", "source", "test_layers.py", "yaml_reader"),
+)
 
 
 def candidates(minor: int, path: str, pyenv: Path) -> Iterator[Path]:
@@ -94,6 +98,27 @@ class Run(NamedTuple):
     pins: list[str]
 
 
+def run_of(minor: int, base: Path, *, oldest: bool) -> Run | None:
+    """Make the environment of a run, with the first Python of a minor version that can; report where none can.
+
+    Args:
+        minor: the minor version of Python 3.
+        base: the folder of the environments.
+        oldest: whether the dependencies are the oldest ones, too, some of which no newer Python takes.
+    """
+    folder = base / ("lowest" if oldest else f"3.{minor}")
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    is_own = minor == sys.version_info.minor
+    reasons = []
+    for candidate in [Path(sys.executable)] if is_own else candidates(minor, os.environ.get("PATH", ""), pyenv):
+        reason = environment(candidate, minor, folder)
+        if not reason:
+            return Run(minor, folder, lowest((ROOT / "pyproject.toml").read_text(encoding="utf-8")) if oldest else [])
+        reasons.append(f"{candidate}: {reason}")
+    print(f"pythons: Python 3.{minor} left out: {'; '.join(reasons) or 'not found'}", flush=True)
+    return None
+
+
 def tested(run: Run, chosen: Sequence[str], *, counts: bool) -> bool:
     """Install derivlint into an environment and run the tests that need no PyTorch.
 
@@ -125,46 +150,23 @@ def tested(run: Run, chosen: Sequence[str], *, counts: bool) -> bool:
     return not done.returncode
 
 
-def main() -> int:
-    """Run the oldest and the newest Python that is there, or what is named, such as ``3.12``.
+def first(minors: Iterable[int], base: Path, *, oldest: bool) -> list[Run]:
+    """The run of the first of some minor versions that the machine has."""
+    return list(islice(filter(None, (run_of(minor, base, oldest=oldest) for minor in minors)), 1))
 
-    The oldest Python runs with the oldest dependencies, some of which no newer one takes; every other one runs with the
-    newest.
-    """
-    names = sys.argv[1:]
+
+def main() -> int:
+    """Run the oldest and the newest Python that is there, or what is named."""
+    names = sys.argv[1:] or ["oldest", "newest"]
     base = Path(sys.prefix) / "pythons"
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    found = []
-    for minor in MINORS:
-        if minor == sys.version_info.minor:
-            found.append((Path(sys.executable), minor))
-            continue
-        reasons = []
-        for candidate in candidates(minor, os.environ.get("PATH", ""), pyenv):
-            reason = environment(candidate, minor, base / f"3.{minor}")
-            if not reason:
-                found.append((candidate, minor))
-                break
-            reasons.append(f"{candidate}: {reason}")
-        else:
-            print(f"pythons: Python 3.{minor} left out: {'; '.join(reasons) or 'not found'}", flush=True)
-    runs = []
-    for number, (candidate, minor) in enumerate(found):
-        if f"3.{minor}" not in names if names else 0 < number < len(found) - 1:
-            continue
-        if number == 0:
-            reason = environment(candidate, minor, base / "lowest")
-            if reason:
-                print(f"pythons: no environment for the lowest versions: {reason}", flush=True)
-                return 1
-            pins = lowest((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-            runs.append(Run(minor, base / "lowest", pins))
-        elif minor != sys.version_info.minor:
-            runs.append(Run(minor, base / f"3.{minor}", []))
-    results = []
-    for run in runs:
-        quick = ("-m", "quick") if run.pins else tuple(f"tests/{name}" for name in SOME)
-        results.append(tested(run, () if names else quick, counts=bool(names) and run is runs[-1]))
+    some = first(MINORS, base, oldest=True) if "oldest" in names else []
+    if "newest" in names:
+        # the Python of this environment has run all tests
+        some += first(reversed(range(sys.version_info.minor + 1, MINORS.stop)), base, oldest=False)
+    named = [minor for minor in MINORS if f"3.{minor}" in names]
+    whole = list(filter(None, (run_of(minor, base, oldest=minor == MINORS.start) for minor in named)))
+    results = [tested(run, ("-n", "0", *(f"tests/{name}" for name in SOME)), counts=False) for run in some]
+    results += [tested(run, (), counts=run is whole[-1]) for run in whole]
     return 0 if all(results) else 1
 
 

@@ -10,6 +10,7 @@ from pkgutil import walk_packages
 import pytest
 
 import derivlint
+from tests.conftest import TORCH
 from tests.layers import ARCHITECTURE, REPOSITORY, ROOT, folder_of, imports, levels, module_imports, nodes, with_picture
 
 
@@ -75,11 +76,17 @@ def test_judgement_is_by_trees_not_by_regular_expressions() -> None:
     assert wrong == []
 
 
-@pytest.mark.torch
-def test_every_exported_name_exists() -> None:
+def test_every_exported_name_exists(pytestconfig: pytest.Config) -> None:
     """Names are imported when they are used first; a module that moved leaves its name behind."""
-    names = [item.name for item in walk_packages(derivlint.__path__, "derivlint.") if "__main__" not in item.name]
-    modules = [importlib.import_module(name) for name in names]
+    modules = []
+    for item in walk_packages(derivlint.__path__, "derivlint."):
+        if "__main__" in item.name:
+            continue
+        try:
+            modules.append(importlib.import_module(item.name))
+        except ModuleNotFoundError as error:
+            if not pytestconfig.getoption("light") or (error.name or "").partition(".")[0] not in TORCH:
+                raise
     missing = [
         f"{module.__name__}.{name}"
         for module in modules
