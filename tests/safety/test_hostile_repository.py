@@ -153,9 +153,15 @@ def assert_harmless(text: str, *, ours: str = "") -> None:
         assert "##[" not in line
 
 
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
+    """The repository, which no test leaves changed."""
+    return build(tmp_path_factory.mktemp("hostile"))
+
+
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(build(tmp_path), tmp_path)
+def bench(hostile: Hostile, tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(hostile, tmp_path)
     yield bench
     assert bench.unchanged()
 
@@ -166,8 +172,8 @@ def files(hostile: Hostile) -> list[str]:
     return sorted(f"./{path.relative_to(hostile.root)}" for path in found if "loops" not in path.parts)
 
 
-def test_there_are_many_traps(tmp_path: Path) -> None:
-    assert len(set(build(tmp_path).traps)) >= 45
+def test_there_are_many_traps(hostile: Hostile) -> None:
+    assert len(set(hostile.traps)) >= 45
 
 
 def test_every_file_is_checked_or_refused(bench: Bench) -> None:
@@ -220,7 +226,9 @@ def test_every_configuration_is_followed_or_refused(bench: Bench) -> None:
 def test_git_runs_nothing_that_the_repository_names(bench: Bench, where: str) -> None:
     names = ("tracked.yaml", "renamed-after.yaml", "derivatives.yaml")
     files = [file for file in names if (bench.hostile.root / where / file).exists()]
-    turns = [(files[number % len(files)], revision) for number, revision in enumerate(REVISIONS)]
+    # a folder with a file that leads to a repository has one file, and git reads the revision first in every case
+    revisions = REVISIONS if where == "." else ("HEAD", "--output=x")
+    turns = [(files[number % len(files)], revision) for number, revision in enumerate(revisions)]
     for file, revision in sample(product(files, REVISIONS), len(turns), always=turns):
         done = bench.run("check", file, "--diff-base", revision, where=where)
         assert_harmless(done.out + done.err)
@@ -231,13 +239,15 @@ def test_git_runs_nothing_that_the_repository_names(bench: Bench, where: str) ->
         assert "5 in unchanged entries" in bench.run("check", "renamed-after.yaml", "--diff-base", "HEAD").out
 
 
-def test_objects_that_are_not_there_are_not_fetched(bench: Bench) -> None:
-    for blob in (bench.hostile.root / ".git/objects").glob("??/*"):
+def test_objects_that_are_not_there_are_not_fetched(tmp_path: Path) -> None:
+    hostile = build(tmp_path)
+    for blob in (hostile.root / ".git/objects").glob("??/*"):
         blob.chmod(0o644)
         blob.unlink()
-    bench.before = snapshot(bench.hostile.root, bench.hostile.foreign, bench.home)
+    bench = Bench(hostile, tmp_path)
     done = bench.run("check", "tracked.yaml", "--diff-base", "HEAD", status=(1, 2))
     assert_harmless(done.out + done.err)
+    assert bench.unchanged()
 
 
 def test_the_other_commands(bench: Bench) -> None:
@@ -274,21 +284,25 @@ def test_fixing_changes_the_file_and_nothing_else(bench: Bench) -> None:
     assert done.starts == ()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--fix",), ("--fix-only",), ("--diff",), ("--add-ignores", "x"), ("--compiler", "g++"),
-        ("--baseline", "b.json", "--update-baseline"), ("--baseline", "baseline.json", "--prune-baseline"),
-        ("--output-file", "report.json"), ("@list.txt",), ("--config", "list.txt"), ("--headers", "list.txt"),
-        ("--baseline", "list.txt"), ("--native-functions", "foreign-folder/secret.txt"), ("foreign-folder",),
-    ],
+#: Options of ``check`` that the profile forbids.
+FORBIDDEN = (
+    ("--fix",), ("--fix-only",), ("--diff",), ("--add-ignores", "x"), ("--compiler", "g++"),
+    ("--baseline", "b.json", "--update-baseline"), ("--baseline", "baseline.json", "--prune-baseline"),
+    ("--output-file", "report.json"), ("@list.txt",), ("--config", "list.txt"), ("--headers", "list.txt"),
+    ("--baseline", "list.txt"), ("--native-functions", "foreign-folder/secret.txt"), ("foreign-folder",),
 )  # fmt: skip
-def test_the_profile_refuses_what_writes_compiles_or_leads_out(bench: Bench, options: tuple[str, ...]) -> None:
-    for profile, variables in ((("--untrusted",), {}), ((), {"DERIVLINT_UNTRUSTED": "1"})):
-        done = bench.run("check", "derivatives.yaml", *options, *profile, status=(2,), variables=variables)
+PROFILES = ("--untrusted", "DERIVLINT_UNTRUSTED")
+
+
+def test_the_profile_refuses_what_writes_compiles_or_leads_out(bench: Bench) -> None:
+    turns = [(options, PROFILES[number % 2]) for number, options in enumerate(FORBIDDEN)]
+    for options, profile in sample(product(FORBIDDEN, PROFILES), len(turns), always=turns):
+        variables = {profile: "1"} if profile == "DERIVLINT_UNTRUSTED" else {}
+        own = () if variables else (profile,)
+        done = bench.run("check", "derivatives.yaml", *options, *own, status=(2,), variables=variables)
         assert "SECRET" not in done.out + done.err
-        assert done.out == ""
-        assert done.starts == ()
+        assert done.out == "", options
+        assert done.starts == (), options
 
 
 @pytest.mark.parametrize("variable", ["DERIVLINT_CACHE_DIR", "XDG_CACHE_HOME"])
