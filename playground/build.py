@@ -1,4 +1,4 @@
-"""Puts the editor, Pyodide, and the wheels of derivlint and of its dependencies into a built site, for the playground.
+"""Puts the editor, Pyodide, and the packages of derivlint and its dependencies into a built site, for the playground.
 
     npm --prefix playground ci
     python playground/build.py SITE
@@ -12,6 +12,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -29,7 +30,8 @@ TEXTS = {
 #: The files of Pyodide that a page loads.
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 #: The dependencies of derivlint. There is no WebAssembly build of ruamel.yaml.clib; the parser in Python does the same.
-PURE = ("click", "lark", "rich", "ruamel.yaml", "markdown-it-py", "mdurl", "pygments")
+#: Nor is what rich needs for Markdown and for highlighting, which derivlint does not use.
+PURE = ("click", "lark", "rich", "ruamel.yaml")
 COMPILED = ("msgspec",)
 
 
@@ -70,19 +72,14 @@ def build(site: Path) -> None:
         for title, texts in TEXTS.items()
     ]
     (folder / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
-    wheels = folder / "wheels"
-    shutil.rmtree(wheels, ignore_errors=True)
-    # from a source distribution, so that nothing is left in the checkout
-    subprocess.run(
-        [sys.executable, "-m", "build", "--outdir", str(wheels), str(HERE.parent)],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    pip("download", *PURE, "--only-binary=:all:", "--platform", "any", "--dest", str(wheels))
-    pip("download", *COMPILED, "--only-binary=:all:", *platform(), "--dest", str(wheels))
-    (wheels / "wheels.json").write_text(
-        json.dumps(sorted(path.name for path in wheels.glob("*.whl"))), encoding="utf-8"
-    )
+    with tempfile.TemporaryDirectory() as wheels:
+        # from a source distribution, so that nothing is left in the checkout
+        subprocess.run(
+            [sys.executable, "-m", "build", "--outdir", wheels, str(HERE.parent)], check=True, stdout=subprocess.DEVNULL
+        )
+        pip("download", *PURE, "--only-binary=:all:", "--platform", "any", "--dest", wheels)
+        pip("download", *COMPILED, "--only-binary=:all:", *platform(), "--dest", wheels)
+        subprocess.run(["node", HERE / "pack.mjs", wheels, folder / "packages.zip"], check=True)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,17 @@
-// Python in a thread of its own: Pyodide, the wheels and bench.py, all from the files of the site.
+// Python in a thread of its own: Pyodide, the packages and bench.py, all from the files of the site.
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
+const file = async (name) => fetch(new URL(name, import.meta.url));
+
 const ready = (async () => {
-  const pyodide = await loadPyodide({ indexURL: new URL("pyodide/", import.meta.url).href });
-  const names = await (await fetch(new URL("wheels/wheels.json", import.meta.url))).json();
-  const wheels = names.map((name) => new URL(`wheels/${name}`, import.meta.url).href);
-  await pyodide.loadPackage(wheels, { messageCallback: () => {}, checkIntegrity: false });
-  pyodide.runPython(await (await fetch(new URL("bench.py", import.meta.url))).text());
+  const [pyodide, packages, bench] = await Promise.all([
+    loadPyodide({ indexURL: new URL("pyodide/", import.meta.url).href }),
+    file("packages.zip").then((response) => response.arrayBuffer()),
+    file("bench.py").then((response) => response.text()),
+  ]);
+  const extractDir = pyodide.runPython("import site; site.getsitepackages()[0]");
+  pyodide.unpackArchive(packages, "zip", { extractDir });
+  pyodide.runPython(bench);
   return pyodide.runPython("Bench()");
 })();
 
