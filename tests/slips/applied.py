@@ -76,8 +76,8 @@ class FixJudge:
             slipped = slip.applied(self._source.text)[start : end + slip.delta]
             fixed = self._fixed(slipped)
             if fixed.changed:
-                old, wrong, new = (self._model(text) for text in (self._fixed(before).text, slipped, fixed.text))
-                originals = [self._model(before), old]
+                texts = (before, self._fixed(before).text, slipped, fixed.text)
+                *originals, wrong, new = (self._model(text) for text in texts)
                 yield AppliedFix(
                     slip,
                     before,
@@ -85,21 +85,24 @@ class FixJudge:
                     fixed.text,
                     tuple(item.rule for item in fixed.fixed),
                     len(new.entries) == 1 and _is_one_of(new.entries[0], [model.entries[0] for model in originals]),
-                    tuple(_refuted(wrong, new)),
+                    tuple(_refuted((originals[0], wrong), new)),
                 )
 
     def _fixed(self, text: str) -> FixedFile:
         return fix_source(SourceFile("derivatives.yaml", text), self._check, unsafe=True)
 
 
-def _refuted(wrong: Model, fixed: Model) -> Iterator[str]:
-    """What is wrong with formulas that are others in the fixed text, or are known to be formulas only there."""
-    before = {key: text for entry in wrong.entries if entry.function for key, text in _texts(entry).items()}
+def _refuted(earlier: Sequence[Model], fixed: Model) -> Iterator[str]:
+    """What is wrong with formulas of the fixed text that no earlier one has, or only in an entry without function."""
+    before = [
+        {key: text for entry in model.entries if entry.function for key, text in _texts(entry).items()}
+        for model in earlier
+    ]
     for entry in fixed.entries:
         texts = _texts(entry)
         for item in unsound(fixed, entry):
             place = (item.dispatch, item.key)
-            if item.kind == "value" and texts[place] != before.get(place):
+            if item.kind == "value" and texts[place] not in [texts.get(place) for texts in before]:
                 yield f"{item.key}: {item.kind} {' '.join(item.facts)}"
 
 

@@ -70,6 +70,9 @@ def _refuted(model: Model, entry: Entry) -> Iterator[Unsound]:
     judgement = judgement_of(model, entry)
     for item in (*judgement.wrong, *judgement.contradictions):
         yield _problem(item.formula.written, "value")
+    for shares in judgement.shares:
+        for formula in shares.formulas:
+            yield _problem(formula.written, "value")
     for several in small_tensors_of(model, entry):
         yield _problem(several.formula.written, "value")
     for shape in shape_judgement_of(model, entry):

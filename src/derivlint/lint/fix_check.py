@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from derivlint.analysis.soundness import Unsound, unsound
@@ -30,6 +31,46 @@ _RESULTS: WeakKeyDictionary[NativeFunctions, dict[str, Counter[Unsound] | None]]
 
 #: The dispatch key and the key of a formula.
 _Place = tuple[str, str]
+
+
+#: A fix of a formula, or one of the names that it belongs to; "none" changes another formula.
+_FixKind = Literal["none", "safe", "guess", "safe names", "names"]
+
+
+class _Remaining(NamedTuple):
+    """A mistake that is there after a fix.
+
+    Attributes:
+        is_new: whether it was not there before.
+        compiled: whether the formula compiled before.
+        compiles: whether it compiles now.
+    """
+
+    is_new: bool
+    compiled: bool
+    compiles: bool
+
+
+def _is_old(mistake: _Remaining) -> bool:
+    return not mistake.is_new
+
+
+#: Whether a mistake may remain after a fix, by the kind of fix and by whether the mistake is a wrong value.
+_MAY_REMAIN: Mapping[tuple[_FixKind, bool], Callable[[_Remaining], bool]] = {
+    ("none", False): _is_old,
+    ("none", True): _is_old,
+    ("safe", False): _is_old,
+    # a certain fix may uncover that the formula is wrong
+    ("safe", True): lambda mistake: not mistake.is_new or not mistake.compiled,
+    ("guess", False): _is_old,
+    # "self**2 + other**2": with one of two fixes the formula does not compile yet, and its value says nothing
+    ("guess", True): lambda mistake: not mistake.is_new and not mistake.compiles,
+    # a formula under another key has to compile as well
+    ("safe names", False): lambda _: False,
+    ("safe names", True): lambda mistake: not mistake.compiled,
+    ("names", False): lambda _: False,
+    ("names", True): lambda _: False,
+}
 
 
 def _unfinished(problems: Iterable[Unsound]) -> set[_Place]:
@@ -92,23 +133,22 @@ class FixCheck:
             # the entry cannot be taken out of its file; where a fix breaks the YAML, nothing is written
             return set()
         unsound: set[Fix] = set()
-        # "self**2 + other**2": with one of the two fixes the formula does not compile yet, and its value says nothing
-        unfinished = _unfinished(after)
-        uncompiled = _unfinished(before)
+        uncompiled, unfinished = _unfinished(before), _unfinished(after)
         for item in after:
             place = (item.dispatch, item.key)
             fix = batch.get(place)
-            is_value = item.kind == "value"
-            if fix is not None and fix.safe and is_value and place in uncompiled:
-                # a certain fix may uncover that the formula is wrong
-                continue
-            # a guess may not leave a formula that is refuted, and a formula under another key has to compile as well
-            is_judged = is_value and place not in unfinished and fix is not None and not fix.safe
-            is_to_be_right = is_judged or (fix is not None and self._touches_names(fix))
-            if item.kind != "name" and (is_to_be_right or after[item] > before[item]):
+            remaining = _Remaining(after[item] > before[item], place not in uncompiled, place not in unfinished)
+            if item.kind != "name" and not _MAY_REMAIN[self._kind(fix), item.kind == "value"](remaining):
                 # a formula under a key that was not there belongs to a fix of keys
                 unsound |= {fix} if fix is not None else set(batch.values())
         return unsound
+
+    def _kind(self, fix: Fix | None) -> _FixKind:
+        if fix is None:
+            return "none"
+        if self._touches_names(fix):
+            return "safe names" if fix.safe else "names"
+        return "safe" if fix.safe else "guess"
 
     def _places(self, fix: Fix) -> dict[_Place, None]:
         """Return the formulas that a fix touches, all of them where it touches their keys or the operator.
