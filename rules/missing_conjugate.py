@@ -79,6 +79,13 @@ VALID = (
   self: grad.conj() * other
   other: grad * self
 """,
+    # a mask is real, also with a formula
+    """\
+- name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+  condition: grad
+  self: where(condition, grad, 0)
+  other: where(condition, 0, grad)
+""",
 )
 
 INVALID = (

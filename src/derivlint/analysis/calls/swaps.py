@@ -1,19 +1,20 @@
 """Two arguments of a call whose exchange makes a wrong formula right, by values.
 
 Every pair of arguments of every call in a formula that contradicts its operator is exchanged, and what compiles is
-compared with the operator as the formula was.
+compared with the operator as the formula was. Where another sign makes it right as well, neither is known to be meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations, islice
 
 from msgspec.structs import replace
 
 from derivlint.analysis.calls.argument_order import ArgumentMismatch, MismatchKind
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
-from derivlint.analysis.interpretation.callee import CallArgument, CallFacts
+from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, role_of
+from derivlint.analysis.interpretation.facts import NOTHING, Fact
 from derivlint.analysis.scalar_evaluation.compare import compared
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.reference import reference_of
@@ -21,7 +22,7 @@ from derivlint.analysis.small_tensors.compare import is_confirmed, small_tensors
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL, DOUBLE
 from derivlint.cpp.expressions.operators import WHOLE_NUMBERS
-from derivlint.formula import Binary, Call, Name, Number, String, walk
+from derivlint.formula import Binary, Call, Expr, Name, Number, String, Unary, walk
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.scope import CPP_WORDS
@@ -50,15 +51,23 @@ def _cause(analyses: FormulaAnalyses, formula: TypedFormula, small: bool) -> Arg
     differentiability = analyses.model.canonical_differentiability(formula.written.body)
     if differentiability is None:
         return None
-    for call, first, second in islice(_pairs(formula), MOST_NODES // len(formula.nodes)):
-        candidate = _exchanged(analyses.model, formula, first, second)
-        if candidate is not None and _is_right(analyses, formula, candidate, differentiability, small):
+    n_trials = MOST_NODES // len(formula.nodes)
+
+    def is_right(text: str) -> bool:
+        candidate = _compiled(analyses.model, formula, text)
+        return candidate is not None and _is_right(analyses, formula, candidate, differentiability, small)
+
+    for call, first, second in islice(_pairs(analyses, formula), n_trials):
+        if is_right(_exchanged(formula, first, second)):
+            if any(map(is_right, islice(_with_other_sign(formula), n_trials))):
+                return None
             names = (formula.source_of(first.node), formula.source_of(second.node))
             return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, (first, second), names)
     return None
 
 
-def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, CallArgument]]:
+def _pairs(analyses: FormulaAnalyses, formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, CallArgument]]:
+    facts = analyses.interpretation(formula).facts
     for node in formula.nodes:
         call = formula.call(node) if isinstance(node, Call) else None
         if call is None:
@@ -67,7 +76,11 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
         if sum(isinstance(part, Binary) and part.op in ("<", ">", "<=", ">=") for part in condition) > 1:
             # the branches of a flipped condition change places, those of one of two conditions do not
             continue
-        arguments = [item for item in call.arguments if not call.is_method or isinstance(item.node, Name)]
+        arguments = [
+            item
+            for item in call.arguments
+            if (not call.is_method or isinstance(item.node, Name)) and not _is_seed_in_place(item, facts)
+        ]
         for first, second in combinations(arguments, 2) if len(arguments) <= LONGEST else ():
             # two constants prove nothing: one of them may be any number
             if all(_is_literal(item) or _is_in_place(item) for item in (first, second)):
@@ -77,6 +90,12 @@ def _pairs(formula: TypedFormula) -> Iterator[tuple[CallFacts, CallArgument, Cal
             if formula.source_of(first.node) == formula.source_of(second.node) or _are_outputs(formula, first, second):
                 continue
             yield call, first, second
+
+
+def _is_seed_in_place(argument: CallArgument, facts: Mapping[Expr, Fact]) -> bool:
+    """Whether a gradient or tangent is passed for the parameter that is named like one."""
+    parameter = argument.parameter
+    return parameter is not None and role_of(parameter).is_seed and bool(facts.get(argument.node, NOTHING).seeds)
 
 
 def _are_outputs(formula: TypedFormula, first: CallArgument, second: CallArgument) -> bool:
@@ -111,8 +130,8 @@ def _is_literal(argument: CallArgument) -> bool:
     return isinstance(node, (Number, String)) or (isinstance(node, Name) and node.simple in CPP_WORDS)
 
 
-def _exchanged(model: Model, formula: TypedFormula, first: CallArgument, second: CallArgument) -> TypedFormula | None:
-    """The formula with two arguments exchanged, or None if it does not compile."""
+def _exchanged(formula: TypedFormula, first: CallArgument, second: CallArgument) -> str:
+    """The formula with two arguments exchanged."""
     text, earlier, later = formula.text, first.node, second.node
     parts = (
         text[: earlier.start],
@@ -120,7 +139,23 @@ def _exchanged(model: Model, formula: TypedFormula, first: CallArgument, second:
         text[earlier.end : later.start],
         text[earlier.start : earlier.end],
     )
-    evaluation = replace(formula.evaluation, text="".join((*parts, text[later.end :])), edits=None)
+    return "".join((*parts, text[later.end :]))
+
+
+def _with_other_sign(formula: TypedFormula) -> Iterator[str]:
+    """The formula without one of its signs, or with a sum for a difference and the other way round."""
+    text = formula.text
+    for node in formula.nodes:
+        if isinstance(node, Unary) and node.op == "-":
+            yield f"{text[: node.start]}{text[node.operand.start :]}"
+        elif isinstance(node, Binary) and node.op in ("+", "-"):
+            start = node.op_start
+            yield f"{text[:start]}{'-' if node.op == '+' else '+'}{text[start + 1 :]}"
+
+
+def _compiled(model: Model, formula: TypedFormula, text: str) -> TypedFormula | None:
+    """The formula with another text, or None if that does not compile."""
+    evaluation = replace(formula.evaluation, text=text, edits=None)
     typed = model.typing.typed(evaluation, evaluation.text)
     if typed is None or typed.typer.problems:
         return None

@@ -17,7 +17,7 @@ from derivlint.analysis.calls.argument_order import variable_of
 from derivlint.analysis.interpretation.callee import CallFacts, callee_name, is_conventional, role_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.derived_calls import argument_positions, has_parameters
-from derivlint.analysis.interpretation.facts import Fact
+from derivlint.analysis.interpretation.facts import NOTHING
 from derivlint.analysis.interpretation.interpret import METADATA_TYPES, TRANSPARENT, Interpretation, asks_metadata
 from derivlint.analysis.interpretation.operators import SHAPE_HELPERS
 from derivlint.cpp.expressions.conversion import FLOATS
@@ -36,6 +36,7 @@ from derivlint.formula import (
 )
 from derivlint.formula.analysis import Analysis
 from derivlint.model.generated.forward import PRIMAL
+from derivlint.model.resolve import EntryFunction
 from derivlint.operators import Book
 from derivlint.operators.reference.derived import Derived, derived
 from derivlint.operators.reference.terms import Parity, Polynomial, joint, not_holomorphic, polynomials
@@ -117,7 +118,7 @@ def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
     run = _ConjugationRun(interpretation)
     if formula.is_backward:
         yield from _products(run, Mistake.MISSING)
-        yield from _own_operator(interpretation)
+        yield from _own_operator(interpretation, run)
     else:
         yield from _products(run, Mistake.SUPERFLUOUS)
         yield from _reused(interpretation, run)
@@ -143,13 +144,13 @@ def _products(run: _ConjugationRun, kind: Mistake) -> Iterator[ConjugationMistak
                     yield ConjugationMistake(kind, run.interpretation, factor)
 
 
-def _own_operator(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
+def _own_operator(interpretation: Interpretation, run: _ConjugationRun) -> Iterator[ConjugationMistake]:
     formula = interpretation.formula
     info = formula.written.body.info
     function = formula.written.entry.function
     if info is None or function is None:
         return
-    differentiable = {binding.name for binding in info.args_with_derivatives}
+    differentiable = {binding.name for binding in info.args_with_derivatives} & run.values.complex_names
     for call in interpretation.calls:
         if call.name != function.canonical.name.base or call.is_method or _conjugates(call):
             continue
@@ -234,7 +235,7 @@ class _Calls(Analysis[Parity]):
 
     def has_seed(self, node: Expr) -> bool:
         """Whether a seed has a part in an expression."""
-        return bool(self._facts.get(node, _NOTHING).seeds)
+        return bool(self._facts.get(node, NOTHING).seeds)
 
     def conditional(self, node: Conditional) -> Parity:
         return joint((self.of(node.then), self.of(node.otherwise)))
@@ -323,14 +324,14 @@ class _Values(_Calls):
             for binding in (function.arguments if function is not None else ())
             if binding.argument is not None and str(binding.argument.type) == "Scalar"
         }
-        self._complex = names | {name + PRIMAL for name in names} | outputs | scalars
+        self.complex_names = (names | {name + PRIMAL for name in names} | outputs | scalars) - set(_masks(function))
 
     def of(self, node: Expr) -> Parity:
         type = self._formula.type_of(node)
         return Parity.REAL if type in METADATA_TYPES or type in FLOATS else super().of(node)
 
     def name(self, node: Name) -> Parity:
-        return Parity.HOLOMORPHIC if node.simple in self._complex else Parity.REAL
+        return Parity.HOLOMORPHIC if node.simple in self.complex_names else Parity.REAL
 
     def number(self, node: Expr) -> Parity:
         return Parity.REAL
@@ -361,6 +362,14 @@ class _Values(_Calls):
         if parity is not None:
             return parity
         return Parity.REAL if not set(arguments) - {Parity.REAL} else Parity.UNKNOWN
+
+
+def _masks(function: EntryFunction | None) -> Iterator[str]:
+    """The names of the argument that is a mask, which is real whatever its formula."""
+    if function is not None:
+        for binding, fact in zip(function.arguments, ("mask-first", "mask-second"), strict=False):
+            if function.canonical.name.base in Book.by_hand(fact):
+                yield from (binding.name, binding.name + PRIMAL)
 
 
 class _ConjugationRun:
@@ -400,6 +409,3 @@ class _ConjugationRun:
         directed = [node for node in operands if self.seeds.has_seed(node)]
         if len(directed) == 1:
             yield directed[0], tuple(node for node in operands if node is not directed[0])
-
-
-_NOTHING = Fact()

@@ -49,6 +49,9 @@ class Fact(Struct, frozen=True):
         return self.dependence.get(name, Dependence.METADATA) is not Dependence.METADATA
 
 
+NOTHING = Fact()
+
+
 class Cause(Enum):
     """The reason why an expression is not linear in the seeds."""
 
