@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.aliasing import aliased_tangents
+from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_DEGREE
@@ -98,12 +99,14 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that may return a tangent as it is."""
     analyses = analyses_of(model)
+    misshapen = {wrong.formula.written for wrong in shape_judgement_of(model, entry)}
     for interpretation in analyses.interpretations(entry):
         names = aliased_tangents(interpretation)
-        if not names:
-            continue
         formula = interpretation.formula
         written = formula.written
+        # a copy of what an automatic formula gives has the wrong sizes as well
+        if not names or (written.auto is not None and written in misshapen):
+            continue
         subject = quoted(written.auto) if written.auto is not None else "the formula"
         yield Finding(
             written.value_span,

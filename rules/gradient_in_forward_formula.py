@@ -19,7 +19,7 @@ PyTorch's generator copies the name, and the C++ compiler reports an undeclared 
 
 ## Fix safety
 Replacing ``grad`` by the tangent is unsafe: the formula may be a copy of the backward formula, which renaming does not
-turn into a forward formula.
+turn into a forward formula. Where the formula has the tangent already, nothing is offered.
 
 ## Sources
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
@@ -76,6 +76,17 @@ INVALID = (
         at="3:30-45",
         message='"grad_input_mask" does not exist in a forward formula',
     ),
+    # the output has the sizes of the gradient
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+  result: self_t * result.expand_as(grad)
+""",
+        at="3:37-41",
+        message='"grad" does not exist in a forward formula',
+        help='a forward formula has tangents: "self_t"',
+    ),
     Invalid(
         at="3:11-15",
         message='"grad" does not exist in a forward formula',
@@ -90,8 +101,9 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the gradients of one forward formula."""
     for name in first_undeclared(formula, NotDeclared.GRADIENT_IN_FORWARD):
         tangents = visible_tangents(formula)
-        # of several tangents no one knows which one is meant
-        meant = [(word.start, word.end, tangents[0]) for word in _uses(formula, name)] if len(tangents) == 1 else []
+        # of several tangents no one knows which one is meant, and beside the tangent an output may be
+        is_clear = len(tangents) == 1 and not any(word.text == tangents[0] for word in formula.parsed.words)
+        meant = [(word.start, word.end, tangents[0]) for word in _uses(formula, name)] if is_clear else []
         is_gradient = name.word.text not in (GRAD_INPUT_MASK, RETAIN_VARIABLES)
         yield Finding(
             formula.span_of(name.word),

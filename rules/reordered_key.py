@@ -57,7 +57,12 @@ META = RuleMeta(
     group="keys",
     yields_to=(
         UNREAD,
-        SupersededBy(("argument-in-two-keys", "repeated-name-in-key"), "the key has a name too many", Within.FORMULA),
+        SupersededBy(
+            ("argument-in-two-keys", "repeated-name-in-key", "wrong-result-type"),
+            "the key has a name too many",
+            Within.FORMULA,
+        ),
+        SupersededBy(("conflicting-non-differentiable",), "the key has a name too many", Within.ENTRY),
     ),
     reads=AnalysisDepth.SEMANTICS,
 )

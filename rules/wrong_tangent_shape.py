@@ -72,6 +72,16 @@ INVALID = (
         ),
         help="a tangent has the sizes of its output",
     ),
+    Invalid(
+        """\
+- name: mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: grad.expand_symint(self.sym_sizes()) / self.sym_numel()
+  result: auto_element_wise
+""",
+        at="3:11-28",
+        message='the tangent of "result" has sizes [3, 2, 5], but "result" has [] at self.sizes() = [3, 2, 5]',
+        help="a tangent has the sizes of its output",
+    ),
 )
 
 

@@ -24,7 +24,7 @@ from derivlint.model import Differentiability, DispatchBody, Entry, Model
 from derivlint.model.generated.evaluation import INDEX
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
-from derivlint.model.keys import RESULT
+from derivlint.model.keys import AUTO_LINEAR, RESULT
 from derivlint.operators import Book
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Sizes, Value, is_expandable
@@ -101,7 +101,7 @@ def wrong_shapes(
     signature = signature_of(differentiability)
     judged = []
     for formula in formulas:
-        if formula.written.auto is not None or _is_of_one_size(differentiability.function, formula):
+        if formula.written.auto == AUTO_LINEAR or _is_of_one_size(differentiability.function, formula):
             continue
         evaluate = compile_sizes(formula, operators)
         if evaluate is not None:
@@ -109,12 +109,16 @@ def wrong_shapes(
     if not judged:
         return
     cases = tuple(sized_signatures(differentiability, signature))
-    for formula, evaluate in judged:
-        for case in cases:
-            wrong = _wrong(formula, evaluate, signature, case)
-            if wrong is not None:
-                yield wrong
-                break
+    is_wrong = False
+    for formula, evaluate in sorted(judged, key=lambda item: item[0].written.auto is not None):
+        if is_wrong and formula.written.auto is not None:
+            # it is made of the backward formula that is wrong
+            continue
+        wrongs = (_wrong(formula, evaluate, signature, case) for case in cases)
+        wrong = next((wrong for wrong in wrongs if wrong is not None), None)
+        if wrong is not None:
+            is_wrong = True
+            yield wrong
 
 
 def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:

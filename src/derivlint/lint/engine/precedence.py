@@ -174,7 +174,9 @@ FOREIGN_KEY = SupersededBy(
 #: For all findings in an entry.
 SHADOWED = SupersededBy(("reserved-argument-name",), "formulas do not see the argument that they name", Within.ENTRY)
 UNNAMED_KEY = SupersededBy(("non-string-key",), "the key may be meant to name an argument", Within.ENTRY)
-EXCHANGED = SupersededBy(("misspelt-keyword", "primal-in-backward-formula"), "formulas are exchanged", Within.ENTRY)
+EXCHANGED = SupersededBy(
+    ("duplicate-yaml-key", "misspelt-keyword", "primal-in-backward-formula"), "formulas are exchanged", Within.ENTRY
+)
 SYMBOLIC = SupersededBy(("non-symint-size",), "the symbolic size has another type")
 FULL_STOP = SupersededBy(("uncalled-function", "undefined-member"), "a full stop stands for a comma", Within.FORMULA)
 OTHER_VARIABLE = SupersededBy(
@@ -297,7 +299,13 @@ WRONG_SIZES = (
     WRONG_VALUE,
     SLIP,
     SupersededBy(
-        ("aliased-tangent", "grads-index-out-of-range", "missing-tangent", "only-first-of-grads"),
+        (
+            "aliased-tangent",
+            "grads-index-out-of-range",
+            "missing-tangent",
+            "only-first-of-grads",
+            "wrong-auto-element-wise",
+        ),
         "the slip itself is known",
         Within.FORMULA,
         joins=True,

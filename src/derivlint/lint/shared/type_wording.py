@@ -242,10 +242,10 @@ def _result_cure(problem: TypeProblem) -> str | None:
     actual, expected = problem.actual[0], problem.expected[0] if problem.expected else UNKNOWN
     if actual is VOID:
         return "call a function that returns the value"
-    if actual.head == "tuple":
-        return 'take one of its elements: "std::get<0>(...)"'
     if expected.head == "tuple":
         return "return a tuple with a value for each name of the key, in their order"
+    if actual.head == "tuple":
+        return 'take one of its elements: "std::get<0>(...)"'
     return None
 
 
