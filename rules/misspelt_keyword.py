@@ -31,11 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, TextEdit, Within
+from derivlint.analysis.soundness import is_accepted
+from derivlint.lint import AnalysisDepth, Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, TextEdit, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import distance, quoted
-from derivlint.model import DerivativeFormula, Role
-from derivlint.model.keys import NON_DIFFERENTIABLE
+from derivlint.model import DerivativeFormula, Model, Role
+from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE
 from derivlint.model.keywords import near_keyword
 from derivlint.yaml_reader import Scalar
 
@@ -44,6 +45,7 @@ META = RuleMeta(
     group="syntax",
     checks=("G7", "X2"),
     yields_to=(SupersededBy(("formula-for-non-tensor",), "the argument has no formula of any kind", Within.FORMULA),),
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (
@@ -82,6 +84,17 @@ INVALID = (
         """\
 - name: sin(Tensor self) -> Tensor
   self: grad * self.cos().conj()
+  result: auto linear
+""",
+        at="3:11-22",
+        message='"auto linear" is treated as C++ by torchgen, not as "auto_linear"',
+        help='did you mean "auto_element_wise", since "auto_linear" is wrong here?',
+        fixed="  result: auto_element_wise",
+    ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
   result: " auto_element_wise "
 """,
         at="3:11-32",
@@ -113,8 +126,8 @@ INVALID = (
 )
 
 
-@judges(DerivativeFormula)
-def check(formula: DerivativeFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula, Model)
+def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
     """Judge a formula that is one word."""
     meant = near_keyword(formula)
     if meant is None or formula.text is None or formula.entry.function is None or formula.role is Role.UNRESOLVED:
@@ -138,7 +151,20 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
         yield Finding(where, message, help=f"write {quoted(meant)} alone", fix=_fix(formula, meant))
         return
     message = f"{written} is treated as C++ by torchgen, not as {quoted(meant)}"
-    yield Finding(where, message, help=f"did you mean {quoted(meant)}?", fix=_fix(formula, meant))
+    right = _right_keyword(model, formula, meant)
+    reason = f", since {quoted(meant)} is wrong here" if right != meant else ""
+    yield Finding(where, message, help=f"did you mean {quoted(right)}{reason}?", fix=_fix(formula, right))
+
+
+def _right_keyword(model: Model, formula: DerivativeFormula, near: str) -> str:
+    """The keyword that a formula is near, or the other forward one if only that one is right."""
+    counterpart = _COUNTERPARTS.get(near)
+    if counterpart is None or is_accepted(model, formula, near) or not is_accepted(model, formula, counterpart):
+        return near
+    return counterpart
+
+
+_COUNTERPARTS = {AUTO_LINEAR: AUTO_ELEMENT_WISE, AUTO_ELEMENT_WISE: AUTO_LINEAR}
 
 
 def _fix(formula: DerivativeFormula, meant: str) -> Fix | None:

@@ -2,7 +2,7 @@
 
 ## What it detects
 "auto_linear" in an entry with a backward formula that depends on the value of a differentiable input whose gradient is
-not zero, or on an output.
+not zero, or on an output; and for an operator that draws numbers.
 
 ## Why it is bad
 The Jacobian of a linear function is the same everywhere. "auto_linear" calls the operator with the tangents in place of
@@ -76,9 +76,19 @@ INVALID = (
         message='"special_airy_ai" is not linear: its backward formula "grad * result" depends on "result"',
         help='write out the forward formula, or use "auto_element_wise" for an element-wise operator',
     ),
+    Invalid(
+        """\
+- name: bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
+  self: zeros_like(grad)
+  result: auto_linear
+""",
+        at="3:11-22",
+        message='"bernoulli" is not linear: it draws other numbers with every call',
+        help='write out the forward formula, or use "auto_element_wise" for an element-wise operator',
+    ),
 )
 
-REASONS = (AutomaticReason.READS_VALUE, AutomaticReason.READS_RESULT)
+REASONS = (AutomaticReason.READS_VALUE, AutomaticReason.READS_RESULT, AutomaticReason.DRAWS)
 
 
 @judges(Entry, Model)
@@ -88,13 +98,15 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for body in entry.bodies:
         for wrong in wrong_automatic(analyses, body):
             if wrong.reason in REASONS:
+                formula = wrong.interpretation.formula
+                reason = f"its backward formula {shown(formula, formula.tree)} depends on {quoted(wrong.name)}"
+                if wrong.reason is AutomaticReason.DRAWS:
+                    reason = "it draws other numbers with every call"
                 yield Finding(
                     wrong.written.value_span,
-                    f"{quoted(body.entry.operator or '')} is not linear: its backward formula "
-                    f"{shown(wrong.interpretation.formula, wrong.interpretation.formula.tree)} "
-                    f"depends on {quoted(wrong.name)}",
+                    f"{quoted(body.entry.operator or '')} is not linear: {reason}",
                     help='write out the forward formula, or use "auto_element_wise" for an element-wise operator',
-                    related=(Related("the backward formula", wrong.interpretation.formula.written.value_span),),
+                    related=(Related("the backward formula", formula.written.value_span),),
                     at=wrong.written,
                     rests_on=(body.entry.operator or "",),
                 )

@@ -23,6 +23,8 @@ from derivlint.operators.special import RAISING
 
 #: Functions that mix, move or drop elements.
 NOT_ELEMENT_WISE = Book.by_hand("mixes-elements")
+#: Operators that draw numbers, others with every call.
+DRAWING = Book.by_hand("drawn")
 #: Names of parameters that only functions have which are not element-wise.
 SHAPING = words("""
     dim dims dim0 dim1 keepdim sizes input_sizes kernel_size stride padding dilation output_size normalized_shape
@@ -35,6 +37,7 @@ class AutomaticReason(Enum):
 
     READS_VALUE = "reads value"
     READS_RESULT = "reads result"
+    DRAWS = "draws numbers"
     NOT_IMPLEMENTED = "not implemented"
     NOT_ELEMENT_WISE = "not element-wise"
     NOT_HOLOMORPHIC = "not holomorphic"
@@ -89,6 +92,8 @@ def _not_linear(
     zero = {name for item in backward if item.root.degree is Degree.ZERO for name in item.formula.names}
     inputs = {binding.name for binding in body.info.args_with_derivatives} - zero
     for item in backward:
+        if function.canonical.name.base in DRAWING:
+            yield WrongAutomatic(formula, AutomaticReason.DRAWS, item, "")
         if item.root.degree is not Degree.LINEAR:
             continue
         # declarations in other entries of the file do not convict this one
