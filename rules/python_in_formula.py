@@ -43,6 +43,11 @@ VALID = (
 - name: tanh(Tensor self) -> Tensor
   self: grad * (1 - result * result).conj()
 """,
+    # an index is integral
+    """\
+- name: gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
+  self: gather_backward(grad, self, dim, index ^ 1, sparse_grad)
+""",
     # "not", "and" and "or" are words of C++, too
     """\
 - name: gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor

@@ -340,7 +340,7 @@ def _index(part: Part, context: Context) -> Notation | None:
             return Notation(message, start, end, (*called.children, items[0]), templates, misread=True)
     if plain and _is_negative(items[0]) and base.kind == "name" and base.text == "grads":
         return None
-    if plain and (_is_condition(items[0]) or items[0].text == "mask"):
+    if plain and (is_condition(items[0]) or items[0].text == "mask"):
         message = "C++ selects no elements with a mask in brackets"
         return _at(part, message, ("{0:p}.masked_select({1})", "{0:p}.index({{{1}}})"), (base, items[0]), misread=True)
     if plain and items[0].kind == "number" and base.kind == "call":
@@ -350,7 +350,8 @@ def _index(part: Part, context: Context) -> Notation | None:
     return _subscripts(part, base, items)
 
 
-def _is_condition(part: Part) -> bool:
+def is_condition(part: Part) -> bool:
+    """Whether a part is a comparison, or the opposite of a mask."""
     while part.kind == "parentheses":
         part = part.children[0]
     signs = ("<", ">", "<=", ">=", "==", "!=", "~")

@@ -8,11 +8,12 @@ from itertools import islice, product
 from msgspec import Struct
 from msgspec.structs import replace
 
+from derivlint.analysis.outputs import discrete_kind
 from derivlint.analysis.python.calls import positional
-from derivlint.analysis.python.notations import Context, Notation, notation_of
+from derivlint.analysis.python.notations import Context, Notation, is_condition, notation_of
 from derivlint.analysis.python.typing import FormulaTyping, typing_of
 from derivlint.analysis.soundness import is_accepted
-from derivlint.cpp.cpp_type import SCALAR, TENSOR, UNKNOWN
+from derivlint.cpp.cpp_type import BOOL, SCALAR, TENSOR, UNKNOWN
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.formula import (
     Binary,
@@ -142,12 +143,13 @@ def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, 
     if text is None or not formula.is_expression or len(text) > MAX_LENGTH or not model.layout.cpp:
         return ()
     certain = not formula.parsed.problems and not undeclared_names(formula) and not _is_refused(model, formula)
-    if not _may_be_python(text, certain and not _flags(formula)):
+    flags = _flags(formula)
+    if not _may_be_python(text, certain and not flags):
         return ()
     whole, comments = read_python(text)
     if whole is None:
         return ()
-    translator = _PythonTranslator(model, formula, comments)
+    translator = _PythonTranslator(model, formula, flags, comments)
     slips = tuple(translator.slips(whole))
     if slips and translator.typing is None and not formula.parsed.problems:
         # of what parses only names that nothing declares are certainly Python
@@ -203,13 +205,15 @@ def _may_be_python(text: str, compiles: bool) -> bool:
 
 
 class _PythonTranslator:
-    def __init__(self, model: Model, formula: DerivativeFormula, comments: list[PythonComment]) -> None:
+    def __init__(
+        self, model: Model, formula: DerivativeFormula, flags: frozenset[str], comments: list[PythonComment]
+    ) -> None:
         self._model = model
         self._formula = formula
         self._text = formula.parsed.text
         self._comments = comments
         self._variables = frozenset(visible_names(formula))
-        self._flags = _flags(formula)
+        self._flags = flags
         self._n_values = len(formula.names)
         self._bound: dict[str, _Option] = {}
         self._walruses: set[_Slip] = set()
@@ -301,11 +305,25 @@ class _PythonTranslator:
         return best
 
     def _is_power(self, part: Part) -> bool:
-        """Whether ``x ^ 2`` is meant as a power: no one takes the bits of a tensor and a number."""
+        """Whether ``x ^ 2`` is meant as a power: no one takes the bits of floating-point numbers."""
         if self.typing is None:
             return False
-        base, exponent = (self.typing.type_of(self._text[item.start : item.end]) for item in part.children)
-        return base is TENSOR and exponent.text in _NUMBERS
+        base, _ = part.children
+        types = [self.typing.type_of(self._text[item.start : item.end]) for item in part.children]
+        if types[0] is not TENSOR or types[1].text not in _NUMBERS or types[1] is BOOL or is_condition(base):
+            return False
+        return any(word.text in self._variables - self._integral for word in tokens(self._text[base.start : base.end]))
+
+    @cached_property
+    def _integral(self) -> frozenset[str]:
+        """The variables that may be integral: arguments without derivative, and indices among the outputs."""
+        info, function = self._formula.body.info, self._formula.entry.function
+        if info is None or function is None:
+            return self._variables
+        arguments = {argument.name for argument in function.schema.arguments.flat_all}
+        arguments -= {binding.name for binding in info.args_with_derivatives}
+        outputs = (output for output in function.outputs if discrete_kind(function.canonical, output.index))
+        return frozenset(arguments.union(output.name for output in outputs))
 
     def _as_it_is(self, part: Part, inside: tuple[Part, ...]) -> list[_Option]:
         """The ways to write a part that C++ has as well."""
