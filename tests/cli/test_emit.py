@@ -15,7 +15,7 @@ from derivlint.source import SourceFile
 from tests.cli.conftest import COS, SIN, Run
 
 FILES = [
-    *("CMakeLists.txt", "derivlint.json", "kernels_0.cpp", "loader.cpp"),
+    *("CMakeLists.txt", "derivlint.json", "derivlint.map.json", "kernels_0.cpp", "loader.cpp"),
     *("nodes.h", "nodes_0.cpp", "python_nodes_0.cpp"),
 ]
 WRONG = SIN.replace("self.cos()", "self.coss()")
@@ -35,11 +35,11 @@ def names(folder: Path) -> list[str]:
 def test_an_extension_is_written_once(run: Run, here: Path, derivatives: Path) -> None:
     """A second run finds every file as it should be, and touches none."""
     first = run("emit", "cpp", "--out", "ext", "--ops", "sin")
-    assert (first.status, first.out) == (0, '3 operators and 1 node: 7 of 7 files written to "ext"\n')
+    assert (first.status, first.out) == (0, '3 operators and 1 node: 8 of 8 files written to "ext"\n')
     assert names(here / "ext") == FILES
     times = {name: (here / "ext" / name).stat().st_mtime_ns for name in FILES}
     second = run("emit", "cpp", "--out", "ext", "--ops", "sin")
-    assert (second.status, second.out) == (0, '3 operators and 1 node: 0 of 7 files written to "ext"\n')
+    assert (second.status, second.out) == (0, '3 operators and 1 node: 0 of 8 files written to "ext"\n')
     assert {name: (here / "ext" / name).stat().st_mtime_ns for name in FILES} == times
 
 
@@ -52,7 +52,7 @@ def test_only_changed_files_are_rewritten(run: Run, here: Path, derivatives: Pat
     # the forward formula is automatic and made of the backward one, so that the kernel changes with it
     assert (reported.status, stale) == (
         1,
-        [f"derivlint: ext/{name} is stale" for name in ("kernels_0.cpp", "nodes_0.cpp")],
+        [f"derivlint: ext/{name} is stale" for name in ("derivlint.map.json", "kernels_0.cpp", "nodes_0.cpp")],
     )
     assert run("emit", "cpp", "--out", "ext", "--ops", "sin").status == 0
     assert run("emit", "cpp", "--out", "ext", "--ops", "sin", "--check").status == 0
@@ -132,7 +132,7 @@ def test_in_tree_files_are_those_that_pytorchs_build_names(run: Run, here: Path,
     assert run("emit", "cpp", "--out", "tree", "--mode", "in-tree", "--ops", "sin").status == 0
     assert names(here / "tree") == sorted(
         [
-            *("Functions.h", "Functions.cpp", "ViewFuncs.h", "ViewFuncs.cpp", "derivlint.json"),
+            *("Functions.h", "Functions.cpp", "ViewFuncs.h", "ViewFuncs.cpp", "derivlint.json", "derivlint.map.json"),
             *("VariableType.h", *(f"VariableType_{index}.cpp" for index in range(10))),
             *(f"ADInplaceOrViewType_{index}.cpp" for index in range(2)),
             *("python_functions.h", *(f"python_functions_{index}.cpp" for index in range(5))),
@@ -167,12 +167,12 @@ def test_show_of_one_function_has_only_its_kernel(run: Run, derivatives: Path) -
 
 
 def test_messages_of_a_compiler_point_into_the_formula(bundled_natives: NativeFunctions) -> None:
-    """The quoted word is the place where the formula has it once; an automatic formula only follows."""
+    """The token at the place is underlined; an automatic formula only follows."""
     model = build_model(SourceFile.from_bytes("some/derivatives.yaml", (WRONG + COS).encode()), bundled_natives)
     output = (
-        "some/derivatives.yaml:2:13: error: 'class at::Tensor' has no member named 'coss'; did you mean 'cos'?\n"
-        "some/derivatives.yaml:3:40: error: 'class at::Tensor' has no member named 'coss'; did you mean 'cos'?\n"
-        "derivatives.yaml:2:13: error: 'class at::Tensor' has no member named 'coss'; did you mean 'cos'?\n"
+        "some/derivatives.yaml:2:21: error: 'class at::Tensor' has no member named 'coss'; did you mean 'cos'?\n"
+        "some/derivatives.yaml:3:11: error: 'class at::Tensor' has no member named 'coss'; did you mean 'cos'?\n"
+        "derivatives.yaml:2:21: error: 'class at::Tensor' has no member named 'coss'; did you mean 'cos'?\n"
         "kernels_0.cpp:17:3: error: 'x' was not declared\n"
         "kernels_0.cpp:18:3: note: declared here\n"
     )

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from derivlint.compiler.gxx import compile_command, find_toolchain, run
+from derivlint.emit.places import without_marks
 from tests import warm
 
 
@@ -23,7 +24,7 @@ def errors(files: dict[str, str], main: str, folder: Path, *flags: str) -> list[
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(without_marks(text), encoding="utf-8")
     command = compile_command(find_toolchain(), "-O0", "-fsyntax-only", *flags, main)
     command.insert(1, f"-I{folder}")
     done = run(command, folder)

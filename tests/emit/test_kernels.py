@@ -12,6 +12,7 @@ from torchgen.packaged.autograd import gen_variable_type
 from torchgen.packaged.autograd.gen_inplace_or_view_type import use_derived
 
 from derivlint.emit.kernels import SHIPPED_NAMESPACE, SHIPPED_NODES, Kernel, kernels, kernels_source
+from derivlint.emit.places import without_marks
 from derivlint.emit.selection import is_selected
 from derivlint.model.layout import CANDLE
 from derivlint.model.model import Model, build_model
@@ -113,7 +114,8 @@ at::Tensor mul_Tensor_kernel(c10::DispatchKeySet ks, const at::Tensor & self, co
   }
   set_tangent(result, result_new_fw_grad_opt, false);
   return result;
-}"""
+}
+// Autograd: m.impl("mul.Tensor", TORCH_FN(mul_Tensor_kernel));"""
     )
 
 
@@ -149,7 +151,8 @@ at::Tensor & neg__kernel(c10::DispatchKeySet ks, at::Tensor & self) {
   }
   set_tangent(self, self_new_fw_grad_opt, true);
   return self;
-}"""
+}
+// Autograd: m.impl("neg_", TORCH_FN(neg__kernel));"""
     )
 
 
@@ -174,7 +177,8 @@ at::Tensor & neg_out_out_kernel(c10::DispatchKeySet ks, const at::Tensor & self,
   TORCH_CHECK_NOT_IMPLEMENTED(!(has_tangent(self) || has_tangent(out)), \
 "Trying to use forward AD with neg_out that does not support it because it is an out= function");
   return out;
-}"""
+}
+// Autograd: m.impl("neg.out", TORCH_FN(neg_out_out_kernel));"""
     )
 
 
@@ -233,7 +237,7 @@ def test_every_statement_about_differentiation_is_torchgens(
         name: (theirs, own)
         for name, kernel in all_kernels.items()
         if (theirs := _statements(torchgen_kernels[name][1], is_out=kernel.function.schema.is_out))
-        != (own := _statements(kernel.listing, is_out=kernel.function.schema.is_out))
+        != (own := _statements(without_marks(kernel.text), is_out=kernel.function.schema.is_out))
     }
     assert different == {}
 
@@ -307,16 +311,6 @@ def test_registrations_are_grouped_by_dispatch_key(model: Model) -> None:
             f'm.impl("{name}.fullcoverage", TORCH_FN({name}_fullcoverage_AutogradNestedTensor_kernel));',
         ),
     ]
-
-
-def test_formulas_are_lines_of_the_yaml_and_the_rest_lines_of_the_file(installed_natives: NativeFunctions) -> None:
-    model = build_model(SourceFile("d.yaml", MUL), installed_natives)
-    lines = kernels_source(kernels(model, ["mul.Tensor"]), "ns", file_name="k.cpp").split("\n")
-    directives = [(number, line) for number, line in enumerate(lines, 1) if line.startswith("#line")]
-    (there, back) = directives
-    assert there[1] == '#line 4 "d.yaml"'
-    assert lines[there[0]].strip() == "other_t * self_p + self_t * other_p"
-    assert back == (there[0] + 2, f'#line {there[0] + 3} "k.cpp"')
 
 
 @pytest.mark.full

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from derivlint.emit.template import TemplateError, fill, in_yaml, indented, listing, number_lines, quoted
+from derivlint.emit.template import TemplateError, fill, indented, quoted
 
 WORDS = st.text("abc;{}$ ", max_size=8)
 TEXTS = st.lists(WORDS, max_size=5).map("\n".join)
@@ -60,51 +60,3 @@ def test_indentation_adds_nothing_but_blanks_in_front_of_lines(value: str) -> No
 
 def test_string_literals_are_escaped() -> None:
     assert quoted('a\\b"c\n') == '"a\\\\b\\"c\\n"'
-
-
-def believed_lines(text: str, file: str) -> list[tuple[str, int, str]]:
-    """Each line that is not a directive with the file and the number that a C preprocessor gives it."""
-    name, number, found = file, 1, []
-    for line in text.split("\n"):
-        if line.startswith("#line "):
-            _, digits, literal = line.split(" ", 2)
-            name, number = literal.strip('"'), int(digits)
-            continue
-        found.append((name, number, line))
-        number += 1
-    return found
-
-
-def test_a_formula_is_in_the_yaml_and_what_follows_in_the_generated_file() -> None:
-    text = "int a;\nauto b = (" + in_yaml("grad * self", "derivatives.yaml", 47) + ");\nint c;"
-    assert number_lines(text, "nodes_0.cpp").split("\n") == [
-        "int a;",
-        "auto b = (",
-        '#line 47 "derivatives.yaml"',
-        "grad * self",
-        '#line 6 "nodes_0.cpp"',
-        ");",
-        "int c;",
-    ]
-
-
-@given(parts=st.lists(st.tuples(st.booleans(), TEXTS.map(lambda text: text.replace("#", ""))), max_size=8))
-def test_every_generated_line_keeps_its_own_number(parts: list[tuple[bool, str]]) -> None:
-    """However formulas and other text follow each other, lines outside formulas are believed to be what they are."""
-    text = "".join("x" + in_yaml(part, "y.yaml", 9) if formula else part for formula, part in parts)
-    numbered = number_lines(text, "g.cpp")
-    real = [(index, line) for index, line in enumerate(numbered.split("\n"), start=1) if not line.startswith("#line ")]
-    for (number, line), (name, believed, same) in zip(real, believed_lines(numbered, "g.cpp"), strict=True):
-        assert line == same
-        if name == "g.cpp":
-            assert believed == number
-
-
-def test_a_listing_has_expressions_where_they_belong() -> None:
-    """The lines around a formula are for compilers; people read it as if it had been written in place."""
-    text = fill(
-        "f() {\n  a = b ? (${one}) : c;\n  x =${two};\n}",
-        one=in_yaml("grad *\nself", 'my "file".yaml', 3),
-        two=in_yaml("self.sizes()", "file.yaml", 4),
-    )
-    assert listing(text) == "f() {\n  a = b ? (grad *\n  self) : c;\n  x = self.sizes();\n}"

@@ -110,6 +110,7 @@ class CppOptions(Struct, frozen=True):
         key: the only autograd key that kernels are written for.
         sources: C++ sources of the user.
         out: the folder that files are for.
+        line_directives: whether compilers and debuggers take formulas for lines of the YAML.
     """
 
     in_tree: bool = False
@@ -120,6 +121,7 @@ class CppOptions(Struct, frozen=True):
     key: str | None = None
     sources: tuple[Path, ...] = ()
     out: Path = Path()
+    line_directives: bool = False
 
     def namespace_of_nodes(self) -> str:
         """The namespace of the nodes.
@@ -212,6 +214,7 @@ def cpp_code(loaded: Loaded, operators: tuple[str, ...] | None, options: CppOpti
             dispatch_key=options.key,
             shipped=shipped_nodes(model) if options.key is not None else frozenset(),
             authors=None if options.in_tree else _authors(loaded.settings.headers, options.sources, options.out),
+            line_directives=options.line_directives,
         )
     _require_all(model, operators, emitted.operators, emitted.left_out)
     return emitted

@@ -1,26 +1,21 @@
-"""Messages of a compiler about emitted files, mapped to the formulas that caused them.
-
-The emitted files say by ``#line`` directives which of their lines come from the YAML, so that messages name the YAML
-file and the line. Columns are those of the emitted line, which is made of the formula and is not the formula; where the
-compiler quotes a word that the formula has just once, that word is the place.
-"""
+"""Messages of a compiler about emitted files, which name places in the YAML (:mod:`derivlint.emit.places`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import PurePath
 
 from msgspec import Struct
 
 from derivlint.compiler.diagnostics import COMPILER_ERROR, is_made_of
+from derivlint.formula import tokens
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import DerivativeFormula, Model
 from derivlint.source import Span
 
 #: clang and g++ write the same form.
-_MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? +(?:fatal )?error: (?P<text>.*)$")
-_QUOTED = re.compile(r"['\u2018](?:[\w:]*::)?(\w+)['\u2019]")
+_MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? +(?:fatal )?error: (?P<text>.*)$")
 
 
 class CompilerMessages(Struct, frozen=True):
@@ -42,9 +37,10 @@ def messages_of(model: Model, outputs: Iterable[str]) -> CompilerMessages:
         model: the model that the files were emitted from.
         outputs: what it printed for each file.
     """
-    name = PurePath(model.source.path).name
-    lines = list(_lines(model))
-    by_place: dict[tuple[int, str], tuple[Diagnostic, DerivativeFormula | None]] = {}
+    source = model.source
+    name = PurePath(source.path).name
+    formulas = [formula for body in model.bodies() for formula in body.formulas]
+    by_place: dict[int, tuple[Diagnostic, DerivativeFormula | None]] = {}
     unplaced: list[str] = []
     for output in outputs:
         for text in output.splitlines():
@@ -52,29 +48,25 @@ def messages_of(model: Model, outputs: Iterable[str]) -> CompilerMessages:
             if match is None:
                 continue
             row = int(match["line"])
-            if PurePath(match["file"]).name != name or not 0 < row <= len(model.source.text.split("\n")):
+            if PurePath(match["file"]).name != name or not 0 < row <= len(source.line_starts):
                 unplaced.append(text)
                 continue
-            formula = next((formula for first, last, formula in lines if first <= row <= last), None)
-            diagnostic = _diagnostic(model, formula, row, match["text"])
-            by_place.setdefault((diagnostic.span.start, diagnostic.message), (diagnostic, formula))
+            offset = source.line_starts[row - 1] + int(match["column"] or 1) - 1
+            formula = next((item for item in formulas if item.value_span.start <= offset < item.value_span.end), None)
+            diagnostic = _diagnostic(model, formula, offset, match["text"])
+            before = by_place.get(diagnostic.span.start)
+            # the code of other variants is made of the same formula, sometimes with longer names of types
+            if before is None or len(diagnostic.message) < len(before[0].message):
+                by_place[diagnostic.span.start] = (diagnostic, formula)
     refused = [formula for _, formula in by_place.values() if formula is not None]
     remaining = (item for item, formula in by_place.values() if formula is None or not is_made_of(formula, refused))
     return CompilerMessages(sorted(remaining), unplaced)
 
 
-def _lines(model: Model) -> Iterator[tuple[int, int, DerivativeFormula]]:
-    """Every formula with its first and last line."""
-    for body in model.bodies():
-        for formula in body.formulas:
-            first = model.source.position(formula.value_span.start)[0]
-            yield first, model.source.position(max(formula.value_span.start, formula.value_span.end - 1))[0], formula
-
-
-def _diagnostic(model: Model, formula: DerivativeFormula | None, row: int, message: str) -> Diagnostic:
+def _diagnostic(model: Model, formula: DerivativeFormula | None, offset: int, message: str) -> Diagnostic:
     return Diagnostic(
         path=model.source.path,
-        span=_place(formula, message) if formula is not None else _row(model, row),
+        span=Span(offset, offset + 1) if formula is None else _token(formula, offset),
         rule=COMPILER_ERROR,
         message=f"the compiler refuses the code that is made of this: {message}",
         severity=Severity.ERROR,
@@ -86,18 +78,7 @@ def _diagnostic(model: Model, formula: DerivativeFormula | None, row: int, messa
     )
 
 
-def _place(formula: DerivativeFormula, message: str) -> Span:
-    """The word that the compiler quotes, where the formula has it once; else the whole formula."""
-    if formula.is_expression:
-        for quoted in _QUOTED.findall(message):
-            words = [word for word in formula.parsed.words if word.text == quoted]
-            if len(words) == 1:
-                return formula.span_of(words[0])
-    return formula.value_span
-
-
-def _row(model: Model, row: int) -> Span:
-    """A whole line of the file."""
-    texts = model.source.text.split("\n")
-    start = sum(len(text) + 1 for text in texts[: row - 1])
-    return Span(start, start + len(texts[row - 1]))
+def _token(formula: DerivativeFormula, offset: int) -> Span:
+    """The token of a formula at a character of the file; else the whole formula."""
+    spans = (formula.span_of(token) for token in tokens(formula.parsed.text)) if formula.is_expression else ()
+    return next((span for span in spans if span.start <= offset < span.end), formula.value_span)

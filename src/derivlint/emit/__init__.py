@@ -14,7 +14,8 @@ for (``release``), the template that is filled (``template``), and the manifest 
     python_bindings  the Python attributes of nodes, such as grad_fn._saved_self
     python           a torch.autograd.Function for each entry
     helpers          functions of FunctionsManual.cpp that PyTorch's libraries do not export
-    template         C++ templates with ${placeholders} and #line directives
+    template         C++ templates with ${placeholders}
+    places           the map from emitted formulas to characters of the YAML, and #line directives on request
     release          what differs between the C++ APIs of PyTorch releases
     single           the code of one operator, for ``derivlint show``
 """

@@ -18,6 +18,7 @@ from derivlint.emit.kernels.subject import AUTOGRAD
 from derivlint.emit.manifest import AUTHORS, MANIFEST, manifest_text
 from derivlint.emit.nodes import node_classes
 from derivlint.emit.own_operators import called_names, own_operators, refusal, with_called
+from derivlint.emit.places import Places
 from derivlint.emit.release import release_of
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import yaml_name
@@ -99,6 +100,7 @@ def emission(
     dispatch_key: str | None = None,
     shipped: Collection[str] = (),
     authors: Authors | None = None,
+    line_directives: bool = False,
 ) -> Emission:
     """The files for the chosen operators of a model.
 
@@ -114,6 +116,7 @@ def emission(
         dispatch_key: the autograd key that all kernels are for; then there is nothing but them and their nodes.
         shipped: node classes of PyTorch's own library, which take the place of those of the model.
         authors: C++ of the author that goes with an extension.
+        line_directives: whether formulas are lines of the YAML for compilers and debuggers, instead of a map.
 
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
@@ -157,6 +160,7 @@ def emission(
         of_other_keys = without_formulas_for(dispatch_key, model, operators)
         without |= of_other_keys
         absent |= of_other_keys.keys()
+    files = Places(model, line_directives=line_directives).finish(files)
     emitted = Emission(files, names, len(classes), {name: without[name] for name in sorted(absent)})
     files[MANIFEST] = _manifest(emitted, namespace, mode, model, authors)
     return emitted

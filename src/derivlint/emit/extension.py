@@ -65,10 +65,10 @@ def extension_files(
     groups = split_at_most(classes, shards or -(-len(classes) // NODES_PER_SHARD)) if classes or not shipped else []
     for index, part in enumerate(groups):
         name = f"nodes_{index}.cpp"
-        files[name] = nodes_source(part, namespace, name=name, header=HEADER)
+        files[name] = nodes_source(part, namespace, header=HEADER)
     for index, group in enumerate(split_at_most(kernels, shards or -(-len(kernels) // KERNELS_PER_SHARD))):
         name = f"kernels_{index}.cpp"
-        files[name] = kernels_source(group, namespace, nodes_header=HEADER, shipped=shipped, file_name=name)
+        files[name] = kernels_source(group, namespace, nodes_header=HEADER, shipped=shipped)
     if bindings_of is not None and classes:
         for index, part in enumerate(split_at_most(classes, -(-len(classes) // BINDINGS_PER_SHARD))):
             name = f"{python.EXTENSION_STEM}_{index}.cpp"

@@ -49,7 +49,7 @@ def in_tree_files(
     views = view_funcs(model, operators)
     files = {
         f"{NODES}.h": nodes_header(classes, namespace),
-        f"{NODES}.cpp": nodes_source(classes, namespace, name=f"{NODES}.cpp", header=f"{NODES}.h"),
+        f"{NODES}.cpp": nodes_source(classes, namespace, header=f"{NODES}.h"),
         f"{VIEWS}.h": release.spelled(view_funcs_header(views, namespace)),
         f"{VIEWS}.cpp": release.spelled(view_funcs_source(views, namespace, f"{VIEWS}.h")),
         "VariableType.h": release.spelled(variable_type_header()),
@@ -57,7 +57,7 @@ def in_tree_files(
     count = shards or kernel_shards(release)
     for index, group in enumerate(split_into(kernels, count)):
         name = f"VariableType_{index}.cpp"
-        files[name] = kernels_source(group, namespace, nodes_header=f"{NODES}.h", file_name=name)
+        files[name] = kernels_source(group, namespace, nodes_header=f"{NODES}.h")
     of_views = inplace_or_view_kernels(model, operators)
     for index, part in enumerate(split_into(of_views, INPLACE_OR_VIEW_SHARDS)):
         source = inplace_or_view_source(part, namespace, view_funcs_header=f"{VIEWS}.h")

@@ -97,11 +97,10 @@ def _kernel(model: Model, function: NativeFunction) -> InplaceOrViewKernel | Non
             view_func = class_name(function)
             inverse = inverse_declaration(subject) if has_inverse(subject) else ""
         body = view_body(subject, redispatch(subject))
-    place = "no entry" if subject.line is None else f"{subject.path}:{subject.line}"
     name = subject.name
     text = fill(
         load("inplace_or_view_kernel.cpp"),
-        origin=f"{place}: {function.name}",
+        origin=f"{subject.path if subject.has_entry else 'no entry'}: {function.name}",
         return_type=subject.return_type,
         name=name,
         formals=subject.parameters,

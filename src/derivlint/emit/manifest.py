@@ -29,7 +29,7 @@ _EMITTED = re.compile(
     r"|loader\.cpp|CMakeLists\.txt"
     r"|helpers/torch/csrc/autograd/FunctionsManual\.(?:cpp|h)"
     r"|(?:Functions|ViewFuncs)\.(?:cpp|h)|(?:VariableType|ADInplaceOrViewType)_\d+\.cpp|VariableType\.h"
-    r"|python_functions(?:\.h|_\d+\.cpp)",
+    r"|python_functions(?:\.h|_\d+\.cpp)|derivlint\.map\.json",
     re.ASCII,
 )
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)

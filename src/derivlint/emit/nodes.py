@@ -15,14 +15,14 @@ from msgspec import Struct
 
 from derivlint.cpp.cpp_type import INT64, TENSOR, cpp_type
 from derivlint.cpp.types import BOOL, DeclaredType, declared_type
+from derivlint.emit.places import listing, marked
 from derivlint.emit.release import DEFAULT, Release, release_of
-from derivlint.emit.template import fill, in_yaml, load, number_lines, yaml_name
+from derivlint.emit.template import fill, load, yaml_name
 from derivlint.formula import apply_edits
 from derivlint.model import Derivative, DifferentiabilityInfo, Model, SavedAttribute
 from derivlint.model.generated.evaluation import SIZE, is_guarded, list_size, retains_variables, unpacked_type
 from derivlint.model.generated.gradients import GRAD_INPUT_MASK, incoming_gradients
 from derivlint.model.scope import RETAIN_VARIABLES
-from derivlint.source import SourceFile
 
 
 class MemberKind(Enum):
@@ -142,9 +142,9 @@ class NodeClass(Struct, frozen=True):
         base: its base class.
         members: its data members.
         header: the C++ of the class.
-        source: the C++ of its functions; holds the marks of :func:`derivlint.emit.template.number_lines`.
+        source: the C++ of its functions; holds the marks of :mod:`derivlint.emit.places`.
         file: the name of the YAML file.
-        line: the line of the entry in it.
+        line: the line of the entry in it, None where several make the class.
         release: the API of PyTorch that it is written against.
     """
 
@@ -155,8 +155,13 @@ class NodeClass(Struct, frozen=True):
     header: str
     source: str
     file: str
-    line: int
+    line: int | None
     release: Release
+
+    @property
+    def listing(self) -> str:
+        """The class and its functions for people, with the place in the YAML."""
+        return f"{listing(self.header, self.file, self.line)}\n\n{listing(self.source, self.file, self.line)}"
 
 
 def node_classes(model: Model, names: Collection[str] | None = None) -> tuple[NodeClass, ...]:
@@ -195,13 +200,11 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
     op = model.node_name(info)
     if op is None or not info.args_with_derivatives:
         return None
-    source = model.source
-    file = yaml_name(source.path)
+    file = yaml_name(model.source.path)
     index = info.source.index
-    line = source.position(model.entries[index].span.start).line if index is not None else 1
     name = str(info.func.name)
     key = "" if info.key == "Default" else f", {info.key}"
-    origin = f"{file}:{line}: {name}{key}"
+    origin = f"{file}: {name}{key}"
     base = UNTRACEABLE if info.name in model.book.names("untraceable") else TRACEABLE
     release = release_of(model.natives.version)
     own = members(info, release)
@@ -211,9 +214,9 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
         base,
         own,
         _header(op, base, own, origin, release),
-        _source(info, op, own, origin, formula_statements(info, source, file, release), release),
+        _source(info, op, own, origin, formula_statements(info, release), release),
         file,
-        line,
+        None if index is None else model.source.position(model.entries[index].span.start).line,
         release,
     )
 
@@ -340,15 +343,8 @@ def _collecting(saved: Sequence[NodeMember], release: Release) -> Iterator[str]:
             yield f"args.collect({member.name});"
 
 
-def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: str, release: Release) -> list[str]:
-    """The statements that compute all gradients.
-
-    Args:
-        info: the info.
-        source: the YAML file.
-        file: its name in line directives.
-        release: the API of PyTorch that they are written against.
-    """
+def formula_statements(info: DifferentiabilityInfo, release: Release) -> list[str]:
+    """The statements that compute all gradients, in the API of a release."""
     indices = {binding.name: index for index, binding in enumerate(info.args_with_derivatives)}
     # a key that names something else is an error of the file, and has no gradient to fill
     derivatives = [derivative for derivative in info.derivatives if indices.keys() >= set(derivative.var_names)]
@@ -359,7 +355,7 @@ def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: st
         formula = derivative.written
         expression = _expression(derivative, release)
         if formula is not None:
-            expression = in_yaml(expression, file, source.position(formula.value_span.start).line)
+            expression = marked(expression, formula.value_span.start)
         if len(derivative.var_names) == 1:
             statements.append(_single_statement(info, derivative, f"({expression})", indices))
         else:
@@ -426,13 +422,12 @@ def nodes_header(classes: Sequence[NodeClass], namespace: str, *, guard: str = "
     )
 
 
-def nodes_source(classes: Sequence[NodeClass], namespace: str, *, name: str = "nodes.cpp", header: str = HEADER) -> str:
+def nodes_source(classes: Sequence[NodeClass], namespace: str, *, header: str = HEADER) -> str:
     """A source file with the functions of node classes, all of them or a shard.
 
     Args:
         classes: the classes.
         namespace: their namespace.
-        name: the name of the file, for line directives.
         header: what it includes for the declarations.
     """
     tracing = ""
@@ -440,7 +435,7 @@ def nodes_source(classes: Sequence[NodeClass], namespace: str, *, name: str = "n
         # PyTorch's own nodes have their own names there
         prefix = "" if namespace == IN_TREE else namespace.replace("::", "_") + "_"
         tracing = fill(load("nodes_tracing.cpp"), prefix=prefix) + "\n"
-    text = fill(
+    return fill(
         load("nodes.cpp") + "\n",
         file=_file(classes),
         header=header,
@@ -448,7 +443,6 @@ def nodes_source(classes: Sequence[NodeClass], namespace: str, *, name: str = "n
         tracing=tracing,
         definitions="\n\n".join(node_class.source for node_class in classes),
     )
-    return number_lines(text, name)
 
 
 def _file(classes: Sequence[NodeClass]) -> str:

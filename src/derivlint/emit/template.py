@@ -1,12 +1,8 @@
-"""Templates in the shape of the C++ that they become, and the line directives of what is filled in.
+"""Templates in the shape of the C++ that they become.
 
 A placeholder is ``${name}``. A value of several lines is indented like the line of its placeholder, so that templates
 and what is put into them are both written from the left margin; a placeholder that is alone on its line disappears
 with the line where its value is empty.
-
-Formulas are enclosed in ``#line`` directives, so that a compiler's message about one names its place in the YAML. The
-directive that ends a formula has to name its own place in the generated file, which is known only when the file is put
-together: :func:`in_yaml` leaves a mark, :func:`number_lines` replaces it.
 """
 
 from __future__ import annotations
@@ -21,10 +17,6 @@ from typing import TypeVar
 _FOLDER = Path(__file__).parent / "templates"
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _ALONE = re.compile(r"([ \t]*)\$\{(\w+)\}[ \t]*")
-#: Stands where the numbering of the generated file begins again; no C++ holds this character.
-_BACK = "#line \x00"
-#: An expression as :func:`in_yaml` encloses it, with the character before it.
-_ENCLOSED = re.compile(r'(.)\n[ \t]*#line \d+ "(?:[^"\\]|\\.)*"\n[ \t]*(.*?)\n[ \t]*#line \x00\n[ \t]*', re.DOTALL)
 
 
 class TemplateError(Exception):
@@ -105,42 +97,6 @@ def yaml_name(path: str) -> str:
     name = PurePath(path).name
     # a backslash or a line end would go on with the comment
     return "".join(char if char.isprintable() and char != "\\" else "_" for char in name) or "derivatives.yaml"
-
-
-def in_yaml(expression: str, file: str, line: int) -> str:
-    """An expression on lines of its own, which the compiler takes for lines of the YAML file.
-
-    Text must come before the expression, and text must follow it.
-    """
-    return f"\n#line {line} {quoted(file)}\n{expression}\n{_BACK}\n"
-
-
-def from_yaml(expression: str, line: int | None, path: str) -> str:
-    """An expression with what comes before it: of the YAML, on lines that a compiler takes for lines of the YAML."""
-    return f" {expression}" if line is None else in_yaml(expression, path, line)
-
-
-def listing(text: str) -> str:
-    """A text for people: without the lines that only a compiler needs, and expressions where they belong."""
-    return _ENCLOSED.sub(lambda match: match[1] + ("" if match[1] in "( " else " ") + match[2], text)
-
-
-def number_lines(text: str, file: str) -> str:
-    """A whole generated file, with the directives that end formulas in place.
-
-    Args:
-        text: the text of the file, from its first line.
-        file: its name.
-    """
-    head, *rest = text.split(_BACK)
-    name = quoted(file)
-    done = [head]
-    line = 1 + head.count("\n")
-    for part in rest:
-        # the directive numbers the line that follows it
-        done.append(f"#line {line + 1} {name}{part}")
-        line += part.count("\n")
-    return "".join(done)
 
 
 _Item = TypeVar("_Item")

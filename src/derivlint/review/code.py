@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from difflib import unified_diff
 
 from derivlint.emit.kernels import kernels
 from derivlint.emit.nodes import node_classes
+from derivlint.emit.places import without_marks
 from derivlint.emit.selection import unreadable_formulas
-from derivlint.emit.template import listing
 from derivlint.model import Model
-
-#: Says where in the YAML a definition comes from; lines move without any change.
-_ORIGIN = re.compile(r"// [^\n]*:\d+: [^\n]*\n")
 
 #: What diffs call a file that is not there.
 NOTHING = "/dev/null"
@@ -52,10 +48,9 @@ def _pieces(model: Model, operators: frozenset[str]) -> dict[str, str]:
     ]
     nodes = {kernel.node for kernel in listed if kernel.node is not None}
     pieces = {
-        f"node {node.name}": _ORIGIN.sub("", f"{listing(node.header)}\n{listing(node.source)}")
-        for node in node_classes(model, nodes)
+        f"node {node.name}": without_marks(f"{node.header}\n{node.source}") for node in node_classes(model, nodes)
     }
     for kernel in listed:
-        text = f"{kernel.listing}\n// {kernel.dispatch_key}: {kernel.registration}"
-        pieces[f"kernel {kernel.function.name} [{kernel.dispatch_key}]"] = _ORIGIN.sub("", text)
+        text = f"{without_marks(kernel.text)}\n// {kernel.dispatch_key}: {kernel.registration}"
+        pieces[f"kernel {kernel.function.name} [{kernel.dispatch_key}]"] = text
     return pieces

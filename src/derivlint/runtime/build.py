@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.compiler.children import ProcessGroup, processors
 from derivlint.compiler.gxx import (
@@ -32,6 +33,7 @@ from derivlint.compiler.gxx import (
 from derivlint.compiler.precompiled import precompiled_header
 from derivlint.emit.helpers import ElfError, machine_of, stubs_source, unresolved
 from derivlint.emit.helpers.stubs import base_name
+from derivlint.emit.places import located
 from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
 from derivlint.project.caching.cache import cache_folder
@@ -433,9 +435,9 @@ class _Builder:
         if done.status == 0:
             os.replace(unfinished, target)
             self._progress(f"compiled {shown} in {time.monotonic() - start:.1f} s")
-        else:
-            unfinished.unlink(missing_ok=True)
-        return done
+            return done
+        unfinished.unlink(missing_ok=True)
+        return replace(done, stderr=located(self._folder, done.stderr))
 
     def _write_stubs(self, objects: Sequence[Path], target: Path) -> None:
         self._progress("looking for hidden helpers")

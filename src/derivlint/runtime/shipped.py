@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from derivlint.compiler.gxx import headers_version, torch_includes
 from derivlint.emit.kernels import SHIPPED_NODES
 from derivlint.emit.nodes import NodeClass, node_classes
+from derivlint.emit.places import without_marks
 from derivlint.emit.release import known_number
 from derivlint.model import Model, build_model
 from derivlint.schema import installed_torch, read_native_functions
@@ -16,7 +17,7 @@ from derivlint.source import SourceError, SourceFile
 #: A class of the header that is exported, or on Windows its constructor.
 _EXPORTED = re.compile(r"struct TORCH_API (\w+) :|\bTORCH_API (\w+)\(\) = default;")
 #: Lines of a node's text that say where it comes from, and nothing of what it does.
-_ORIGIN = re.compile(r"^(?://|#line ).*\n", re.MULTILINE)
+_ORIGIN = re.compile(r"^//.*\n", re.MULTILINE)
 
 
 def shipped_nodes(model: Model) -> frozenset[str]:
@@ -47,4 +48,4 @@ def _nodes(model: Model) -> Mapping[str, str]:
 
 
 def _content(node: NodeClass) -> str:
-    return _ORIGIN.sub("", node.header + "\n" + node.source)
+    return _ORIGIN.sub("", without_marks(f"{node.header}\n{node.source}"))

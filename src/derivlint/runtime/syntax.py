@@ -14,6 +14,7 @@ from msgspec import Struct
 from derivlint.compiler.children import processors
 from derivlint.compiler.gxx import CompilerError, ProcessResult, Toolchain, compile_command, find_toolchain, run
 from derivlint.emit.in_tree import GENERATED, NODES
+from derivlint.emit.places import located
 from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
 from derivlint.runtime.build import FLAGS, BuildError, search_paths
@@ -55,7 +56,8 @@ def syntax_errors(
             results = list(pool.map(partial(_read_only, toolchain, headers, folder, place, progress), names))
     except CompilerError as error:
         raise BuildError(str(error)) from error
-    return [SourceMessages(name, done.stderr) for name, done in zip(names, results, strict=True) if done.status]
+    refused = ((name, done) for name, done in zip(names, results, strict=True) if done.status)
+    return [SourceMessages(name, located(folder, done.stderr)) for name, done in refused]
 
 
 @contextmanager

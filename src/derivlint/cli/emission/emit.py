@@ -75,6 +75,11 @@ emit.add_command(python)
     type=EXISTING,
     help="Build this C++ source into the extension; repeatable.",
 )
+@click.option(
+    "--line-directives",
+    is_flag=True,
+    help="Mark formulas by #line directives, for compilers and debuggers; such files change with lines of the YAML.",
+)
 @click.option("--compile-check", is_flag=True, help="Compile the files and report errors at the formulas.")
 @click.option("--compiler", metavar="NAME", help="Use this C++ compiler. [default: $CXX, else g++]")
 @emission_options
@@ -92,6 +97,7 @@ def cpp(
     ignore: tuple[str, ...],
     allow_errors: bool,
     check: bool,
+    line_directives: bool,
     compile_check: bool,
     compiler: str | None,
     color: str,
@@ -126,8 +132,18 @@ def cpp(
     require_destination(out, ops, {"--check": check, "--compile-check": compile_check})
     if compile_check and is_requested():
         raise InputError(f"--compile-check compiles formulas, which {VARIABLE} forbids")
+    if compile_check and line_directives:
+        raise InputError("--compile-check needs the map of the code, which --line-directives leaves out")
     options = CppOptions(
-        mode == "in-tree", namespace, shards, not no_python_bindings, helpers, key, sources, out or Path()
+        mode == "in-tree",
+        namespace,
+        shards,
+        not no_python_bindings,
+        helpers,
+        key,
+        sources,
+        out or Path(),
+        line_directives,
     )
     options.namespace_of_nodes()
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **setting_options)

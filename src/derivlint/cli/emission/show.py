@@ -53,7 +53,6 @@ def listing(model: Model, operator: str) -> Iterator[str]:
     from derivlint.emit.kernels import kernels
     from derivlint.emit.nodes import node_classes
     from derivlint.emit.selection import unreadable_formulas
-    from derivlint.emit.template import listing as code
 
     candidates = kernels(model, require_names(model, (operator,)), only_with_entry=True)
     reasons = unreadable_formulas(model)
@@ -65,11 +64,6 @@ def listing(model: Model, operator: str) -> Iterator[str]:
         warn(f"{name} is left out: {reasons[name]}")
     nodes = {kernel.node for kernel in chosen if kernel.node is not None}
     for node in node_classes(model, nodes):
-        yield code(node.header)
-        yield code(node.source)
+        yield node.listing
     for kernel in chosen:
-        yield (
-            f"{kernel.listing}\n// {kernel.dispatch_key}: {kernel.registration}"
-            if kernel.text
-            else (f"// {kernel.dispatch_key}: {kernel.registration}")
-        )
+        yield kernel.listing

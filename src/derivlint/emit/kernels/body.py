@@ -13,9 +13,10 @@ from derivlint.emit.kernels.tangents import (
     propagate,
 )
 from derivlint.emit.own_operators import redispatching
+from derivlint.emit.places import marked
 from derivlint.emit.release import INTRUSIVE, filled
 from derivlint.emit.selection import ATEN
-from derivlint.emit.template import from_yaml, indented
+from derivlint.emit.template import indented
 from derivlint.model.differentiable import DifferentiableValue
 from derivlint.schema import SchemaKind
 
@@ -79,7 +80,7 @@ def _prepare(subject: Subject) -> list[str]:
     statements = [f"[[maybe_unused]] auto _any_requires_grad = compute_requires_grad({arguments});"]
     extra = output_condition(subject)
     if extra is not None:
-        statements.append(f"_any_requires_grad &= ({from_yaml(extra[0], extra[1], subject.path)});")
+        statements.append(f"_any_requires_grad &= ({marked(*extra)});")
     statements += conditions(subject)
     if subject.is_inplace:
         statements += [f"check_inplace({value.name}, _any_requires_grad);" for value in subject.outputs]

@@ -9,10 +9,11 @@ from msgspec import Struct
 from derivlint.emit.kernels.body import body
 from derivlint.emit.kernels.subject import AUTOGRAD, NODES, Subject, without_entry
 from derivlint.emit.own_operators import kernel_namespaces
+from derivlint.emit.places import listing
 from derivlint.emit.release import DEFAULT as DEFAULT_RELEASE
 from derivlint.emit.release import Release, filled, release_of
 from derivlint.emit.selection import is_selected
-from derivlint.emit.template import listing, number_lines, yaml_name
+from derivlint.emit.template import yaml_name
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
 from derivlint.model.keys import DEFAULT
 from derivlint.model.match import FunctionMatch
@@ -67,8 +68,9 @@ class Kernel(Struct, frozen=True):
 
     @property
     def listing(self) -> str:
-        """The definition for people."""
-        return listing(self.text)
+        """The definition for people, with the place in the YAML and the registration."""
+        registration = f"// {self.dispatch_key}: {self.registration}"
+        return f"{listing(self.text, self.path, self.line)}\n{registration}" if self.text else registration
 
 
 def kernels(
@@ -181,9 +183,7 @@ def _without_entry(model: Model, function: NativeFunction, dispatch_key: str = A
 
 def _kernel(subject: Subject) -> Kernel:
     function = subject.function
-    origin = f"no entry: {function.name}"
-    if subject.line is not None:
-        origin = f"{subject.path}:{subject.line}: {function.name}"
+    origin = f"{subject.path if subject.has_entry else 'no entry'}: {function.name}"
     text = filled(
         subject.release,
         "kernel",
@@ -213,7 +213,6 @@ def kernels_source(
     nodes_header: str = "nodes.h",
     nodes_namespace: str | None = None,
     shipped: Collection[str] = (),
-    file_name: str = "kernels.cpp",
 ) -> str:
     """The text of one file.
 
@@ -223,26 +222,27 @@ def kernels_source(
         nodes_header: the header that declares the node classes.
         nodes_namespace: the namespace of the node classes; that of the extension by default.
         shipped: the node classes of PyTorch's own library that take the place of those of that namespace.
-        file_name: the name of the file, for messages of the compiler.
     """
     chosen = tuple(kernels)
     by_key: dict[tuple[str, str], list[str]] = {}
     for kernel in chosen:
         by_key.setdefault((kernel.function.namespace, kernel.dispatch_key), []).append(kernel.registration)
     headers = (*HEADERS, SHIPPED_NODES) if shipped else HEADERS
-    text = filled(
-        chosen[0].release if chosen else DEFAULT_RELEASE,
-        "kernel_shard",
-        source=chosen[0].path if chosen else "no entry",
-        includes="\n".join([f'#include "{nodes_header}"', *(f"#include <{header}>" for header in headers)]),
-        kernels_namespace=kernel_namespaces(namespace)[0],
-        nodes=_node_declarations(chosen, (nodes_namespace or namespace).removeprefix("::"), shipped),
-        kernels="\n\n".join(kernel.text for kernel in chosen if kernel.text),
-        registrations="\n\n".join(
-            registrations(library, key, lines) for (library, key), lines in sorted(by_key.items())
-        ),
+    return (
+        filled(
+            chosen[0].release if chosen else DEFAULT_RELEASE,
+            "kernel_shard",
+            source=chosen[0].path if chosen else "no entry",
+            includes="\n".join([f'#include "{nodes_header}"', *(f"#include <{header}>" for header in headers)]),
+            kernels_namespace=kernel_namespaces(namespace)[0],
+            nodes=_node_declarations(chosen, (nodes_namespace or namespace).removeprefix("::"), shipped),
+            kernels="\n\n".join(kernel.text for kernel in chosen if kernel.text),
+            registrations="\n\n".join(
+                registrations(library, key, lines) for (library, key), lines in sorted(by_key.items())
+            ),
+        )
+        + "\n"
     )
-    return number_lines(text, file_name) + "\n"
 
 
 def registrations(library: str, key: str, statements: Iterable[str]) -> str:

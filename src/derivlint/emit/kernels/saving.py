@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from derivlint.cpp.cpp_type import SCALAR, TENSOR, cpp_type, types
 from derivlint.emit.kernels.subject import Subject
-from derivlint.emit.template import from_yaml, indented
+from derivlint.emit.places import marked
+from derivlint.emit.template import indented
 from derivlint.formula import Call, Name, parse_formula
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.entry import Derivative
@@ -103,21 +104,16 @@ def _value_statement(subject: Subject, saved: SavedAttribute) -> str:
     elif type is OPTIONAL_STRING_VIEW:
         some, none = map(subject.release.spelled, ("::std::optional<std::string>", "::std::nullopt"))
         value = f"{value}.has_value() ? {some}(std::string({value}.value())) : {none}"
-    line = None if saved.expr == saved.name else _line_of(subject, saved)
-    return f"grad_fn->{saved.name} ={from_yaml(value, line, subject.path)};"
+    start = None if saved.expr == saved.name else _start_of(subject, saved)
+    return f"grad_fn->{saved.name} = {marked(value, start)};"
 
 
-def _line_of(subject: Subject, saved: SavedAttribute) -> int | None:
+def _start_of(subject: Subject, saved: SavedAttribute) -> int | None:
+    """The beginning of the first formula that needs what is saved."""
     for derivative in subject.info.derivatives:
         if saved in derivative.saved_inputs or saved in derivative.saved_outputs:
-            return formula_line(subject, derivative)
+            return None if derivative.written is None else derivative.written.value_span.start
     return None
-
-
-def formula_line(subject: Subject, derivative: Derivative) -> int | None:
-    """The line of the YAML where a backward formula begins."""
-    formula = derivative.written
-    return None if formula is None else subject.line_of(formula.range(0, 0).start)
 
 
 def guard(subject: Subject, saved: SavedAttribute) -> str | None:

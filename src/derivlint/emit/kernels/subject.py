@@ -226,7 +226,3 @@ class Subject:
         if not self.is_inplace_foreach:
             return text
         return substitute(text, {name: self.element(name) for name in self._own_arguments}).text
-
-    def line_of(self, offset: int) -> int:
-        """The line of a place in the YAML."""
-        return self.model.source.position(offset).line

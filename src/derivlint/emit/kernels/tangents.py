@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from derivlint.emit.kernels.saving import SELF, saves_self
 from derivlint.emit.kernels.subject import Subject
+from derivlint.emit.places import marked
 from derivlint.emit.release import filled
-from derivlint.emit.template import from_yaml
 from derivlint.model.differentiable import DifferentiableValue, is_tensor_list
 from derivlint.model.entry import ForwardDerivative
 from derivlint.model.generated.foreach import kernel_text
@@ -37,7 +37,7 @@ def condition_name(forward: ForwardDerivative) -> str:
 
 
 def output_condition(subject: Subject) -> tuple[str, int | None] | None:
-    """The condition under which outputs are differentiable at all, with its line."""
+    """The condition under which outputs are differentiable at all, and where it begins in the YAML."""
     conditions = subject.info.output_differentiability_conditions
     if not conditions:
         return None
@@ -47,7 +47,7 @@ def output_condition(subject: Subject) -> tuple[str, int | None] | None:
     condition = declared.condition if declared is not None else None
     if entry is None or condition is None:
         return conditions[0], None
-    return conditions[0], subject.line_of(entry.place_in(condition, 0, 0).start)
+    return conditions[0], entry.place(condition).start
 
 
 def conditions(subject: Subject) -> list[str]:
@@ -139,8 +139,7 @@ def _evaluation(subject: Subject, forward: ForwardDerivative, names: tuple[str, 
     text = forward.formula
     if subject.is_foreach:
         text = kernel_text(subject.function, subject.info.func.schema, text)
-    line = subject.line_of(forward.written.range(0, 0).start) if forward.written is not None else None
-    formula = from_yaml(text, line, subject.path)
+    formula = marked(text, None if forward.written is None else forward.written.value_span.start)
     unpack = "\n".join(_unpack(subject, forward))
     tangent = _variable(subject, names)
     condition = condition_name(forward)

@@ -1,5 +1,5 @@
 ${type} ${tangent} = ::std::nullopt;
 if (${condition}) {
   ${unpack}
-  ${tangent} =${formula};
+  ${tangent} = ${formula};
 }

@@ -42,7 +42,6 @@ def generated_code(analysis: DocumentAnalysis, offset: int) -> str | None:
 def _code(analysis: DocumentAnalysis, entry: Entry) -> str | None:
     from derivlint.emit.kernels import kernels
     from derivlint.emit.nodes import node_class
-    from derivlint.emit.template import listing
 
     model = analysis.model
     if entry not in model.entries:
@@ -61,8 +60,6 @@ def _code(analysis: DocumentAnalysis, entry: Entry) -> str | None:
         node = node_class(model, info) if name in node_names and name not in seen else None
         if node is not None:
             seen.add(node.name)
-            pieces += [listing(node.header), listing(node.source)]
-    for kernel in chosen:
-        registration = f"// {kernel.dispatch_key}: {kernel.registration}"
-        pieces.append(f"{kernel.listing}\n{registration}" if kernel.text else registration)
+            pieces.append(node.listing)
+    pieces += [kernel.listing for kernel in chosen]
     return "\n\n".join(pieces) + "\n" if pieces else None

@@ -1,0 +1,283 @@
+"""Where the formulas in emitted files come from: the map beside the code, and ``#line`` directives on request.
+
+Emitted code holds no line numbers of the YAML, so that a comment at the top changes none of it. ``derivlint.map.json``
+has the places of all formulas instead; a formula is on one line of the code. Its rows count from the row before and
+from the entry, so that an edit of a formula changes the rows of that formula, and a line inserted above it the one line
+with the beginnings of entries:
+
+    {"format": 1, "source": "derivatives.yaml",
+     "entries": {"abs": 2, "mul.Tensor": 9},
+     "files": {"nodes_0.cpp": [
+       ["abs", 31, [[20, 4, 1, 9, 4], [27, 10, 1, 16, 11]]],
+       ["mul.Tensor", 45, [[20, 12, 1, 9, 12]]]]}}
+
+A row has the entry, the lines since the row before, and ranges of characters. A range has its column and its length,
+then the line in the YAML from that of the entry, the column there and the length there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+from msgspec import DecodeError, Struct
+from msgspec import json as fast_json
+
+from derivlint.emit.template import quoted, yaml_name
+from derivlint.model import Entry, Model
+from derivlint.model.entry import DerivativeFormula, Expression
+from derivlint.source import Span, read_input
+
+#: The file with the places, beside the manifest.
+MAP = "derivlint.map.json"
+FORMAT = 1
+#: A larger file is not a map: that of all operators has half a megabyte.
+MAX_BYTES = 64 * 1024 * 1024
+#: A formula in the text of a file that is not finished, after the offset of its scalar; no C++ holds these characters.
+_MARKED = re.compile(r"\x01(\d+)\x02([^\x01-\x03]*)\x03")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+#: clang and g++ write the same form.
+_MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+)(?=:)", re.MULTILINE)
+
+
+Token = re.Match[str]
+
+
+class Range(NamedTuple):
+    """Characters of a line of an emitted file and of the YAML, whose lines count from that of the entry."""
+
+    column: int
+    length: int
+    yaml_line: int
+    yaml_column: int
+    yaml_length: int
+
+
+#: A row of the map: an entry, the lines since the row before, and ranges.
+Row = tuple[str, int, list[Range]]
+
+
+class PlaceMap(Struct, frozen=True):
+    """The places of the formulas in emitted files.
+
+    Attributes:
+        format: the form of the map.
+        source: the name of the YAML file.
+        entries: the first line of each entry.
+        files: rows for each emitted file.
+    """
+
+    format: int
+    source: str
+    entries: Mapping[str, int]
+    files: Mapping[str, list[Row]]
+
+    def to_json(self) -> str:
+        """The text of the map; one row a line, all entries on one."""
+        files = ",\n".join(
+            f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(row) for row in rows) + "]"
+            for name, rows in self.files.items()
+        )
+        head = f'"format": {self.format}, "source": {json.dumps(self.source)},\n"entries": {json.dumps(self.entries)}'
+        return f'{{{head},\n"files": {{{files}}}}}\n'
+
+    def located(self, output: str) -> str:
+        """The output of a compiler, in which messages about formulas name their places in the YAML."""
+
+        def in_yaml(match: re.Match[str]) -> str:
+            place = self._place(PurePath(match["file"]).name, int(match["line"]), int(match["column"]))
+            return match[0] if place is None else f"{self.source}:{place[0]}:{place[1]}"
+
+        return _MESSAGE.sub(in_yaml, output)
+
+    def _place(self, file: str, line: int, column: int) -> tuple[int, int] | None:
+        """The line and column of a character in the YAML, or None outside of formulas."""
+        row = 1
+        for entry, distance, ranges in self.files.get(file, ()):
+            row += distance
+            for item in ranges if row == line else ():
+                within = column - item.column
+                if 0 <= within < item.length:
+                    is_equal = item.length == item.yaml_length
+                    return self.entries[entry] + item.yaml_line, item.yaml_column + (within if is_equal else 0)
+        return None
+
+
+def read_map(folder: Path) -> PlaceMap | None:
+    """Read the map of an emitted folder, or return None if there is none that can be read."""
+    try:
+        places = fast_json.decode(read_input(folder / MAP, MAX_BYTES), type=PlaceMap)
+    except (OSError, DecodeError, RecursionError):
+        return None
+    return places if places.format == FORMAT else None
+
+
+def located(folder: Path, output: str) -> str:
+    """The output of a compiler about the files of a folder, in which formulas have their places in the YAML."""
+    places = read_map(folder)
+    return output if places is None else places.located(output)
+
+
+def marked(expression: str, start: int | None) -> str:
+    """An expression of the YAML in the text of a file that is not finished, on one line.
+
+    Args:
+        expression: the C++.
+        start: where its scalar begins in the YAML, None where it comes from elsewhere.
+    """
+    if re.search("[\x01-\x03]|//", expression):
+        # no code: what holds a comment is refused by PyTorch's generator
+        return expression
+    expression = re.sub(r"\s*\n\s*", " ", expression.strip())
+    if start is None:
+        return expression
+    return f"\x01{start}\x02{expression}\x03"
+
+
+def without_marks(text: str) -> str:
+    """The text of a part of a file that is not finished, without marks."""
+    return _MARKED.sub(r"\2", text)
+
+
+def listing(text: str, file: str, line: int | None) -> str:
+    """A part of a file for people, with the line of its entry in the YAML."""
+    text = without_marks(text)
+    return text if line is None else text.replace(f"// {file}: ", f"// {file}:{line}: ", 1)
+
+
+class Places:
+    """Finishes the files of an emission, and collects the places of their formulas."""
+
+    def __init__(self, model: Model, *, line_directives: bool) -> None:
+        self._model = model
+        self._line_directives = line_directives
+        self._source = yaml_name(model.source.path)
+        self._formulas: dict[int, DerivativeFormula | Expression] = {}
+        self._names: dict[int, str] = {}
+        self._entries: dict[str, int] = {}
+        self._rows: dict[str, list[Row]] = {}
+        for entry in model.entries:
+            self._add(entry)
+
+    def _add(self, entry: Entry) -> None:
+        name = base = entry.operator or ""
+        count = 1
+        while name in self._entries:
+            count += 1
+            name = f"{base}#{count}"
+        self._entries[name] = self._model.source.position(entry.span.start).line
+        self._names[entry.index] = name
+        for expression in entry.expressions:
+            self._formulas[expression.span.start] = expression
+        for formula in entry.formulas:
+            self._formulas[formula.value_span.start] = formula
+
+    def finish(self, files: Mapping[str, str]) -> dict[str, str]:
+        """The files without marks, and the map of them, unless they have line directives."""
+        if self._line_directives:
+            return {name: self._with_directives(name, text) for name, text in files.items()}
+        finished = {name: self._without_marks(name, text) for name, text in files.items()}
+        return {**finished, MAP: PlaceMap(FORMAT, self._source, self._entries, self._rows).to_json()}
+
+    def _without_marks(self, name: str, text: str) -> str:
+        parts: list[str] = []
+        rows: list[Row] = []
+        end = 0
+        line = before = 1
+        for match in _MARKED.finditer(text):
+            parts.append(text[end : match.start()])
+            line += parts[-1].count("\n")
+            line_start = text.rfind("\n", 0, match.start()) + 1
+            column = len(without_marks(text[line_start : match.start()])) + 1
+            formula = self._formulas.get(int(match[1]))
+            if formula is not None:
+                ranges = list(self._ranges(formula, match[2], column))
+                rows.append((self._names[formula.entry.index], line - before, ranges))
+                before = line
+            parts.append(match[2])
+            end = match.end()
+        if rows:
+            self._rows[name] = rows
+        parts.append(text[end:])
+        return "".join(parts)
+
+    def _ranges(self, formula: DerivativeFormula | Expression, emitted: str, column: int) -> Iterator[Range]:
+        """The ranges of a formula's tokens; those that follow each other in both texts are one."""
+        written = formula.scalar.value if isinstance(formula, Expression) else formula.text or ""
+        first = self._entries[self._names[formula.entry.index]]
+        last: Range | None = None
+        for token, (start, stop) in _aligned(emitted, written):
+            place = formula.range(start, stop)
+            yaml_line, yaml_column = self._model.source.position(place.start)
+            item = Range(
+                column + token.start,
+                token.end - token.start,
+                yaml_line - first,
+                yaml_column,
+                place.end - place.start,
+            )
+            if last is not None and (joined := _joined(last, item)) is not None:
+                last = joined
+                continue
+            if last is not None:
+                yield last
+            last = item
+        if last is not None:
+            yield last
+
+    def _with_directives(self, name: str, text: str) -> str:
+        """The text with its formulas on lines of their own, which compilers take for lines of the YAML."""
+        done = ""
+        end = 0
+        for match in _MARKED.finditer(text):
+            done += text[end : match.start()].rstrip(" ")
+            line_start = text.rfind("\n", 0, match.start()) + 1
+            indent = re.match(r"[ \t]*", text[line_start:])
+            space = indent[0] if indent is not None else ""
+            line = self._model.source.position(int(match[1])).line
+            done += f"\n#line {line} {quoted(self._source)}\n{space}{match[2]}\n"
+            done += f"#line {done.count(chr(10)) + 2} {quoted(name)}\n{space}"
+            end = match.end()
+        return done + text[end:]
+
+
+def _joined(one: Range, next_: Range) -> Range | None:
+    """Two ranges as one, if they are in line in both texts and have equal characters between them."""
+    gap = next_.column - one.column - one.length
+    is_exact = one.length == one.yaml_length and next_.length == next_.yaml_length
+    if not (
+        is_exact and one.yaml_line == next_.yaml_line and gap == next_.yaml_column - one.yaml_column - one.yaml_length
+    ):
+        return None
+    length = one.length + gap + next_.length
+    return one._replace(length=length, yaml_length=length)
+
+
+def _aligned(emitted: str, written: str) -> Iterator[tuple[Span, Span]]:
+    """Each token of an emitted expression, with the range of the written one that it was made of."""
+    tokens, written_tokens = list(_TOKEN.finditer(emitted)), list(_TOKEN.finditer(written))
+    for token, (first, last) in _aligned_tokens(tokens, written_tokens):
+        yield Span(*token.span()), Span(first.start(), last.end())
+
+
+def _aligned_tokens(tokens: Sequence[Token], written: Sequence[Token]) -> Iterator[tuple[Token, tuple[Token, Token]]]:
+    """Each token with the first and the last one that it was made of; added ones are left out."""
+    texts, written_texts = [token[0] for token in tokens], [token[0] for token in written]
+    if texts == written_texts:
+        yield from zip(tokens, zip(written, written, strict=True), strict=True)
+        return
+    matcher = SequenceMatcher(None, texts, written_texts, autojunk=False)
+    for kind, start, end, written_start, written_end in matcher.get_opcodes():
+        if kind == "equal":
+            pairs = [(token, token) for token in written[written_start:written_end]]
+            yield from zip(tokens[start:end], pairs, strict=True)
+        elif kind == "replace":
+            whole = (written[written_start], written[written_end - 1])
+            yield from ((token, whole) for token in tokens[start:end])
+        elif len(written) <= end - start < len(tokens):
+            # an in-place kernel has some formulas twice
+            yield from _aligned_tokens(tokens[start:end], written)
