@@ -14,7 +14,7 @@ from derivlint.source import visible
 def clean() -> None:
     """Empty the cache.
 
-    Removes cached results, header declarations and builds of numerical checks; nothing else in the folder. Later runs
+    Removes cached results, header declarations, precompiled headers and builds; nothing else in the folder. Later runs
     recreate them. The folder is $DERIVLINT_CACHE_DIR, else the system's folder for caches.
     """
     done = clean_cache()

@@ -24,6 +24,7 @@ from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs
 from derivlint.cli.shared.loading import load_model, print_findings
 from derivlint.cli.shared.options import EXISTING, inputs, operator_options, rule_names
 from derivlint.cli.shared.terminal import Progress, results_to_stderr
+from derivlint.lint import Severity
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.settings import SettingsOfFiles
@@ -162,7 +163,8 @@ class _Run(Struct, frozen=True):
             self._say(f'no entry of "{loaded.source.path}" differs from the installed PyTorch; running on stock')
             return [], program
         self._say(f"replacing {', '.join(part.label for part in parts)}")
-        print_findings(loaded.model, findings_in(loaded, parts), "auto")
+        least = Severity.ERROR if self.quiet else Severity.INFO
+        print_findings(loaded.model, [item for item in findings_in(loaded, parts) if item.severity >= least], "auto")
         began = time.monotonic()
         try:
             with Progress(is_quiet=self.quiet) as progress:

@@ -110,19 +110,17 @@ class Gradients:
         return list(leaves.values())
 
     def _notice(self, kind: str, losses: tuple[Any, ...], gradients: list[Any]) -> None:
-        import torch
-
         self._calls += 1
         if self._calls > RECORDED:
             return
         values = {f"loss {place}": loss for place, loss in enumerate(losses)}
         values |= {f"gradient {place}": gradient for place, gradient in enumerate(gradients)}
-        tensors = {name: None if value is None else value.detach().cpu().contiguous() for name, value in values.items()}
+        tensors = {name: None if value is None else _plain(value) for name, value in values.items()}
         path = os.path.join(self._folder, str(self._calls))
         if not self._compares:
-            torch.save(tensors, path)
+            _write(path, tensors)
             return
-        stock = torch.load(path) if os.path.exists(path) else {}
+        stock = _read(path) if os.path.exists(path) else {}
         for name, tensor in tensors.items():
             self._tensors += 1
             difference = _difference(stock[name], tensor) if name in stock else "stock has none"
@@ -147,6 +145,50 @@ class Gradients:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
+def _plain(tensor: Any) -> Any:
+    """Return a dense tensor on the CPU without lazy conjugation."""
+    import torch
+
+    dense = tensor.detach().to_dense() if tensor.layout != torch.strided else tensor.detach()
+    return dense.cpu().resolve_conj().resolve_neg().contiguous()
+
+
+def _bytes(tensor: Any) -> bytes:
+    import torch
+
+    values = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    content: bytes = values.reshape(-1).view(torch.uint8).numpy().tobytes()
+    return content
+
+
+def _write(path: str, tensors: dict[str, Any]) -> None:
+    """Write tensors: a line of JSON with names, types and sizes, then their bytes."""
+    rows = [
+        [name] if tensor is None else [name, str(tensor.dtype).removeprefix("torch."), list(tensor.shape)]
+        for name, tensor in tensors.items()
+    ]
+    with open(path, "wb") as file:
+        file.write(json.dumps(rows).encode() + b"\n")
+        for tensor in tensors.values():
+            if tensor is not None:
+                file.write(_bytes(tensor))
+
+
+def _read(path: str) -> dict[str, Any]:
+    """Read what :func:`_write` wrote."""
+    import torch
+
+    tensors: dict[str, Any] = {}
+    with open(path, "rb") as file:
+        for name, *form in json.loads(file.readline()):
+            tensors[name] = None
+            if form:
+                empty = torch.empty(form[1], dtype=getattr(torch, form[0]))
+                data = bytearray(file.read(empty.numel() * empty.element_size()))
+                tensors[name] = torch.frombuffer(data, dtype=empty.dtype).reshape(empty.shape) if data else empty
+    return tensors
+
+
 def _difference(stock: Any, ours: Any) -> str:
     """Return the difference of two tensors in words, empty if they are the same bit for bit."""
     import torch
@@ -156,11 +198,9 @@ def _difference(stock: Any, ours: Any) -> str:
     if (stock.dtype, stock.shape) != (ours.dtype, ours.shape):
         shapes = [f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}" for tensor in (stock, ours)]
         return f"stock {shapes[0]}, here {shapes[1]}"
-    if stock.is_sparse or ours.is_sparse:
-        stock, ours = stock.to_dense(), ours.to_dense()
-    if not stock.numel() or stock.numpy().tobytes() == ours.numpy().tobytes():
+    if _bytes(stock) == _bytes(ours):
         return ""
-    distance = (stock - ours).abs().to(torch.float64).nan_to_num(nan=float("inf")).reshape(-1)
+    distance = (stock.to(torch.complex128) - ours.to(torch.complex128)).abs().nan_to_num(nan=float("inf")).reshape(-1)
     place = int(distance.argmax())
     position = torch.unravel_index(torch.tensor(place), stock.shape)
     index = f"[{', '.join(str(int(part)) for part in position)}]" if stock.dim() else ""

@@ -16,9 +16,10 @@ from derivlint.source.writing import PREFIX
 
 #: The names of entries: what they are, and a digest of what they were made from.
 _ENTRY = re.compile(r"[a-z]+-[0-9a-f]{32,64}(?:\.json)?")
-#: Where numerical checks work: recorded inputs, and folders named by a digest, with what was built.
-_VERIFY = "verify"
-_WORK = re.compile(r"[0-9a-f]{32}|samples-[\w.+-]+\.bin")
+#: Folders with what was built: numerical checks, precompiled headers, object files, replaced derivatives.
+_BUILT = ("verify", "headers", "objects", "run")
+#: What is in them: folders named by a digest, recorded inputs, object files.
+_WORK = re.compile(r"[0-9a-f]{32}|samples-[\w.+-]+\.bin|\w+-[0-9a-f]{20}\.o")
 
 
 class Cleaned(Struct, frozen=True):
@@ -63,9 +64,9 @@ def _ours(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         if is_made_by_user(path) and (_ENTRY.fullmatch(path.name) or path.name.startswith(PREFIX)):
             yield path
-    work = folder / _VERIFY
-    if is_own(work) and work.is_dir():
-        yield from (path for path in sorted(work.iterdir()) if _WORK.fullmatch(path.name) and is_own(path))
+    for work in (folder / name for name in _BUILT):
+        if is_own(work) and work.is_dir():
+            yield from (path for path in sorted(work.iterdir()) if _WORK.fullmatch(path.name) and is_own(path))
 
 
 def _files_in(path: Path) -> list[Path]:
