@@ -83,17 +83,15 @@ def _problem(formula: DerivativeFormula, kind: MistakeKind, *facts: str) -> Unso
     return Unsound(formula.body.key, formula.key_text, kind, facts)
 
 
-def is_sound(model: Model, entry: Entry) -> bool:
-    """Whether the formulas of an entry have no certain mistake; the analyses stop at the first one."""
-    return not any(True for mistakes in (_read, _refuted) for _ in mistakes(model, entry))
+def is_sound(model: Model, entry: Entry, key: str) -> bool:
+    """Whether the formula of an entry under a key has no certain mistake; the analyses stop at the first one."""
+    return not any(item.key == key for mistakes in (_read, _refuted) for item in mistakes(model, entry))
 
 
 def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
     """Whether another text in the place of a formula compiles, and numbers do not refute it."""
     probe = with_formula(model, formula.body, formula.key_text, text)
-    if probe is None or len(probe.entries) != 1:
-        return False
-    return all(item.key != formula.key_text for item in unsound(probe, probe.entries[0]))
+    return probe is not None and len(probe.entries) == 1 and is_sound(probe, probe.entries[0], formula.key_text)
 
 
 def with_formula(model: Model, body: DispatchBody, key: str, text: str, *, alone: bool = False) -> Model | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
 
 from derivlint.formula import Edit
-from derivlint.lint.diagnostic import Diagnostic
+from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.model import DerivativeFormula, DispatchBody
 
 How = Literal["edit", "derivation"]
@@ -45,3 +46,10 @@ class Candidate(Struct, frozen=True):
     cost: float
     edits: tuple[Edit, ...] = ()
     cause: str = ""
+
+
+def edited(text: str, edits: Iterable[TextEdit]) -> str:
+    """A text after edits of the file."""
+    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text

@@ -6,7 +6,7 @@ the file, and the rules check the entry there. A candidate with a finding is rej
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -14,13 +14,13 @@ from derivlint.analysis.judged import JudgedFormula, judged_formulas
 from derivlint.analysis.soundness import is_sound, with_formula
 from derivlint.lint.diagnostic import Diagnostic, Fix, TextEdit
 from derivlint.lint.edits import formula_fix, quoted_formula_fix
-from derivlint.lint.engine.run import Checker
+from derivlint.lint.engine.run import SUPPRESSIONS, Checker
 from derivlint.lint.rule import Rule
 from derivlint.lint.severity import Severity
-from derivlint.model import DispatchBody, Entry, Model
+from derivlint.model import DispatchBody, Entry, Model, Role
 from derivlint.model.memos import Memos
 from derivlint.model.model import build_models
-from derivlint.repair.candidates import Candidate, Target
+from derivlint.repair.candidates import Candidate, Target, edited
 from derivlint.source import SourceFile
 
 
@@ -45,18 +45,24 @@ class Judge:
         model: the model of the file.
     """
 
-    def __init__(self, source: SourceFile, like: Model, rules: Iterable[Rule]) -> None:
+    def __init__(self, source: SourceFile, like: Model, rules: Iterable[Rule], memos: Memos | None = None) -> None:
         """Build the model of a file again, with memos of its own.
 
         Args:
             source: the file.
-            like: its model.
+            like: its model, or one with the same operators.
             rules: the rules whose findings reject a candidate.
+            memos: the memos of earlier texts that only judges used.
         """
-        self._rules = tuple(rules)
-        self._memos = Memos()
+        self._rules = tuple(rule for rule in rules if rule.target != SUPPRESSIONS)
+        self._memos = memos if memos is not None else Memos()
         self._like = like
         self.model = self._build(source)
+
+    def of(self, source: SourceFile) -> Judge:
+        """Return the judge of another text of the file."""
+        self.model.end_revision()
+        return Judge(source, self._like, self._rules, self._memos)
 
     def _build(self, source: SourceFile) -> Model:
         like = self._like
@@ -72,8 +78,10 @@ class Judge:
         Returns:
             the candidate with its proof, or None if anything is found.
         """
-        probe = with_formula(self.model, target.body, target.key, candidate.text, alone=True)
-        if probe is None or len(probe.entries) != 1 or not is_sound(probe, probe.entries[0]):
+        # tangents are declared by the backward formulas of their arguments
+        alone = target.formula is not None and target.formula.role is Role.BACKWARD
+        probe = with_formula(self.model, target.body, target.key, candidate.text, alone=alone)
+        if probe is None or len(probe.entries) != 1 or not is_sound(probe, probe.entries[0], target.key):
             return None
         edits = edits_for(target, candidate)
         if not edits:
@@ -130,10 +138,3 @@ def edits_for(target: Target, candidate: Candidate) -> tuple[TextEdit, ...]:
         fix = formula_fix(formula, title, candidate.edits)
     fix = fix or formula_fix(formula, title, [whole]) or quoted_formula_fix(formula, title, whole)
     return fix.edits if fix is not None else ()
-
-
-def edited(text: str, edits: Sequence[TextEdit]) -> str:
-    """A text after edits of the file."""
-    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    return text

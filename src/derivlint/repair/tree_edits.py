@@ -1,0 +1,369 @@
+"""Changes of a formula on its syntax tree: each undoes one slip, and keeps the rest of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher, get_close_matches
+from itertools import combinations
+
+from derivlint.cpp.cpp_type import TENSOR
+from derivlint.cpp.library import ATEN, HELPERS
+from derivlint.cpp.naming import NAMESPACES
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Conditional,
+    Edit,
+    Expr,
+    Index,
+    Member,
+    Name,
+    Node,
+    Number,
+    Parenthesized,
+    Unary,
+    unparenthesized,
+    walk,
+)
+from derivlint.lint.wording import quoted
+from derivlint.model import DerivativeFormula, Model, Role
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRAD_INPUT_MASK, GRADS
+from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR
+from derivlint.model.scope import is_internal, visible_names
+from derivlint.operators.siblings import forgotten_methods, siblings
+from derivlint.operators.special import WHERE
+from derivlint.repair.slips import Change, Slip
+
+#: So many helpers with a similar name are tried.
+MAX_SIBLINGS = 8
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+_ARITHMETIC = ("+", "-", "*", "/")
+_LOGIC = {"&&": "||", "||": "&&", "&": "|", "|": "&"}
+_NUMBERS = ("0", "1", "2", "3", "0.5", "-1")
+#: The types of variables, as far as they matter.
+_TENSOR, _FLAG = "Tensor", "bool"
+_FLAGS = {"true": "false", "false": "true"}
+
+
+class TreeChanges:
+    """The changes of one formula."""
+
+    def __init__(self, model: Model, formula: DerivativeFormula, tree: Expr) -> None:
+        self._library = model.typing.library
+        self._formula = formula
+        self._text = formula.text or ""
+        self._tree = tree
+        self._types = _types(formula)
+        self._tensors = [name for name, type in self._types.items() if type == _TENSOR]
+        self._nodes = list(walk(tree))
+        self._parents = {child: node for node in self._nodes for child in node.children}
+
+    def __iter__(self) -> Iterator[Change]:
+        yield from self._of_whole(self._tree)
+        for node in self._nodes:
+            match node:
+                case Name():
+                    yield from self._of_name(node)
+                case Number():
+                    yield from self._of_number(node)
+                case Index():
+                    yield from self._of_index(node)
+                case Unary():
+                    yield self._dropped(Slip.SIGN, node, node.operand, f'"{node.op}" is superfluous')
+                case Binary():
+                    yield from self._of_binary(node)
+                case Call():
+                    yield from self._of_call(node)
+                case Conditional():
+                    yield from self._of_conditional(node)
+                case BraceList() if len(self._formula.names) > 1:
+                    yield self._replaced(Slip.WHOLE, node, GRAD_INPUT_MASK, f"{quoted(GRAD_INPUT_MASK)} is meant")
+                case Member() if node.arrow:
+                    yield Change(Slip.SPELLING, Edit(node.object.end, node.name_start, "."), '"." is meant, not "->"')
+                case _:
+                    pass
+            if isinstance(node, Expr) and self._is_value(node):
+                yield from self._put_on(node)
+
+    # ---- texts
+
+    def _of(self, node: Node) -> str:
+        return self._text[node.start : node.end]
+
+    def _operand(self, node: Expr) -> str:
+        """The text of an expression, in parentheses where it would fall apart as a part of another one."""
+        text = self._of(node)
+        return f"({text})" if isinstance(node, (Binary, Conditional, Unary)) else text
+
+    def _replaced(self, slip: Slip, node: Node, text: str, cause: str) -> Change:
+        return Change(slip, Edit(node.start, node.end, text), cause)
+
+    def _dropped(self, slip: Slip, node: Expr, kept: Expr, cause: str) -> Change:
+        """An expression replaced by a part of it, without parentheses that are not needed any more."""
+        place: Node = node
+        parent = self._parents.get(node)
+        part = unparenthesized(kept)
+        is_atom = not isinstance(part, (Binary, Conditional, Unary))
+        if is_atom and isinstance(parent, Parenthesized):
+            place = parent
+        text = self._of(part) if is_atom or place is self._tree else self._of(kept)
+        return self._replaced(slip, place, text, cause)
+
+    # ---- nodes
+
+    def _of_whole(self, tree: Expr) -> Iterator[Change]:
+        whole = self._operand(tree)
+        yield self._replaced(Slip.SIGN, tree, f"-{whole}", "the sign is wrong")
+        for factor in ("2", "0.5"):
+            yield self._replaced(Slip.FACTOR, tree, f"{whole} * {factor}", f"the factor {factor} is missing")
+        if self._formula.role is Role.FORWARD:
+            for word in (AUTO_LINEAR, AUTO_ELEMENT_WISE):
+                yield self._replaced(Slip.WHOLE, tree, word, f"{quoted(word)} is meant")
+
+    def _of_name(self, node: Name) -> Iterator[Change]:
+        name = node.simple
+        parent = self._parents.get(node)
+        if name is None or (isinstance(parent, Call) and parent.callee is node):
+            return
+        if name in _FLAGS:
+            yield self._replaced(Slip.FLAG, node, _FLAGS[name], f"{quoted(_FLAGS[name])} is meant")
+            return
+        if isinstance(parent, Index) and parent.object is node:
+            return
+        parameter = self._parameter_of(node)
+        for other, type in self._types.items():
+            if other != name:
+                likeness = 8.0 if other == parameter else 1.0
+                if type != self._types.get(name, type):
+                    likeness /= 8
+                cause = f"{quoted(other)} is meant, not {quoted(name)}"
+                yield Change(Slip.VARIABLE, Edit(node.start, node.end, other), cause, likeness)
+
+    def _of_number(self, node: Number) -> Iterator[Change]:
+        parent = self._parents.get(node)
+        slip = Slip.INDEX if isinstance(parent, Index) else Slip.CONSTANT
+        parameter = self._parameter_of(node)
+        names = () if isinstance(parent, Index) else self._types.keys() - set(self._tensors)
+        for value in dict.fromkeys((*_near(node.text), *_NUMBERS, *sorted(names))):
+            if value != node.text:
+                weight = 4 if value == parameter else 1
+                cause = f"{value} is meant, not {node.text}"
+                yield Change(slip, Edit(node.start, node.end, value), cause, weight)
+
+    def _of_index(self, node: Index) -> Iterator[Change]:
+        if self._of(node.object) == GRADS:
+            for name in self._tensors:
+                yield self._replaced(Slip.INDEX, node, name, f"{quoted(name)} is meant, not {quoted(self._of(node))}")
+
+    def _of_binary(self, node: Binary) -> Iterator[Change]:
+        for group, slip in ((_COMPARISONS, Slip.COMPARISON), (_ARITHMETIC, Slip.OPERATOR)):
+            if node.op in group:
+                for op in group:
+                    if op != node.op:
+                        yield self._operator(slip, node, op)
+        if node.op in _LOGIC:
+            yield self._operator(Slip.OPERATOR, node, _LOGIC[node.op])
+        for kept, dropped in ((node.left, node.right), (node.right, node.left)):
+            if node.op in (*_ARITHMETIC, *_LOGIC):
+                cause = f"{quoted(self._of(dropped))} is superfluous"
+                yield self._dropped(Slip.OPERAND, node, kept, cause)
+        yield from self._regrouped(node)
+        if node.op in ("-", "/"):
+            text = f"{self._operand(node.right)} {node.op} {self._operand(node.left)}"
+            yield self._replaced(Slip.EXCHANGE, node, text, f'the operands of "{node.op}" are exchanged')
+
+    def _regrouped(self, node: Binary) -> Iterator[Change]:
+        """Parentheses in another place: ``a + b * c`` as ``(a + b) * c``."""
+        place = self._parents.get(node)
+        around = place if isinstance(place, Parenthesized) else node
+        left, right = node.left, node.right
+        texts = []
+        for part in (right, unparenthesized(right)):
+            if isinstance(part, Binary):
+                head = (
+                    self._text[node.start : part.left.end]
+                    if part is right
+                    else f"{self._of(left)} {node.op} {self._of(part.left)}"
+                )
+                texts.append(f"({head}) {part.op} {self._of(part.right)}")
+        for part in (left, unparenthesized(left)):
+            if isinstance(part, Binary):
+                tail = (
+                    self._text[part.right.start : node.end]
+                    if part is left
+                    else f"{self._of(part.right)} {node.op} {self._of(right)}"
+                )
+                texts.append(f"{self._of(part.left)} {part.op} ({tail})")
+        if isinstance(right, Call) and isinstance(right.callee, Member):
+            object = right.callee.object
+            texts.append(f"({self._text[node.start : object.end]}){self._text[object.end : right.end]}")
+        if isinstance(unparenthesized(left), Unary) is False and isinstance(left, Parenthesized):
+            texts.append(f"{self._of(left.inner)} {node.op} {self._of(right)}")
+        if isinstance(right, Parenthesized):
+            texts.append(f"{self._of(left)} {node.op} {self._of(right.inner)}")
+        for text in texts:
+            yield self._replaced(Slip.GROUPING, around, text, "the parentheses are in another place")
+            if around is not node:
+                yield self._replaced(Slip.GROUPING, node, text, "the parentheses are in another place")
+
+    def _operator(self, slip: Slip, node: Binary, op: str) -> Change:
+        cause = f'"{op}" is meant, not "{node.op}"'
+        return Change(slip, Edit(node.op_start, node.op_start + len(node.op), op), cause)
+
+    def _of_conditional(self, node: Conditional) -> Iterator[Change]:
+        for branch in (node.then, node.otherwise):
+            yield self._dropped(Slip.BRANCH, node, branch, "the condition is superfluous")
+        text = f"{self._of(node.condition)} ? {self._of(node.otherwise)} : {self._of(node.then)}"
+        yield self._replaced(Slip.BRANCH, node, text, "the branches are exchanged")
+
+    def _of_call(self, node: Call) -> Iterator[Change]:
+        callee = node.callee
+        if isinstance(callee, Member):
+            slip = Slip.CONJUGATE if callee.name == forgotten_methods()[0] else Slip.METHOD
+            yield self._dropped(slip, node, callee.object, f"{quoted('.' + callee.name)} is superfluous")
+            known = self._library.method_names(TENSOR)
+            yield from self._names_for(callee.name, callee.name_start, known, siblings(callee.name))
+        elif isinstance(callee, Name):
+            part = callee.parts[-1]
+            known = (*self._library.function_names(HELPERS), *self._library.function_names(ATEN))
+            similar = self._similar(part.identifier, len(node.args))
+            yield from self._names_for(part.identifier, part.start, known, (*siblings(part.identifier), *similar))
+            yield from self._method_of(part.identifier, part.start)
+            written = self._text[callee.start : part.start]
+            for namespace in ("", *(f"{name}::" for name in NAMESPACES)):
+                if namespace != written:
+                    cause = f"{quoted(namespace + part.identifier)} is meant"
+                    yield Change(Slip.NAMESPACE, Edit(callee.start, part.start, namespace), cause)
+            for argument in node.args[:1]:
+                yield self._dropped(Slip.METHOD, node, argument, f"{quoted(part.identifier)} is superfluous")
+        yield from self._of_arguments(node)
+
+    def _names_for(self, name: str, start: int, known: Sequence[str], similar: Iterable[str]) -> Iterator[Change]:
+        """Other functions for one that is called: those with similar names where there is none of that name."""
+        slip = Slip.HELPER
+        if name not in known:
+            slip, similar = Slip.SPELLING, (*get_close_matches(name, known, MAX_SIBLINGS, 0.7), *similar)
+        for other in similar:
+            cause = f"{quoted(other)} is meant, not {quoted(name)}"
+            yield Change(slip, Edit(start, start + len(name), other), cause)
+
+    def _method_of(self, name: str, start: int) -> Iterator[Change]:
+        """``selfsin`` as ``self.sin``."""
+        for variable in self._types:
+            if name.startswith(variable) and name != variable:
+                end = start + len(variable)
+                yield Change(Slip.SPELLING, Edit(end, end, "."), '"." is missing')
+
+    def _of_arguments(self, node: Call) -> Iterator[Change]:
+        arguments = node.args
+        texts = [self._of(argument) for argument in arguments]
+        for first, second in combinations(range(len(texts)), 2):
+            if texts[first] == texts[second]:
+                continue
+            one, two = arguments[first], arguments[second]
+            between = self._text[one.end : two.start]
+            edit = Edit(one.start, two.end, texts[second] + between + texts[first])
+            slip = Slip.BRANCH if _callee(node) == WHERE and first else Slip.EXCHANGE
+            yield Change(slip, edit, f"{quoted(texts[first])} and {quoted(texts[second])} are swapped")
+        for index, argument in enumerate(arguments):
+            start = arguments[index - 1].end if index else argument.start
+            end = argument.end if index or len(arguments) == 1 else arguments[1].start
+            cause = f"the argument {quoted(texts[index])} is superfluous"
+            yield Change(Slip.ARGUMENT_COUNT, Edit(start, end, ""), cause)
+        parameters = self._parameters(node)
+        for index in range(len(arguments) + 1):
+            names = parameters[index : index + 1] or self._types
+            for name in names:
+                if name not in self._types and name not in _FLAGS:
+                    continue
+                text = f"{name}, " if index < len(arguments) else f", {name}" if arguments else name
+                place = arguments[index].start if index < len(arguments) else node.end - 1
+                yield Change(Slip.ARGUMENT_COUNT, Edit(place, place, text), f"the argument {quoted(name)} is missing")
+
+    def _put_on(self, node: Expr) -> Iterator[Change]:
+        """A method, a factor or a sign put on a tensor."""
+        parent = self._parents.get(node)
+        text = self._operand(node)
+        for index, method in enumerate(forgotten_methods()):
+            slip = Slip.METHOD if index else Slip.CONJUGATE
+            yield self._replaced(slip, node, f"{text}.{method}()", f"{quoted(f'.{method}()')} is missing")
+        if isinstance(parent, (Call, Parenthesized, Conditional)) or (isinstance(parent, Binary) and parent.op != "*"):
+            yield self._replaced(Slip.SIGN, node, f"-{text}", f"the sign of {quoted(self._of(node))} is wrong")
+        if isinstance(node, Binary) and node.op in ("*", "/"):
+            return
+        for name in self._tensors:
+            if name != self._of(node):
+                yield self._replaced(Slip.FACTOR, node, f"{text} * {name}", f"the factor {quoted(name)} is missing")
+
+    # ---- facts
+
+    def _is_value(self, node: Expr) -> bool:
+        """Whether an expression is a tensor, or may be."""
+        parent = self._parents.get(node)
+        if isinstance(parent, Call) and parent.callee is node:
+            return False
+        if isinstance(node, Name):
+            return node.simple in self._tensors and not (isinstance(parent, Member))
+        if isinstance(node, (Number, Parenthesized, BraceList)):
+            return False
+        return isinstance(node, (Call, Binary, Index))
+
+    def _parameters(self, node: Call) -> Sequence[str]:
+        """The names of the parameters of a helper that is called."""
+        functions = self._library.functions(HELPERS, _callee(node) or "").functions
+        return [parameter.name for parameter in functions[0].parameters] if functions else ()
+
+    def _parameter_of(self, node: Expr) -> str | None:
+        """The name of the parameter that an argument of a helper is for."""
+        call = self._parents.get(node)
+        if not isinstance(call, Call) or node not in call.args:
+            return None
+        parameters, index = self._parameters(call), call.args.index(node)
+        return parameters[index] if index < len(parameters) else None
+
+    def _similar(self, name: str, count: int) -> list[str]:
+        """The helpers with names most like that of another one which take as many arguments."""
+        parts = set(name.split("_")) - {"backward", "jvp", ""}
+        names = []
+        for other in self._library.function_names(HELPERS):
+            functions = self._library.functions(HELPERS, other).functions if parts & set(other.split("_")) else ()
+            if other != name and any(item.required <= count <= len(item.parameters) for item in functions):
+                names.append(other)
+        return sorted(names, key=lambda other: -SequenceMatcher(None, name, other).ratio())[:MAX_SIBLINGS]
+
+
+def _callee(node: Call) -> str | None:
+    callee = node.callee
+    if isinstance(callee, Member):
+        return callee.name
+    return callee.parts[-1].identifier if isinstance(callee, Name) else None
+
+
+def _near(number: str) -> Iterable[str]:
+    if number.isdigit():
+        yield from (str(int(number) + 1), f"-{number}")
+        if int(number):
+            yield str(int(number) - 1)
+            yield f"1. / {number}"
+
+
+def _types(formula: DerivativeFormula) -> dict[str, str]:
+    """The variables that a formula can use, each gradient one of them, with what they are."""
+    function, info = formula.entry.function, formula.body.info
+    if function is None or info is None:
+        return {}
+    arguments = {
+        item.name: _TENSOR if item.is_tensor_like else str(item.argument and item.argument.type)
+        for item in function.arguments
+    }
+    types = {}
+    for name in visible_names(formula):
+        argument = name.removesuffix(PRIMAL).removesuffix(TANGENT)
+        if not is_internal(name) and name != GRADS:
+            types[name] = arguments.get(argument, _FLAG if name == GRAD_INPUT_MASK else _TENSOR)
+    count = sum(info.output_differentiability or [output.type.is_tensor_like for output in function.outputs])
+    if formula.role is Role.BACKWARD and count > 1:
+        types |= {f"{GRADS}[{index}]": _TENSOR for index in range(count)}
+    return types
