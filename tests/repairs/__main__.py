@@ -24,7 +24,8 @@ def main() -> None:
     arguments = parser.parse_args()
     source = SourceFile.read(packaged_folder() / "autograd" / "derivatives.yaml")
     model = build_model(source, load_index())
-    campaign = Campaign(Judge(source, model, Settings().selected(load_rules())))
+    settings = Settings()
+    campaign = Campaign(Judge(source, model, settings.selected(load_rules()), settings.shows))
     kinds = tuple(arguments.kinds.split(",")) if arguments.kinds else ()
     for outcome in campaign.run(arguments.seed, arguments.count, kinds):
         if arguments.every or not outcome.is_first:

@@ -47,7 +47,7 @@ def _spelling(node: Node) -> str:
         return _spelling(node.inner)
     own = ""
     if isinstance(node, (Name, Number)):
-        own = node.spelling
+        own = node.spelling.removeprefix("at::")
     elif isinstance(node, Member):
         own = node.name
     own += getattr(node, "op", "") + getattr(node, "text", "")

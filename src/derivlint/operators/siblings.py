@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-_APPENDED = "append:"
+_APPENDED, _APPENDED_TO_MASKS = "append:", "append-to-masks:"
 
 
 @cache
@@ -21,7 +21,16 @@ def siblings(name: str) -> tuple[str, ...]:
     return tuple(sibling for group in groups if name in group for sibling in group if sibling != name)
 
 
-@cache
 def forgotten_methods() -> tuple[str, ...]:
-    """The methods without arguments that are forgotten."""
-    return tuple(next(line for line in _lines() if line.startswith(_APPENDED)).split()[1:])
+    """The methods without arguments that are forgotten on tensors."""
+    return _after(_APPENDED)
+
+
+def truth_methods() -> tuple[str, ...]:
+    """Those that are forgotten on masks."""
+    return _after(_APPENDED_TO_MASKS)
+
+
+@cache
+def _after(head: str) -> tuple[str, ...]:
+    return tuple(next(line for line in _lines() if line.startswith(head)).split()[1:])

@@ -6,11 +6,12 @@ the file, and the rules check the entry there. A candidate with a finding is rej
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from derivlint.analysis.judged import JudgedFormula, judged_formulas
+from derivlint.analysis.judged import JudgedFormula, Question, judged_formulas
 from derivlint.analysis.soundness import is_sound, with_formula
 from derivlint.lint.diagnostic import Diagnostic, Fix, TextEdit
 from derivlint.lint.edits import formula_fix, quoted_formula_fix
@@ -22,6 +23,9 @@ from derivlint.model.memos import Memos
 from derivlint.model.model import build_models
 from derivlint.repair.candidates import Candidate, Target, edited
 from derivlint.source import SourceFile
+
+#: How much less likely a candidate is meant that the rules have advice for.
+COST_OF_ADVICE = 3
 
 
 class Accepted(Struct, frozen=True):
@@ -45,24 +49,33 @@ class Judge:
         model: the model of the file.
     """
 
-    def __init__(self, source: SourceFile, like: Model, rules: Iterable[Rule], memos: Memos | None = None) -> None:
+    def __init__(
+        self,
+        source: SourceFile,
+        like: Model,
+        rules: Iterable[Rule],
+        shows: Callable[[Diagnostic], bool],
+        memos: Memos | None = None,
+    ) -> None:
         """Build the model of a file again, with memos of its own.
 
         Args:
             source: the file.
             like: its model, or one with the same operators.
             rules: the rules whose findings reject a candidate.
+            shows: returns whether a finding is shown; others count for nothing.
             memos: the memos of earlier texts that only judges used.
         """
         self._rules = tuple(rule for rule in rules if rule.target != SUPPRESSIONS)
         self._memos = memos if memos is not None else Memos()
         self._like = like
+        self._shows = shows
         self.model = self._build(source)
 
     def of(self, source: SourceFile) -> Judge:
         """Return the judge of another text of the file."""
         self.model.end_revision()
-        return Judge(source, self._like, self._rules, self._memos)
+        return Judge(source, self._like, self._rules, self._shows, self._memos)
 
     def _build(self, source: SourceFile) -> Model:
         like = self._like
@@ -70,7 +83,11 @@ class Judge:
 
     def findings(self, entry: Entry) -> tuple[Diagnostic, ...]:
         """The findings in one entry."""
-        return _findings(self.model, entry, self._rules)
+        return self._findings(self.model, entry)
+
+    def _findings(self, model: Model, entry: Entry) -> tuple[Diagnostic, ...]:
+        checker = Checker(model, self._rules)
+        return tuple(filter(self._shows, checker.result([checker.entry(entry)]).diagnostics))
 
     def verdict(self, target: Target, candidate: Candidate) -> Accepted | None:
         """Check a candidate: the cheap analyses of its formula first, then the rules on the file with it in place.
@@ -100,27 +117,31 @@ class Judge:
             return None
         entry = after.entries[target.body.entry.index]
         body = next((body for body in entry.bodies if body.key == target.body.key), None)
-        if body is None or any(map(_Rejection(target).rejects, _findings(after, entry, self._rules))):
+        before = {(item.rule, item.key, item.message) for item in target.findings}
+        findings = self._findings(after, entry)
+        if body is None or any(_is_own(item, target) for item in findings if item.severity is not Severity.INFO):
             return None
-        return Accepted(candidate, edits, _judged(after, body, target.key))
+        new = [item for item in findings if (item.rule, item.key, item.message) not in before]
+        if any(item.severity is not Severity.INFO for item in new):
+            return None
+        judged = _judged(after, body, target.key)
+        if judged is not None and not _is_judged_like(judged, _judged(self.model, target.body, target.key)):
+            return None
+        cost = candidate.cost + len(new) * COST_OF_ADVICE
+        return Accepted(replace(candidate, cost=cost), edits, judged)
 
 
-class _Rejection(Struct):
-    """Which findings reject a candidate: those about its formula, and those of the entry that were not there before."""
-
-    target: Target
-
-    def rejects(self, finding: Diagnostic) -> bool:
-        before = {(item.rule, item.key, item.message) for item in self.target.findings}
-        is_own = finding.key == self.target.key and finding.dispatch == self.target.body.key
-        if is_own and finding.severity is not Severity.INFO:
-            return True
-        return (finding.rule, finding.key, finding.message) not in before
+def _is_own(finding: Diagnostic, target: Target) -> bool:
+    return finding.key == target.key and finding.dispatch == target.body.key
 
 
-def _findings(model: Model, entry: Entry, rules: tuple[Rule, ...]) -> tuple[Diagnostic, ...]:
-    checker = Checker(model, rules)
-    return checker.result([checker.entry(entry)]).diagnostics
+def _is_judged_like(judged: JudgedFormula, before: JudgedFormula | None) -> bool:
+    """Whether everything is checked of a candidate that is checked of the formula in its place."""
+    if before is None or judged.not_asked:
+        return True
+    if before.points.keys() - judged.points.keys() or bool(before.n_tensors) > bool(judged.n_tensors):
+        return False
+    return not any(before.is_judged(question) and question in judged.missing for question in Question)
 
 
 def _judged(model: Model, body: DispatchBody, key: str) -> JudgedFormula | None:

@@ -74,4 +74,5 @@ def suggest(judge: Judge, target: Target, stop: Callable[[], bool] | None = None
             accepted.append(verdict)
             if len(accepted) == MAX_SHOWN:
                 break
+    accepted.sort(key=lambda item: item.candidate.cost)
     return Suggestion(target, tuple(accepted), "" if accepted else "no candidate is right")

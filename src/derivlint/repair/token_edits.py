@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 
 from derivlint.formula import Edit, Token, apply_edits, parse_formula, tokens
 from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
+from derivlint.model.scope import visible_names
 from derivlint.repair.slips import Change, Slip
 
 #: What is lost or typed for something else.
 _MARKS = ("(", ")", ",", ".", "::", "*", "-", "+", "/", "_")
 #: Longer formulas are not edited by tokens.
-MAX_TOKENS = 150
+MAX_TOKENS = 400
+#: How much likelier a bracket is lost at the end than anywhere else.
+AT_END = 4
 
 
 def token_changes(formula: DerivativeFormula) -> Iterator[Change]:
     """The changes of one token that make a formula C++."""
     text = formula.text or ""
-    for change in _changes(text):
+    for change in _changes(text, visible_names(formula)):
         if parse_formula(apply_edits(text, [change.edit])).tree is not None:
             yield change
 
 
-def _changes(text: str) -> Iterator[Change]:
+def _changes(text: str, names: Collection[str]) -> Iterator[Change]:
     parts = [token for token in tokens(text) if token.type not in TRIVIA]
     if len(parts) > MAX_TOKENS:
         return
     for token in parts:
         yield Change(Slip.TOKEN, Edit(token.start, token.end, ""), f"{quoted(token.text)} is superfluous")
-        if not _is_word(token):
+        if _is_word(token):
+            for name in (*names, *map(str, range(4))):
+                if token.text.endswith(name) and token.text != name:
+                    place = token.end - len(name)
+                    yield Change(Slip.TOKEN, Edit(place, place, "("), '"(" is missing')
+        else:
             for mark in _MARKS:
                 cause = f"{quoted(mark)} is meant, not {quoted(token.text)}"
                 yield Change(Slip.TOKEN, Edit(token.start, token.end, mark), cause)
@@ -42,9 +50,8 @@ def _changes(text: str) -> Iterator[Change]:
             yield Change(
                 Slip.TOKEN, Edit(left.end, end, mark if is_joint else _spaced(mark)), f"{quoted(mark)} is missing"
             )
-    for mark in (")", "("):
-        place = len(text) if mark == ")" else 0
-        yield Change(Slip.TOKEN, Edit(place, place, mark), f"{quoted(mark)} is missing")
+    yield Change(Slip.TOKEN, Edit(len(text), len(text), ")"), '")" is missing', AT_END)
+    yield Change(Slip.TOKEN, Edit(0, 0, "("), '"(" is missing')
 
 
 def _is_word(token: Token) -> bool:

@@ -29,10 +29,11 @@ from derivlint.formula import (
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
-from derivlint.model.generated.gradients import GRAD_INPUT_MASK, GRADS
+from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS
 from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR
 from derivlint.model.scope import is_internal, visible_names
-from derivlint.operators.siblings import forgotten_methods, siblings
+from derivlint.operators import Book
+from derivlint.operators.siblings import forgotten_methods, siblings, truth_methods
 from derivlint.operators.special import WHERE
 from derivlint.repair.slips import Change, Slip
 
@@ -57,6 +58,7 @@ class TreeChanges:
         self._tree = tree
         self._types = _types(formula)
         self._tensors = [name for name, type in self._types.items() if type == _TENSOR]
+        self._seeds = {GRADS, *(name for name in self._tensors if name.startswith(GRAD) or name.endswith(TANGENT))}
         self._nodes = list(walk(tree))
         self._parents = {child: node for node in self._nodes for child in node.children}
 
@@ -80,8 +82,8 @@ class TreeChanges:
                     yield from self._of_conditional(node)
                 case BraceList() if len(self._formula.names) > 1:
                     yield self._replaced(Slip.WHOLE, node, GRAD_INPUT_MASK, f"{quoted(GRAD_INPUT_MASK)} is meant")
-                case Member() if node.arrow:
-                    yield Change(Slip.SPELLING, Edit(node.object.end, node.name_start, "."), '"." is meant, not "->"')
+                case Member():
+                    yield from self._of_member(node)
                 case _:
                     pass
             if isinstance(node, Expr) and self._is_value(node):
@@ -118,7 +120,7 @@ class TreeChanges:
         yield self._replaced(Slip.SIGN, tree, f"-{whole}", "the sign is wrong")
         for factor in ("2", "0.5"):
             yield self._replaced(Slip.FACTOR, tree, f"{whole} * {factor}", f"the factor {factor} is missing")
-        if self._formula.role is Role.FORWARD:
+        if self._formula.role is Role.FORWARD and isinstance(tree, Name):
             for word in (AUTO_LINEAR, AUTO_ELEMENT_WISE):
                 yield self._replaced(Slip.WHOLE, tree, word, f"{quoted(word)} is meant")
 
@@ -132,14 +134,25 @@ class TreeChanges:
             return
         if isinstance(parent, Index) and parent.object is node:
             return
+        if name not in self._types:
+            yield Change(Slip.SPELLING, Edit(node.end, node.end, "()"), f"{quoted(name)} is not called")
         parameter = self._parameter_of(node)
         for other, type in self._types.items():
             if other != name:
-                likeness = 8.0 if other == parameter else 1.0
+                likeness = 8.0 if _base(other) in (_base(name), parameter) else 1.0
                 if type != self._types.get(name, type):
                     likeness /= 8
                 cause = f"{quoted(other)} is meant, not {quoted(name)}"
                 yield Change(Slip.VARIABLE, Edit(node.start, node.end, other), cause, likeness)
+
+    def _of_member(self, node: Member) -> Iterator[Change]:
+        if node.arrow:
+            yield Change(Slip.SPELLING, Edit(node.object.end, node.name_start, "."), '"." is meant, not "->"')
+        parent = self._parents.get(node)
+        if not (isinstance(parent, Call) and parent.callee is node):
+            yield Change(Slip.SPELLING, Edit(node.end, node.end, "()"), f"{quoted(node.name)} is not called")
+        if node.name in self._types:
+            yield Change(Slip.SPELLING, Edit(node.object.end, node.name_start, ", "), '"," is meant, not "."')
 
     def _of_number(self, node: Number) -> Iterator[Change]:
         parent = self._parents.get(node)
@@ -214,6 +227,8 @@ class TreeChanges:
 
     def _of_conditional(self, node: Conditional) -> Iterator[Change]:
         for branch in (node.then, node.otherwise):
+            if not any(isinstance(part, Name) and part.simple in self._seeds for part in walk(branch)):
+                continue
             yield self._dropped(Slip.BRANCH, node, branch, "the condition is superfluous")
         text = f"{self._of(node.condition)} ? {self._of(node.otherwise)} : {self._of(node.then)}"
         yield self._replaced(Slip.BRANCH, node, text, "the branches are exchanged")
@@ -231,11 +246,13 @@ class TreeChanges:
             similar = self._similar(part.identifier, len(node.args))
             yield from self._names_for(part.identifier, part.start, known, (*siblings(part.identifier), *similar))
             yield from self._method_of(part.identifier, part.start)
-            written = self._text[callee.start : part.start]
+            # of "at::native::f" the first part
+            end = callee.parts[1].start if len(callee.parts) > 1 else callee.start
+            written = self._text[callee.start : end]
             for namespace in ("", *(f"{name}::" for name in NAMESPACES)):
                 if namespace != written:
-                    cause = f"{quoted(namespace + part.identifier)} is meant"
-                    yield Change(Slip.NAMESPACE, Edit(callee.start, part.start, namespace), cause)
+                    cause = f"{quoted(namespace + self._text[end : callee.end])} is meant"
+                    yield Change(Slip.NAMESPACE, Edit(callee.start, end, namespace), cause)
             for argument in node.args[:1]:
                 yield self._dropped(Slip.METHOD, node, argument, f"{quoted(part.identifier)} is superfluous")
         yield from self._of_arguments(node)
@@ -272,20 +289,32 @@ class TreeChanges:
             end = argument.end if index or len(arguments) == 1 else arguments[1].start
             cause = f"the argument {quoted(texts[index])} is superfluous"
             yield Change(Slip.ARGUMENT_COUNT, Edit(start, end, ""), cause)
-        parameters = self._parameters(node)
+        yield from self._missing_arguments(node)
+
+    def _missing_arguments(self, node: Call) -> Iterator[Change]:
+        arguments, parameters = node.args, self._parameters(node)
+        if parameters and len(parameters) <= len(arguments):
+            return
         for index in range(len(arguments) + 1):
-            names = parameters[index : index + 1] or self._types
-            for name in names:
-                if name not in self._types and name not in _FLAGS:
-                    continue
+            parameter = parameters[index] if index < len(parameters) else None
+            place = arguments[index].start if index < len(arguments) else node.end - 1
+            for name in (*self._types, *_FLAGS):
+                weight = 8 if _base(name) == parameter else 1
                 text = f"{name}, " if index < len(arguments) else f", {name}" if arguments else name
-                place = arguments[index].start if index < len(arguments) else node.end - 1
-                yield Change(Slip.ARGUMENT_COUNT, Edit(place, place, text), f"the argument {quoted(name)} is missing")
+                cause = f"the argument {quoted(name)} is missing"
+                yield Change(Slip.ARGUMENT_COUNT, Edit(place, place, text), cause, weight)
 
     def _put_on(self, node: Expr) -> Iterator[Change]:
         """A method, a factor or a sign put on a tensor."""
         parent = self._parents.get(node)
         text = self._operand(node)
+        if isinstance(parent, Conditional) and parent.condition is node:
+            yield self._replaced(Slip.METHOD, node, f"{text}.defined()", '".defined()" is missing')
+            return
+        if self._is_truth(node):
+            for name in sorted(truth_methods()):
+                yield self._replaced(Slip.METHOD, node, f"{text}.{name}()", f"{quoted(f'.{name}()')} is missing")
+            return
         for index, method in enumerate(forgotten_methods()):
             slip = Slip.METHOD if index else Slip.CONJUGATE
             yield self._replaced(slip, node, f"{text}.{method}()", f"{quoted(f'.{method}()')} is missing")
@@ -296,6 +325,12 @@ class TreeChanges:
         for name in self._tensors:
             if name != self._of(node):
                 yield self._replaced(Slip.FACTOR, node, f"{text} * {name}", f"the factor {quoted(name)} is missing")
+
+    def _is_truth(self, node: Expr) -> bool:
+        """Whether an expression is a mask, or a truth value."""
+        if isinstance(node, Call):
+            return (_callee(node) or "").removesuffix("_") in Book.by_hand("answers")
+        return isinstance(node, Binary) and node.op in (*_COMPARISONS, *_LOGIC)
 
     # ---- facts
 
@@ -334,6 +369,11 @@ class TreeChanges:
         return sorted(names, key=lambda other: -SequenceMatcher(None, name, other).ratio())[:MAX_SIBLINGS]
 
 
+def _base(name: str) -> str:
+    """The argument that a primal or a tangent is of."""
+    return name.removesuffix(PRIMAL).removesuffix(TANGENT)
+
+
 def _callee(node: Call) -> str | None:
     callee = node.callee
     if isinstance(callee, Member):
@@ -360,9 +400,8 @@ def _types(formula: DerivativeFormula) -> dict[str, str]:
     }
     types = {}
     for name in visible_names(formula):
-        argument = name.removesuffix(PRIMAL).removesuffix(TANGENT)
         if not is_internal(name) and name != GRADS:
-            types[name] = arguments.get(argument, _FLAG if name == GRAD_INPUT_MASK else _TENSOR)
+            types[name] = arguments.get(_base(name), _FLAG if name == GRAD_INPUT_MASK else _TENSOR)
     count = sum(info.output_differentiability or [output.type.is_tensor_like for output in function.outputs])
     if formula.role is Role.BACKWARD and count > 1:
         types |= {f"{GRADS}[{index}]": _TENSOR for index in range(count)}
