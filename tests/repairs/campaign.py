@@ -12,12 +12,15 @@ from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.typed import seed_names
 from derivlint.formula import Edit, apply_edits
 from derivlint.model import DerivativeFormula, Model
+from derivlint.repair.equality import Equality, compare_formulas
 from derivlint.repair.judge import Judge
-from derivlint.repair.suggest import Suggestion, suggest, wrong_formulas
+from derivlint.repair.suggest import Suggestion, suggest, targets_in
 from derivlint.source import SourceFile
 from tests.mutators.formula_slips import FORMULA_SLIPS
 from tests.mutators.meaning import OPERATORS, Subject
-from tests.repairs.equality import Equality, compared
+
+#: The factor between the arguments at which candidates are compared with right formulas and those of checks.
+HELD = 1.1875
 
 
 @dataclass(frozen=True)
@@ -121,14 +124,16 @@ class Campaign:
         judge = self.judge.of(SourceFile(source.path, source.text[: span.start] + quoted + source.text[span.end :]))
         begin = time.process_time()
         entry = judge.model.entries[formula.entry.index]
-        target = next((item for item in wrong_formulas(judge, [entry]) if item.key == formula.key_text), None)
+        target = next((item for item in targets_in(judge, [entry]) if item.key == formula.key_text), None)
         if target is None:
             return None
         suggestion = suggest(judge, target)
         seconds = time.process_time() - begin
         texts = [item.candidate.text for item in suggestion.candidates]
         right = formula.text or ""
-        equalities = tuple(compared(self.model, formula.body, formula.key_text, right, text) for text in texts)
+        equalities = tuple(
+            compare_formulas(self.model, formula.body, formula.key_text, right, text, HELD) for text in texts
+        )
         return Outcome(wrong, suggestion, equalities, seconds)
 
     def run(self, seed: int, count: int, kinds: Sequence[str] = ()) -> Iterator[Outcome]:

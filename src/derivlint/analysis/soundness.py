@@ -83,15 +83,18 @@ def _problem(formula: DerivativeFormula, kind: MistakeKind, *facts: str) -> Unso
     return Unsound(formula.body.key, formula.key_text, kind, facts)
 
 
-def is_sound(model: Model, entry: Entry, key: str) -> bool:
-    """Whether the formula of an entry under a key has no certain mistake; the analyses stop at the first one."""
-    return not any(item.key == key for mistakes in (_read, _refuted) for item in mistakes(model, entry))
+def first_mistake(model: Model, entry: Entry, key: str) -> Unsound | None:
+    """The first certain mistake in the formula of an entry under a key; the analyses stop there."""
+    mistakes = (item for analysis in (_read, _refuted) for item in analysis(model, entry))
+    return next((item for item in mistakes if item.key == key), None)
 
 
 def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
     """Whether another text in the place of a formula compiles, and numbers do not refute it."""
     probe = with_formula(model, formula.body, formula.key_text, text)
-    return probe is not None and len(probe.entries) == 1 and is_sound(probe, probe.entries[0], formula.key_text)
+    if probe is None or len(probe.entries) != 1:
+        return False
+    return first_mistake(probe, probe.entries[0], formula.key_text) is None
 
 
 def with_formula(model: Model, body: DispatchBody, key: str, text: str, *, alone: bool = False) -> Model | None:

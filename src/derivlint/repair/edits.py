@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from math import log
 
+from derivlint.analysis.soundness import with_formula
 from derivlint.formula import apply_edits
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.model import DerivativeFormula, Model
@@ -36,6 +37,20 @@ def edited_formulas(target: Target, model: Model) -> Iterator[Candidate]:
     }
     candidates.pop(formula.text, None)
     return iter(sorted(candidates.values(), key=lambda candidate: candidate.cost))
+
+
+def twice_edited(target: Target, once: Candidate, model: Model) -> Iterator[Candidate]:
+    """The candidates that are one edit away from another candidate."""
+    probe = with_formula(model, target.body, target.key, once.text)
+    formulas = [item for entry in probe.entries for item in entry.formulas] if probe is not None else []
+    formula = next((item for item in formulas if item.key_text == target.key), None)
+    if probe is None or formula is None:
+        return iter(())
+    twice = (
+        Candidate(item.text, "edit", once.cost + item.cost, cause=f"{once.cause}, and {item.cause}")
+        for item in _edited(probe, formula, ())
+    )
+    return iter(sorted(twice, key=lambda candidate: candidate.cost))
 
 
 def _edited(model: Model, formula: DerivativeFormula, findings: Iterable[Diagnostic]) -> Iterator[Candidate]:

@@ -12,7 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.analysis.judged import JudgedFormula, Question, judged_formulas
-from derivlint.analysis.soundness import is_sound, with_formula
+from derivlint.analysis.scalar_evaluation.compare import Disagreement
+from derivlint.analysis.scalar_evaluation.judgement import judgement_of
+from derivlint.analysis.soundness import first_mistake, with_formula
 from derivlint.lint.diagnostic import Diagnostic, Fix, TextEdit
 from derivlint.lint.edits import formula_fix, quoted_formula_fix
 from derivlint.lint.engine.run import SUPPRESSIONS, Checker
@@ -24,6 +26,10 @@ from derivlint.model.model import build_models
 from derivlint.repair.candidates import Candidate, Target, edited
 from derivlint.source import SourceFile
 
+#: The distances from a right formula of mistakes that are not about values.
+DISTANCES = ("type", "name", "syntax")
+#: The distance of a formula without certain mistakes that has findings.
+LEAST_DISTANCE = 1e-3
 #: How much less likely a candidate is meant that the rules have advice for.
 COST_OF_ADVICE = 3
 
@@ -89,26 +95,37 @@ class Judge:
         checker = Checker(model, self._rules)
         return tuple(filter(self._shows, checker.result([checker.entry(entry)]).diagnostics))
 
-    def verdict(self, target: Target, candidate: Candidate) -> Accepted | None:
+    def verdict(self, target: Target, candidate: Candidate) -> Accepted | float:
         """Check a candidate: the cheap analyses of its formula first, then the rules on the file with it in place.
 
         Returns:
-            the candidate with its proof, or None if anything is found.
+            the candidate with its proof, or its distance from a right one if anything is found.
         """
-        # tangents are declared by the backward formulas of their arguments
-        alone = target.formula is not None and target.formula.role is Role.BACKWARD
-        probe = with_formula(self.model, target.body, target.key, candidate.text, alone=alone)
-        if probe is None or len(probe.entries) != 1 or not is_sound(probe, probe.entries[0], target.key):
-            return None
-        edits = edits_for(target, candidate)
+        distance = self.distance(target, candidate.text)
+        edits = edits_for(target, candidate) if not distance else ()
         if not edits:
-            return None
+            return distance or LEAST_DISTANCE
         source = self.model.source
         after = self._build(SourceFile(source.path, edited(source.text, edits), source.undecodable))
         try:
-            return self._verdict(after, target, candidate, edits)
+            return self._verdict(after, target, candidate, edits) or LEAST_DISTANCE
         finally:
             after.end_revision()
+
+    def distance(self, target: Target, text: str) -> float:
+        """The distance of a formula from a right one by the first certain mistake in it; 0 if there is none."""
+        # tangents are declared by the backward formulas of their arguments
+        alone = target.formula is not None and target.formula.role is Role.BACKWARD
+        probe = with_formula(self.model, target.body, target.key, text, alone=alone)
+        if probe is None or len(probe.entries) != 1:
+            return 1 + len(DISTANCES)
+        mistake = first_mistake(probe, probe.entries[0], target.key)
+        if mistake is None:
+            return 0
+        if mistake.kind != "value":
+            return 1 + DISTANCES.index(mistake.kind)
+        wrong = judgement_of(probe, probe.entries[0]).wrong
+        return max(map(_relative_error, wrong), default=1)
 
     def _verdict(
         self, after: Model, target: Target, candidate: Candidate, edits: tuple[TextEdit, ...]
@@ -129,6 +146,12 @@ class Judge:
             return None
         cost = candidate.cost + len(new) * COST_OF_ADVICE
         return Accepted(replace(candidate, cost=cost), edits, judged)
+
+
+def _relative_error(wrong: Disagreement) -> float:
+    """The difference from the right value, from nearly 0 to 1."""
+    error = abs(wrong.expected - wrong.actual)
+    return max(LEAST_DISTANCE, float(error / (error + abs(wrong.expected))))
 
 
 def _is_own(finding: Diagnostic, target: Target) -> bool:

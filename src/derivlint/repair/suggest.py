@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
-from itertools import islice
 
 from msgspec import Struct
 
-from derivlint.lint.diagnostic import Diagnostic
+from derivlint.analysis.judged import Question
 from derivlint.lint.severity import Severity
 from derivlint.model import Entry, Model
 from derivlint.repair.candidates import Candidate, Target
-from derivlint.repair.edits import edited_formulas
+from derivlint.repair.edits import edited_formulas, twice_edited
+from derivlint.repair.equality import Equality, compare_formulas
 from derivlint.repair.judge import Accepted, Judge
 
 #: Where candidates come from, each in the order of their cost.
 Source = Callable[[Target, Model], Iterator[Candidate]]
 SOURCES: tuple[Source, ...] = (edited_formulas,)
-#: So many candidates of a formula are judged, and so many are shown.
+#: So many candidates of a formula are judged, so many more after the first right one, and so many are shown.
 MAX_JUDGED = 400
+MAX_MORE = 80
 MAX_SHOWN = 3
+#: Of so many wrong candidates that came nearest the edits are tried, and so many of these are judged.
+MAX_NEAREST = 6
+MAX_JUDGED_TWICE = 300
 
 
 class Suggestion(Struct, frozen=True):
@@ -28,7 +32,7 @@ class Suggestion(Struct, frozen=True):
 
     Attributes:
         target: the formula, or the key without one.
-        candidates: at most three, the best one first.
+        candidates: at most three with different values, the best one first.
         unsolved: why there is none, or empty.
     """
 
@@ -36,20 +40,21 @@ class Suggestion(Struct, frozen=True):
     candidates: tuple[Accepted, ...] = ()
     unsolved: str = ""
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the one candidate was compared with the operator, and everything that can be checked of it is."""
+        judged = self.candidates[0].judged if len(self.candidates) == 1 else None
+        return judged is not None and judged.is_judged(Question.VALUE) and not judged.missing
 
-def wrong_formulas(judge: Judge, entries: Iterable[Entry]) -> Iterator[Target]:
+
+def targets_in(judge: Judge, entries: Iterable[Entry]) -> Iterator[Target]:
     """The formulas of entries that have errors or warnings."""
     for entry in entries:
-        findings = tuple(judge.findings(entry))
-        wrong = {(item.dispatch, item.key) for item in findings if is_wrong(item)}
+        findings = judge.findings(entry)
+        wrong = {(item.dispatch, item.key) for item in findings if item.severity is not Severity.INFO}
         for formula in entry.formulas:
             if (formula.body.key, formula.key_text) in wrong:
                 yield Target(formula.body, formula.key_text, formula, findings)
-
-
-def is_wrong(finding: Diagnostic) -> bool:
-    """Whether a finding says that a formula is wrong."""
-    return finding.key is not None and finding.severity is not Severity.INFO
 
 
 def suggest(judge: Judge, target: Target, stop: Callable[[], bool] | None = None) -> Suggestion:
@@ -60,19 +65,57 @@ def suggest(judge: Judge, target: Target, stop: Callable[[], bool] | None = None
         target: the formula, or the key without one.
         stop: returns whether to give up; called before each candidate.
     """
-    accepted: list[Accepted] = []
-    texts: set[str] = {target.formula.text or ""} if target.formula is not None else set()
-    sources = (source(target, judge.model) for source in SOURCES)
-    for candidate in islice(merge(*sources, key=lambda candidate: candidate.cost), MAX_JUDGED):
-        if stop is not None and stop():
-            break
-        if candidate.text in texts:
-            continue
-        texts.add(candidate.text)
-        verdict = judge.verdict(target, candidate)
-        if verdict is not None:
-            accepted.append(verdict)
-            if len(accepted) == MAX_SHOWN:
-                break
-    accepted.sort(key=lambda item: item.candidate.cost)
-    return Suggestion(target, tuple(accepted), "" if accepted else "no candidate is right")
+    search = _Search(judge, target, stop or (lambda: False))
+    search.judge(merge(*(source(target, judge.model) for source in SOURCES), key=_cost), MAX_JUDGED)
+    if not search.accepted:
+        again = (twice_edited(target, candidate, judge.model) for candidate in search.nearest())
+        search.judge(merge(*again, key=_cost), MAX_JUDGED_TWICE)
+    accepted = sorted(search.accepted, key=lambda item: item.candidate.cost)
+    return Suggestion(target, tuple(accepted), "" if accepted else "no small edit makes it right")
+
+
+def _cost(candidate: Candidate) -> float:
+    return candidate.cost
+
+
+class _Search:
+    """The search for the candidates of one formula."""
+
+    def __init__(self, judge: Judge, target: Target, stop: Callable[[], bool]) -> None:
+        self._judge = judge
+        self._target = target
+        self._stop = stop
+        self._texts = {target.formula.text if target.formula is not None else None}
+        self._rejected: list[tuple[float, Candidate]] = []
+        self.accepted: list[Accepted] = []
+
+    def judge(self, candidates: Iterable[Candidate], most: int) -> None:
+        """Judge candidates until there are enough right ones, or too many wrong ones."""
+        for candidate in candidates:
+            if self._stop() or most <= 0 or len(self.accepted) == MAX_SHOWN:
+                return
+            if candidate.text in self._texts:
+                continue
+            self._texts.add(candidate.text)
+            most -= 1
+            verdict = self._judge.verdict(self._target, candidate)
+            if not isinstance(verdict, Accepted):
+                self._rejected.append((verdict, candidate))
+            elif not any(self._is_equal(verdict, accepted) for accepted in self.accepted):
+                self.accepted.append(verdict)
+                most = min(most, MAX_MORE)
+
+    def _is_equal(self, one: Accepted, two: Accepted) -> bool:
+        target = self._target
+        texts = (one.candidate.text, two.candidate.text)
+        return compare_formulas(self._judge.model, target.body, target.key, *texts) is Equality.EQUAL
+
+    def nearest(self) -> list[Candidate]:
+        """The wrong candidates that came nearer to a right one than the formula is, the nearest first."""
+        formula = self._target.formula
+        if formula is None or formula.text is None:
+            return []
+        own = self._judge.distance(self._target, formula.text)
+        nearer = [(distance, candidate) for distance, candidate in self._rejected if distance < own]
+        nearer.sort(key=lambda item: (item[0], item[1].cost))
+        return [candidate for _, candidate in nearer[:MAX_NEAREST]]

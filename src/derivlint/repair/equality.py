@@ -1,10 +1,11 @@
-"""Whether two formulas of an entry are equal: as trees, or by their values at points that no check uses."""
+"""The equality of two formulas of an entry: as trees, or by their values at points that no check uses."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from enum import Enum
+from itertools import chain
 from typing import Any
 
 from derivlint.analysis.formula_analyses import analyses_of
@@ -25,7 +26,7 @@ from derivlint.formula import Member, Name, Node, Number, Parenthesized, parse_f
 from derivlint.model import Differentiability, DispatchBody, Model
 
 #: The factor between the arguments here and those of checks.
-HELD = 1.03125
+SCALE = 1.0625
 
 
 class Equality(Enum):
@@ -54,7 +55,7 @@ def _spelling(node: Node) -> str:
     return f"{type(node).__name__}[{own}]({','.join(map(_spelling, node.children))})"
 
 
-def compared(model: Model, body: DispatchBody, key: str, one: str, two: str) -> Equality:
+def compare_formulas(model: Model, body: DispatchBody, key: str, one: str, two: str, scale: float = SCALE) -> Equality:
     """Compare two formulas under a key of an entry."""
     if spelling(one) == spelling(two):
         return Equality.EQUAL
@@ -64,7 +65,8 @@ def compared(model: Model, body: DispatchBody, key: str, one: str, two: str) -> 
     if first is None or second is None or differentiability is None:
         return Equality.UNKNOWN
     is_known = False
-    for known, differs in (*_elements(differentiability, first, second), *_tensors(differentiability, first, second)):
+    comparisons = (_elements(differentiability, first, second, scale), _tensors(differentiability, first, second))
+    for known, differs in chain.from_iterable(comparisons):
         if differs:
             return Equality.DIFFERENT
         is_known |= known
@@ -72,16 +74,17 @@ def compared(model: Model, body: DispatchBody, key: str, one: str, two: str) -> 
 
 
 def _typed(model: Model, body: DispatchBody, key: str, text: str) -> TypedFormula | None:
-    probe = with_formula(model, body, key, text, alone=True)
-    if probe is None:
+    probe = with_formula(model, body, key, text)
+    if probe is None or len(probe.entries) != 1:
         return None
-    return next(iter(analyses_of(probe).formulas(probe.entries[0])), None)
+    formulas = analyses_of(probe).formulas(probe.entries[0])
+    return next((item for item in formulas if item.written.key_text == key), None)
 
 
 def _elements(
-    differentiability: Differentiability, first: TypedFormula, second: TypedFormula
+    differentiability: Differentiability, first: TypedFormula, second: TypedFormula, scale: float
 ) -> Iterator[tuple[bool, bool]]:
-    """For each point whether the values are known, and whether they differ."""
+    """Compare values on one element: for each point whether they are known, and whether they differ."""
     evaluators = [of_elements.compile_formula(formula) for formula in (first, second)]
     if None in evaluators:
         return
@@ -90,7 +93,7 @@ def _elements(
     arguments_of = point_arguments(differentiability)
     for kind in (NumberKind.REAL, NumberKind.COMPLEX):
         for number in range(POINTS):
-            arguments = {name: _held(value) for name, value in arguments_of.at(kind, number).items()}
+            arguments = {name: _scaled(value, scale) for name, value in arguments_of.at(kind, number).items()}
             try:
                 if reference is not None:
                     outputs = dict(zip(signature.outputs, reference.outputs(arguments), strict=False))
@@ -112,8 +115,8 @@ def _elements(
             yield True, _differs(*values)
 
 
-def _held(value: Any) -> Any:
-    return value * HELD if type(value) in (float, complex) else value
+def _scaled(value: Any, scale: float) -> Any:
+    return value * scale if type(value) in (float, complex) else value
 
 
 def _tensors(
