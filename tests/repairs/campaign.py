@@ -90,9 +90,11 @@ class Campaign:
     def wrong_formulas(self, seed: int, kinds: Sequence[str] = ()) -> Iterator[WrongFormula]:
         """Wrong formulas without end, all kinds of slips with the same frequency."""
         dice = random.Random(seed)
+        wrong = self.judge.wrong_entries()
         formulas = [
             formula
             for entry in self.model.entries
+            if entry not in wrong
             for formula in entry.formulas
             if formula.is_expression and formula.auto is None and not (entry.operator or "").startswith("_test_")
         ]

@@ -31,6 +31,7 @@ COMMANDS = {
     "rules": "derivlint.cli.rules",
     "run": "derivlint.cli.run",
     "show": "derivlint.cli.emission.show",
+    "suggest": "derivlint.cli.suggest",
     "verify": "derivlint.cli.verification.verify",
 }
 

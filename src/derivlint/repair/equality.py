@@ -20,6 +20,7 @@ from derivlint.analysis.small_tensors.compare import operator_of
 from derivlint.analysis.small_tensors.domain import FAILURES
 from derivlint.analysis.small_tensors.inputs import seeds_like, small_arguments
 from derivlint.analysis.small_tensors.tensor import SmallTensor
+from derivlint.analysis.small_tensors.view_ops import sum_to
 from derivlint.analysis.soundness import with_formula
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Member, Name, Node, Number, Parenthesized, parse_formula
@@ -136,9 +137,18 @@ def _tensors(
                 seeds = {name: seeds_like(like[name], 3 + len(name)) for name in names if like.get(name) is not None}
                 make = signature.backward if first.is_backward else signature.forward
                 values = [evaluate(make(arguments, outputs, seeds)) for evaluate in evaluators if evaluate]
+                if first.is_backward and len(first.written.names) == 1:
+                    # the engine sums a gradient up to the sizes of its argument
+                    like_own = arguments.get(first.written.names[0].text)
+                    values = [_summed(value, like_own) for value in values]
             except (UnknownValueError, *FAILURES):
                 continue
             yield True, _differs(*values)
+
+
+def _summed(value: Any, like: Any) -> Any:
+    are_tensors = isinstance(value, SmallTensor) and isinstance(like, SmallTensor)
+    return sum_to(value, tuple(like.sizes)) if are_tensors else value
 
 
 def _differs(one: object, two: object) -> bool:

@@ -17,6 +17,7 @@ from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.soundness import first_mistake, with_formula
 from derivlint.lint.diagnostic import Diagnostic, Fix, TextEdit
 from derivlint.lint.edits import formula_fix, quoted_formula_fix
+from derivlint.lint.engine.incremental import check_text
 from derivlint.lint.engine.run import SUPPRESSIONS, Checker
 from derivlint.lint.rule import Rule
 from derivlint.lint.severity import Severity
@@ -90,6 +91,11 @@ class Judge:
     def findings(self, entry: Entry) -> tuple[Diagnostic, ...]:
         """The findings in one entry."""
         return self._findings(self.model, entry)
+
+    def wrong_entries(self) -> list[Entry]:
+        """The entries with findings, in file order."""
+        names = {item.entry for item in check_text(self.model, self._rules).result.diagnostics if self._shows(item)}
+        return [entry for entry in self.model.entries if entry.operator in names]
 
     def _findings(self, model: Model, entry: Entry) -> tuple[Diagnostic, ...]:
         checker = Checker(model, self._rules)

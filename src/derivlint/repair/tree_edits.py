@@ -117,7 +117,10 @@ class TreeChanges:
 
     def _of_whole(self, tree: Expr) -> Iterator[Change]:
         whole = self._operand(tree)
-        yield self._replaced(Slip.SIGN, tree, f"-{whole}", "the sign is wrong")
+        if isinstance(tree, Binary) and tree.op in ("*", "/"):
+            yield Change(Slip.SIGN, Edit(tree.start, tree.start, "-"), "the sign is wrong")
+        else:
+            yield self._replaced(Slip.SIGN, tree, f"-{whole}", "the sign is wrong")
         for factor in ("2", "0.5"):
             yield self._replaced(Slip.FACTOR, tree, f"{whole} * {factor}", f"the factor {factor} is missing")
         if self._formula.role is Role.FORWARD and isinstance(tree, Name):
@@ -134,7 +137,8 @@ class TreeChanges:
             return
         if isinstance(parent, Index) and parent.object is node:
             return
-        if name not in self._types:
+        if name not in self._types and name[0].isupper():
+            # a type
             yield Change(Slip.SPELLING, Edit(node.end, node.end, "()"), f"{quoted(name)} is not called")
         parameter = self._parameter_of(node)
         for other, type in self._types.items():

@@ -79,7 +79,7 @@ class FixRunner:
             # also where nothing is to be written any more, what a run left that was killed goes
             remove_leftovers(Path(path).resolve().parent)
             if fixed.changed:
-                _write(path, fixed)
+                write_fixed(path, fixed.source, fixed.text)
         self._warn(fixed)
         self.fixed += len(fixed.fixed)
         self.changed += fixed.changed
@@ -143,17 +143,16 @@ class FixRunner:
         return f"; {unsafe:,} more with --unsafe-fixes" if unsafe else ""
 
 
-def _write(path: str, fixed: FixedFile) -> None:
+def write_fixed(path: str, source: SourceFile, text: str) -> None:
     """Replace a file, through links to it, unless someone forbids or changes that.
 
     Raises:
         InputError: it cannot be written, or is no longer what was read.
     """
-    shown = fixed.source.path
     try:
-        write_file(Path(path), fixed.text.encode("utf-8"), expected=fixed.source.text.encode("utf-8"))
+        write_file(Path(path), text.encode("utf-8"), expected=source.text.encode("utf-8"))
     except OSError as error:
-        raise InputError(f'cannot write "{shown}": {error.strerror or error}') from error
+        raise InputError(f'cannot write "{source.path}": {error.strerror or error}') from error
 
 
 def unified_diff(path: str, before: str, after: str) -> Iterator[str]:

@@ -50,14 +50,14 @@ OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
         ),
         *("show_files", "show_fixes", "show_settings", "statistics", "verbose", "watch"),
     ),
-    "Fixing": ("diff", "fix", "fix_only", "unsafe_fixes"),
+    "Fixing": ("diff", "fix", "fix_only", "unsafe_fixes", "writes"),
     "Known findings": (*("add_ignores", "baseline", "no_ignores", "prune_baseline", "update_baseline"),),
 }
 OTHERS = "Options"
 
 #: The commands of each group.
 COMMAND_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Check": ("check", "verify", "run", "review", "coverage"),
+    "Check": ("check", "suggest", "verify", "run", "review", "coverage"),
     "Look up": ("rules", "rule", "show", "model", "index"),
     "Write": ("new", "derive", "emit"),
     "Set up": ("lsp", "completion", "clean"),
