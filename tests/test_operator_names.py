@@ -59,6 +59,7 @@ EXCEPTIONS = {
         "the operators that have signs in C++, or that have no effect",
     ),
     "src/derivlint/authoring/shapes.py": ("expand", "the operator whose result has the sizes that it is given"),
+    "src/derivlint/formats/suggestions.py": ("values", "a word of JSON"),
     "src/derivlint/review/page.py": ("diff values", "words of formats: keys of JSON, a language of Markdown"),
     "src/derivlint/graph/differentiation/refusal.py": ("sort", "a method of TorchScript's lists"),
     "src/derivlint/emit/python/spelling.py": (
