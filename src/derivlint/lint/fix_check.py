@@ -75,7 +75,7 @@ _MAY_REMAIN: Mapping[tuple[_FixKind, bool], Callable[[_Remaining], bool]] = {
 
 def _unfinished(problems: Iterable[Unsound]) -> set[_Place]:
     """The formulas that do not compile."""
-    return {(item.dispatch, item.key) for item in problems if item.kind in ("syntax", "type")}
+    return {(item.dispatch, item.key) for item in problems if item.kind != "value"}
 
 
 class FixCheck:
