@@ -49,7 +49,7 @@ def positional(
 
 
 def _position(name: str, names: Sequence[str]) -> int | None:
-    for candidate in (name, _SYNONYMS.get(name, name), f"{name}s"):
+    for candidate in (name, _SYNONYMS.get(name, name), f"{name}s", f"{name}_"):
         if candidate in names:
             return names.index(candidate)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
@@ -23,7 +24,7 @@ class Notation(Struct, frozen=True):
         parts: the operands of the templates.
         templates: the ways to write it in C++, best first; empty if there are none.
         misread: whether C++ reads it as something else, which compiles.
-        is_called: whether it is the name of a function that is called, which has no type of its own.
+        is_called: whether it has no type of its own: the name of a function that is called, several arguments.
         is_guess: whether the templates may not be what is meant.
         hint: the cure if there is no template.
     """
@@ -102,6 +103,19 @@ def _operator(part: Part, _: Context) -> Notation | None:
     elif part.text == "^":
         message = '"^" works on bits in C++; it does not raise to a power'
     return _at(part, message, templates, operands, misread=part.text == "^")
+
+
+def _starred(part: Part, context: Context) -> Notation | None:
+    """``f(*sizes)`` and ``f(*[a, b])``; with another operator it is one of C++ as well."""
+    parent, (value,) = context.parent, part.children
+    if part.text != "*":
+        return _operator(part, context)
+    if parent is None or parent.kind != "call" or parent.children[0] is part:
+        return None
+    is_listed = value.kind in ("list", "tuple")
+    items = value.children if is_listed else (value,)
+    template = ", ".join(f"{{{index}}}" for index in range(len(items)))
+    return replace(_at(part, 'C++ has no "*" before arguments', (template,), items), is_called=is_listed)
 
 
 def _chain(part: Part, context: Context) -> Notation:
@@ -214,6 +228,8 @@ def _call(part: Part, context: Context) -> Notation | None:
         if callee.text == "float" and count == 1 and arguments[0].kind in ("string", "other"):
             written = context.text[arguments[0].start : arguments[0].end].strip("'\"").lower()
             templates = _templates("infinite", written)
+            if _is_number(written):
+                templates = (written,)
             if templates:
                 return _at(callee, "C++ makes no number of a text", templates, (), misread=True)
         message = f'C++ has no function "{callee.text}"'
@@ -232,9 +248,19 @@ def _call(part: Part, context: Context) -> Notation | None:
         listed = ", ".join(f"{{{index}}}" for index in range(1, count + 1))
         owner = context.text[callee.children[0].end : callee.end]
         message = f'"{callee.text}" takes one list of numbers in C++'
-        sizes = _at(callee, message, (f"{{0:p}}{owner}({{{{{listed}}}}})",), (*callee.children, *arguments))
+        templates = tuple(f"{{0:p}}{owner}{ending}({{{{{listed}}}}})" for ending in ("_symint", ""))
+        # C++ takes "expand(2, 3)" for a list of one number and a flag
+        misread = callee.text == "expand" and arguments[-1].kind in ("index", "number", "unary")
+        sizes = _at(callee, message, templates, (*callee.children, *arguments), misread=misread)
         return sizes if _module(callee, context) is None else None
     return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text)) and "_" not in text
+    except ValueError:
+        return False
 
 
 def _isinstance(callee: Part, value: Part, type: Part) -> Notation:
@@ -413,7 +439,7 @@ def _subscript(item: Part, dim: int, parts: list[Part], symbolic: bool) -> tuple
 
 _READERS: dict[str, Callable[[Part, Context], Notation | None]] = {
     "binary": _operator,
-    "unary": _operator,
+    "unary": _starred,
     "is": _operator,
     "if": _operator,
     "chain": _chain,

@@ -332,7 +332,7 @@ class _PythonTranslator:
         for chosen in self._chosen(parts, inside):
             texts = [option.text for option in chosen]
             options.append(_Option(self._spliced(part, parts, texts), _all(chosen)))
-            symbolic = {index for index, text in enumerate(texts) if index and text.endswith(SYMBOLIC)}
+            symbolic = {index for index, option in enumerate(chosen) if index and self._is_symbolic(option)}
             if part.kind == "call" and symbolic and self._callees(parts[0], f"{texts[0]}{SYMINT}"):
                 # a list of symbolic sizes needs another function
                 text = self._spliced(part, parts, [f"{texts[0]}{SYMINT}", *texts[1:]])
@@ -345,6 +345,12 @@ class _PythonTranslator:
                 )
                 options.append(_Option(text, written))
         return self._best(options)
+
+    def _is_symbolic(self, option: _Option) -> bool:
+        """Whether an argument is a list of symbolic sizes, of those that are written in another way."""
+        if option.text.endswith(SYMBOLIC):
+            return True
+        return bool(option.written) and self.typing is not None and "SymInt" in self.typing.type_of(option.text).text
 
     def _chosen(self, parts: Sequence[Part], parents: tuple[Part, ...]) -> Iterator[tuple[_Option, ...]]:
         """The combinations of the ways to write several parts."""
