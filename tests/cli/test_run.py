@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,6 +41,29 @@ node = y.grad_fn
 y.sum().backward()
 print(x.grad.tolist(), sys.argv[1:], __name__, isinstance(node, torch.autograd.graph.Node), repr(type(node)))
 sys.exit(len(sys.argv))
+"""
+#: Prints the nodes of a network, and whether all of them are emitted ones.
+TRAINING = """\
+import torch
+
+model = torch.nn.Sequential(
+    torch.nn.Linear(4, 8), torch.nn.LayerNorm(8), torch.nn.Tanh(), torch.nn.Linear(8, 2)
+)
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+inputs, targets = torch.randn(16, 4), torch.randn(16, 2)
+nodes = {}
+for step in range(20):
+    optimizer.zero_grad()
+    output = model(inputs)
+    node = output.grad_fn
+    while node is not None:
+        nodes[node.name()] = type(node)
+        following = [function for function, _ in node.next_functions if function is not None]
+        node = next((function for function in following if "Accumulate" not in function.name()), None)
+    torch.nn.functional.mse_loss(output, targets).backward()
+    optimizer.step()
+names = ["AddmmBackward0", "NativeLayerNormBackward0", "TanhBackward0"]
+print(names, all(nodes[name] is not getattr(torch._C._functions, name) for name in names))
 """
 SECONDS = re.compile(r"\d+\.\d s")
 
@@ -87,8 +111,10 @@ def shown(gradient: float, arguments: list[str]) -> str:
 
 
 def test_a_program_runs_with_the_replacement(folder: Folder) -> None:
-    """Its status, arguments and module are its own; the second run compiles nothing."""
+    """Its status, arguments and module are its own; after a comment and another folding nothing is compiled."""
     folder.run("--", "-c", "")
+    text = "# a comment\n\n" + DOUBLED.replace(" tanh_backward", "\n    tanh_backward")
+    (folder.path / "derivatives.yaml").write_text(text)
     status, output, lines = folder.run("--", "program.py", "a", "-x")
     assert (status, output) == (3, shown(2.0, ["a", "-x"]))
     assert [line for line in lines if line and not line.startswith((" ", "derivatives.yaml"))] == [
@@ -122,6 +148,16 @@ def test_a_comparison_names_what_differs(folder: Folder) -> None:
         "backward 1, gradient 0: stock 1.0, here 2.0 at [0]",
         "1 call of backward and grad: 1 of 2 losses and gradients equal stock's bit for bit",
     ]
+
+
+def test_training_is_the_same_bit_for_bit(folder: Folder, derivatives_path: Path) -> None:
+    """Twenty steps with emitted kernels of PyTorch's own formulas: no loss and no gradient differs."""
+    shutil.copy(derivatives_path, folder.path / "derivatives.yaml")
+    (folder.path / "train.py").write_text(TRAINING)
+    status, output, lines = folder.run("--ops", "tanh,addmm,native_layer_norm", "--compare", "--", "train.py")
+    assert status == 0
+    assert output == "['AddmmBackward0', 'NativeLayerNormBackward0', 'TanhBackward0'] True\n"
+    assert lines[-1] == "20 calls of backward and grad: 140 of 140 losses and gradients equal stock's bit for bit"
 
 
 def test_what_does_not_differ_runs_on_stock(folder: Folder) -> None:

@@ -204,8 +204,9 @@ def _place() -> Path:
 
 
 def _folder(place: Path, emitted: Emission) -> Path:
-    """The folder of an emission, named by what is in it."""
-    digest = hashlib.sha256(repr(sorted(emitted.files.items())).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    """The folder of an emission, named by its code; places in the YAML may differ."""
+    code = sorted(item for item in emitted.files.items() if item[0].endswith((".cpp", ".h")))
+    digest = hashlib.sha256(repr(code).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     folder = place / digest
     folder.mkdir(mode=0o700, exist_ok=True)
     os.utime(folder)

@@ -396,7 +396,7 @@ class _Builder:
             text = b"\n".join(texts[name] for name in names)
             has_python = any(map(is_binding, names))
             of_python = [self._python.version, *map(str, self._python.includes)] if has_python else []
-            digest = _digest([*common, *of_python, *_read_headers(headers, text), text])
+            digest = _digest([*common, *of_python, *_read_headers(headers, names, text), text])
             units.append(Unit("unit" if len(names) > 1 else Path(names[0]).stem, tuple(names), digest))
         return units
 
@@ -499,10 +499,18 @@ def _shared_objects() -> Path | None:
     return place if not_private(place) is None else None
 
 
-def _read_headers(headers: Mapping[str, bytes], text: bytes) -> list[bytes]:
-    """The texts of a folder's headers without the classes of nodes that a source does not name."""
-    if b'#include "' not in text:
+def _read_headers(headers: Mapping[str, bytes], names: Sequence[str], text: bytes) -> list[bytes]:
+    """The texts of a folder's headers, for emitted sources without the classes of nodes that they do not name.
+
+    Args:
+        headers: the headers.
+        names: the sources of a unit.
+        text: their text.
+    """
+    if names == [LOADER]:
         return []
+    if not all(map(_EMITTED.fullmatch, names)):
+        return list(headers.values())
     words = frozenset(_WORD.findall(text))
     return [_CLASS.sub(lambda match: match[0] if match[1] in words else b"", header) for header in headers.values()]
 

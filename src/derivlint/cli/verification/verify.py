@@ -61,7 +61,7 @@ DEVICES = ("cpu", "cuda", "mps")
 )
 @click.option("--helpers", type=EXISTING, help="Compile this FunctionsManual.cpp with the formulas.")
 @click.option("--no-compile", is_flag=True, help="Translate formulas to Python instead of compiling them.")
-@click.option("--compiler", metavar="NAME", help="Use this C++ compiler. [default: $CXX, else g++]")
+@click.option("--compiler", metavar="NAME", help="Use this C++ compiler. [default: $CXX, else clang++, else g++]")
 @click.option("--seed", type=click.IntRange(0, 2**30), default=0, show_default=True, help="Seed the random numbers.")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Run this many processes. [default: one per processor]")
 @click.option(
