@@ -66,7 +66,9 @@ def check(
     """
     loaded = load(text_or_path, settings, operators)
     rules = loaded.settings.selected(load_rules())
-    return report_on(loaded, check_source(loaded.source, loaded.operators.natives, loaded.settings, rules))
+    return report_on(
+        loaded, check_source(loaded.source, loaded.operators.natives, loaded.settings, rules, explains=True)
+    )
 
 
 def fix(

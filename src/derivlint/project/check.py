@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.diagnostic import Result
@@ -64,6 +65,7 @@ def check_source(
     models: tuple[Model, ...] | None = None,
     memos: Memos | None = None,
     stop: Callable[[], bool] | None = None,
+    explains: bool = False,
 ) -> CheckedFile:
     """Check a text against operators.
 
@@ -79,6 +81,7 @@ def check_source(
         memos: the memos of earlier texts of the file, checked with the same operators, rules and settings, to which
             those of this text are added. By default nothing is recorded.
         stop: whether to cancel the check.
+        explains: whether the help of wrong values names their cause, which takes up to a second.
 
     Raises:
         InputError: the file does not serve the selected version, or the changes to check cannot be determined.
@@ -109,6 +112,10 @@ def check_source(
             reports_unjudged=finds_stale,
         )
         every = merged([rule_results, judged])
+        if explains:
+            from derivlint.repair.causes import explained
+
+            every = replace(every, diagnostics=tuple(explained(model, every.diagnostics)))
         findings = Findings(
             every.diagnostics,
             frozenset(suppressions_of(model).matches(every.diagnostics, known_names)),

@@ -107,7 +107,7 @@ class Judge:
         Returns:
             the candidate with its proof, or its distance from a right one if anything is found.
         """
-        distance = self.distance(target, candidate.text)
+        distance = distance_of(self.model, target, candidate.text)
         edits = edits_for(target, candidate) if not distance else ()
         if not edits:
             return distance or LEAST_DISTANCE
@@ -117,21 +117,6 @@ class Judge:
             return self._verdict(after, target, candidate, edits) or LEAST_DISTANCE
         finally:
             after.end_revision()
-
-    def distance(self, target: Target, text: str) -> float:
-        """The distance of a formula from a right one by the first certain mistake in it; 0 if there is none."""
-        # tangents are declared by the backward formulas of their arguments
-        alone = target.formula is not None and target.formula.role is Role.BACKWARD
-        probe = with_formula(self.model, target.body, target.key, text, alone=alone)
-        if probe is None or len(probe.entries) != 1:
-            return 1 + len(DISTANCES)
-        mistake = first_mistake(probe, probe.entries[0], target.key)
-        if mistake is None:
-            return 0
-        if mistake.kind != "value":
-            return 1 + DISTANCES.index(mistake.kind)
-        wrong = judgement_of(probe, probe.entries[0]).wrong
-        return max(map(_relative_error, wrong), default=1)
 
     def _verdict(
         self, after: Model, target: Target, candidate: Candidate, edits: tuple[TextEdit, ...]
@@ -152,6 +137,35 @@ class Judge:
             return None
         cost = candidate.cost + len(new) * COST_OF_ADVICE
         return Accepted(replace(candidate, cost=cost), edits, judged)
+
+
+def distance_of(model: Model, target: Target, text: str) -> float:
+    """The distance of a formula from a right one by the first certain mistake in it; 0 if there is none."""
+    probe = _probe(model, target, text)
+    if probe is None:
+        return 1 + len(DISTANCES)
+    mistake = first_mistake(probe, probe.entries[0], target.key)
+    if mistake is None:
+        return 0
+    if mistake.kind != "value":
+        return 1 + DISTANCES.index(mistake.kind)
+    wrong = judgement_of(probe, probe.entries[0]).wrong
+    return max(map(_relative_error, wrong), default=1)
+
+
+def is_proved(model: Model, target: Target, text: str) -> bool:
+    """Whether a formula without mistakes is checked in every way in which the one in its place is."""
+    probe = _probe(model, target, text)
+    judged = None if probe is None else _judged(probe, probe.entries[0].bodies[0], target.key)
+    return judged is not None and _is_judged_like(judged, _judged(model, target.body, target.key))
+
+
+def _probe(model: Model, target: Target, text: str) -> Model | None:
+    """The entry without the rest of the file, with a formula in place."""
+    # tangents are declared by the backward formulas of their arguments
+    alone = target.formula is not None and target.formula.role is Role.BACKWARD
+    probe = with_formula(model, target.body, target.key, text, alone=alone)
+    return probe if probe is not None and len(probe.entries) == 1 else None
 
 
 def _relative_error(wrong: Disagreement) -> float:

@@ -13,7 +13,7 @@ from derivlint.model import Entry, Model
 from derivlint.repair.candidates import Candidate, Target
 from derivlint.repair.edits import edited_formulas, twice_edited
 from derivlint.repair.equality import Equality, compare_formulas
-from derivlint.repair.judge import Accepted, Judge
+from derivlint.repair.judge import Accepted, Judge, distance_of
 
 #: Where candidates come from, each in the order of their cost.
 Source = Callable[[Target, Model], Iterator[Candidate]]
@@ -115,7 +115,7 @@ class _Search:
         formula = self._target.formula
         if formula is None or formula.text is None:
             return []
-        own = self._judge.distance(self._target, formula.text)
+        own = distance_of(self._judge.model, self._target, formula.text)
         nearer = [(distance, candidate) for distance, candidate in self._rejected if distance < own]
         nearer.sort(key=lambda item: (item[0], item[1].cost))
         return [candidate for _, candidate in nearer[:MAX_NEAREST]]

@@ -256,6 +256,7 @@ class Run:
             extra=self._compiled_with(settings),
             finding_filter=finding_filter,
             memos=memos,
+            explains=True,
         )
         checked = check(source)
         if self._suppressing is not None:
