@@ -95,6 +95,16 @@ async def test_code_actions_fix_silence_and_complete(tmp_path: Path, editor: Edi
     assert await actions(editor, uri, at(11, 10), "source.organizeImports") == {}
 
 
+async def test_a_wrong_formula_is_corrected_when_it_is_asked_for(tmp_path: Path, editor: Editor) -> None:
+    text = TEXT.replace("gard", "grad").replace("self.cos()", "self.sin()")
+    uri = editor.open(tmp_path / "derivatives.yaml", text)
+    await editor.diagnostics(uri, 0)
+    action = (await actions(editor, uri, at(10, 10)))['Correct the formula of "self"']
+    assert (action.kind, action.edit) == (types.CodeActionKind.QuickFix, None)
+    action = await editor.answer(editor.client.code_action_resolve_async(action))
+    assert applied(text, action, 0) == TEXT.replace("gard", "grad")
+
+
 @pytest.mark.parametrize("resolve", [True, False])
 async def test_everything_that_is_safe_is_fixed_at_once(tmp_path: Path, resolve: bool) -> None:
     text = TEXT.replace("gard", "grad").replace("self.sgn()", "self.sgn();").replace("grad.neg()", "grad.neg();")

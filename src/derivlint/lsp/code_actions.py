@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from derivlint.lsp.checker import CheckedDocument, check
 from derivlint.lsp.entry_actions import EntryAction, entry_actions
 from derivlint.project.check import CheckedFile
 from derivlint.project.fixing import fix_source
+from derivlint.repair.causes import EXPLAINED
 from derivlint.source import SourceFile, Span
 
 QUICK_FIX = "quickfix"
@@ -65,6 +66,8 @@ def actions(checked: CheckedDocument, span: Span, only: Sequence[str] | None = N
             unsure = "" if fix.safe else " (may change what is meant)"
             yield Action(f"{fix.title[:1].upper()}{fix.title[1:]}{unsure}", QUICK_FIX, fix.edits, item, fix.safe)
         if is_sound:
+            wrong = (item for item in diagnostics if item.rule in EXPLAINED and item.path == path)
+            yield from (Action(f'Correct the formula of "{item.key}"', QUICK_FIX, None, item) for item in wrong)
             yield from _ignores(checked, diagnostics)
     if is_sound and wants(only, REWRITE):
         for change in entry_actions(checked.analysis.model, span.start):
@@ -103,6 +106,27 @@ def fixed(checked: CheckedDocument) -> tuple[TextEdit, ...]:
 
     outcome = fix_source(checked.source, check_again)
     return smallest_edit(checked.source.text, outcome.text)
+
+
+def suggested(checked: CheckedDocument, subject: Sequence[str], stop: Callable[[], bool]) -> tuple[TextEdit, ...]:
+    """The edits that make a wrong formula right; none if no suggestion is accepted.
+
+    Args:
+        checked: the text.
+        subject: the operator, the dispatch key and the key of the formula.
+        stop: returns whether to give up.
+    """
+    from derivlint.repair.judge import Judge
+    from derivlint.repair.suggest import suggest, targets_in
+
+    settings, model = checked.project.settings, checked.analysis.model
+    judge = Judge(checked.source, model, checked.project.rules, settings.shows)
+    entries = [entry for entry in judge.model.entries if entry.operator == subject[0]]
+    for target in targets_in(judge, entries):
+        if [target.body.key, target.key] == list(subject[1:]):
+            candidates = suggest(judge, target, stop).candidates
+            return candidates[0].edits if candidates and not stop() else ()
+    return ()
 
 
 def smallest_edit(before: str, after: str) -> tuple[TextEdit, ...]:

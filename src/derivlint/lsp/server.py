@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInva
 from pygls.lsp.server import LanguageServer
 
 from derivlint.lsp.checker import CheckedDocument
-from derivlint.lsp.code_actions import FIX_ALL, KINDS, Action, actions, fixed
+from derivlint.lsp.code_actions import FIX_ALL, KINDS, Action, actions, fixed, suggested
 from derivlint.lsp.diagnostics import (
     SOURCE,
     FullReport,
@@ -326,12 +326,12 @@ def create_server() -> DerivlintServer:
         mapper: PositionMapper, action: Action, params: types.CodeActionParams, only: list[str] | None
     ) -> types.CodeAction | None:
         edits = action.edits
+        fixes = action.fixes
         if edits is None and not server.client.resolves_edits:
-            if only is None:
+            if only is None or fixes is not None:
                 # it would be computed at every movement of the cursor
                 return None
             edits = fixed(mapper.checked)
-        fixes = action.fixes
         about = [
             item
             for item in params.context.diagnostics
@@ -343,14 +343,28 @@ def create_server() -> DerivlintServer:
             diagnostics=about or None,
             is_preferred=True if action.is_preferred else None,
             edit=mapper.edit(edits) if edits is not None else None,
-            data={"uri": mapper.uri} if edits is None else None,
+            data={"uri": mapper.uri, "formula": fixes and [fixes.entry, fixes.dispatch, fixes.key]}
+            if edits is None
+            else None,
         )
+
+    def resolved_edit(formula: object, mapper: PositionMapper) -> types.WorkspaceEdit | None:
+        """The edit of an action that is computed when it is chosen; an edit of the text ends the computation."""
+        file = server.file(mapper.uri)
+        match formula:
+            case [str(), str(), str()] if file is not None:
+                edits = suggested(mapper.checked, formula, file.stop.is_set)
+                return mapper.edit(edits) if edits else None
+        return mapper.edit(fixed(mapper.checked))
 
     async def resolve_action(params: types.CodeAction) -> types.CodeAction:
         data: Any = params.data
         if params.edit is None and isinstance(data, dict) and isinstance(data.get("uri"), str):
             try:
-                params.edit = await server.run_on(data["uri"], lambda mapper: mapper.edit(fixed(mapper.checked)))
+                params.edit = await server.run_on(data["uri"], partial(resolved_edit, data.get("formula")))
+                if params.edit is None:
+                    message = "there is no suggestion for this formula"
+                    server.window_show_message(types.ShowMessageParams(types.MessageType.Info, message))
             except Exception as error:
                 server.log(f"{types.CODE_ACTION_RESOLVE}: {type(error).__name__}: {error}", error)
         return params

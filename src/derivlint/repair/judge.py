@@ -31,8 +31,8 @@ from derivlint.source import SourceFile
 DISTANCES = ("type", "name", "syntax")
 #: The distance of a formula without certain mistakes that has findings.
 LEAST_DISTANCE = 1e-3
-#: How much less likely a candidate is meant that the rules have advice for.
-COST_OF_ADVICE = 3
+#: How much less likely a candidate is meant for each advice of the rules, and for each property that is not checked.
+COST_OF_DOUBT = 3
 
 
 class Accepted(Struct, frozen=True):
@@ -135,7 +135,8 @@ class Judge:
         judged = _judged(after, body, target.key)
         if judged is not None and not _is_judged_like(judged, _judged(self.model, target.body, target.key)):
             return None
-        cost = candidate.cost + len(new) * COST_OF_ADVICE
+        n_doubts = len(judged.missing) if judged is not None else 0
+        cost = candidate.cost + (len(new) + n_doubts) * COST_OF_DOUBT
         return Accepted(replace(candidate, cost=cost), edits, judged)
 
 

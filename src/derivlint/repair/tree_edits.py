@@ -39,6 +39,8 @@ from derivlint.repair.slips import Change, Slip
 
 #: So many helpers with a similar name are tried.
 MAX_SIBLINGS = 8
+#: How much likelier an argument is lost at the end than anywhere else.
+AT_END = 4
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _ARITHMETIC = ("+", "-", "*", "/")
 _LOGIC = {"&&": "||", "||": "&&", "&": "|", "|": "&"}
@@ -303,7 +305,7 @@ class TreeChanges:
             parameter = parameters[index] if index < len(parameters) else None
             place = arguments[index].start if index < len(arguments) else node.end - 1
             for name in (*self._types, *_FLAGS):
-                weight = 8 if _base(name) == parameter else 1
+                weight = (8 if _base(name) == parameter else 1) * (AT_END if index == len(arguments) else 1)
                 text = f"{name}, " if index < len(arguments) else f", {name}" if arguments else name
                 cause = f"the argument {quoted(name)} is missing"
                 yield Change(Slip.ARGUMENT_COUNT, Edit(place, place, text), cause, weight)
