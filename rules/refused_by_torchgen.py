@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.formula import Word
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, DispatchBody, Role
@@ -35,7 +35,14 @@ from derivlint.model.generated.forward import misread_base_name
 from derivlint.model.generated.gradients import MIXED, MIXED_NAMED, misread_gradients
 from derivlint.model.sizes import sizes_in_text
 
-META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("L13", "L14", "L15", "L18", "L19", "L20", "L21"))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="syntax",
+    checks=("L13", "L14", "L15", "L18", "L19", "L20", "L21"),
+    yields_to=(
+        SupersededBy(("python-in-formula",), "an automatic formula is made of the one with the slip", Within.ENTRY),
+    ),
+)
 
 VALID = (
     """\

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.dependence.undefined_tensors import unguarded_optionals
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Option, Options, RuleMeta, Severity, SupersededBy, Within
-from derivlint.lint.engine.precedence import WRONG_VALUE
+from derivlint.lint.engine.precedence import PYTHON, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.unguarded import unguarded_findings
 from derivlint.model import Entry, Model
@@ -50,6 +50,7 @@ META = RuleMeta(
             "the guard itself is wrong",
             Within.FORMULA,
         ),
+        PYTHON,
     ),
     reads=AnalysisDepth.SEMANTICS,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -201,7 +201,8 @@ def _member(part: Part, context: Context) -> Notation | None:
             root = root.children[0]
         values = _templates("member", name)
         arguments = context.text[part.token.end : part.end] if part.token is not None else ""
-        templates = values or tuple(f"{prefix}{name}{arguments}" for prefix in prefixes)
+        written = (f"{prefix}{name}{ending}{arguments}" for ending in ("", "_symint") for prefix in prefixes)
+        templates = values or tuple(written)
         message = f'C++ has no module "{context.text[root.start : owner.end]}"'
         return Notation(message, root.start, part.end if values else owner.end, (), templates, is_called=is_called)
     if is_called:
@@ -408,7 +409,21 @@ def _subscripts(part: Part, base: Part, items: Sequence[Part]) -> Notation:
     shown = "slices" if any(item.kind == "slice" for item in items) else "subscripts like these"
     if len(items) == 1 and items[0].kind == "name":
         shown = '"None" in brackets'
-    return _at(part, f"C++ has no {shown}", tuple(dict.fromkeys(made)), parts, misread=True)
+    # lists of sizes have a method "slice", but not what is saved of them
+    templates = tuple(dict.fromkeys((*_list_slices(items), *made)))
+    return _at(part, f"C++ has no {shown}", templates, parts, misread=True)
+
+
+def _list_slices(items: Sequence[Part]) -> Iterator[str]:
+    """The ways to write a slice of a list whose bounds are numbers."""
+    bounds = [*items[0].parts, None, None][:3] if len(items) == 1 and items[0].kind == "slice" else []
+    texts = [None if bound is None else bound.text for bound in bounds]
+    if texts in ([], [None, None, None]) or not all(text is None or text.isdecimal() for text in texts) or texts[2]:
+        return
+    start, stop = int(texts[0] or 0), texts[1]
+    length = "" if stop is None else f", {max(int(stop) - start, 0)}"
+    for name in ("c10::SymIntArrayRef", "c10::IntArrayRef"):
+        yield f"{name}({{0}}).slice({start}{length})"
 
 
 def _subscript(item: Part, dim: int, parts: list[Part], symbolic: bool) -> tuple[str, bool]:

@@ -358,7 +358,10 @@ class _PythonTranslator:
 
     def _best(self, options: list[_Option]) -> list[_Option]:
         """The options with the fewest problems, without the parts around them."""
-        unique = list({option.text: option for option in reversed(options)}.values())[::-1]
+        by_text: dict[str, _Option] = {}
+        for option in options:
+            by_text.setdefault(option.text, option)
+        unique = list(by_text.values())
         if len(unique) == 1 or self.typing is None:
             return unique[:MAX_KEPT]
         counts = [self.typing.problems(option.text) for option in unique]
