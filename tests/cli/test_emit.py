@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -181,3 +183,68 @@ def test_messages_of_a_compiler_point_into_the_formula(bundled_natives: NativeFu
     (item,) = found.diagnostics
     assert model.source.text[item.span.start : item.span.end] == "coss"
     assert (item.rule, item.severity, item.key) == ("compiler-error", Severity.ERROR, "self")
+
+
+# ---- a function of its input
+
+#: A run of the command in which no PyTorch can be found.
+WITHOUT_TORCH = """
+import sys
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+PathFinder.find_spec = staticmethod(
+    lambda name, *more: None if name.partition(".")[0] in ("torch", "torchgen") else find(name, *more)
+)
+from derivlint.__main__ import main
+main()
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    "options", [[], ["--torch", "2.1.2"], ["--torch", "2.6"], ["--torch", "2.15", "--mode", "in-tree"]]
+)
+def test_the_installed_pytorch_changes_nothing(run: Run, here: Path, derivatives: Path, options: list[str]) -> None:
+    """The files are the same bytes where there is no PyTorch, and the manifest names the release."""
+    arguments = ["emit", "cpp", "derivatives.yaml", "--isolated", *options, "--out"]
+    assert run(*arguments, "with").status == 0
+    subprocess.run([sys.executable, "-c", WITHOUT_TORCH, *arguments, "without"], check=True, cwd=here)
+    contents = [{path.name: path.read_bytes() for path in (here / name).iterdir()} for name in ("with", "without")]
+    assert contents[0] == contents[1]
+    release = (options or ["--torch", "2.13"])[1]
+    assert json.loads(contents[0]["derivlint.json"])["torch"].startswith(release)
+    if "in-tree" not in options:
+        assert b"TORCH_VERSION_MINOR" in contents[0]["nodes.h"]
+
+
+def test_emitted_headers_are_not_the_authors(run: Run, here: Path) -> None:
+    """Folders with a manifest beside the file are not read for functions that formulas call."""
+    (here / "derivatives.yaml").write_text(SIN.replace("grad * self.cos().conj()", "my_helper(grad, self)"))
+    for folder in ("mine", "ext"):
+        (here / folder).mkdir()
+        (here / folder / "helpers.h").write_text(
+            "namespace torch::autograd::generated::details {\n"
+            "at::Tensor my_helper(const at::Tensor& grad, const at::Tensor& self);\n}\n"
+        )
+    (here / "ext" / "derivlint.json").write_text("{}")
+    reported = run("emit", "cpp", "--out", "out")
+    assert 'reading called functions from "mine/helpers.h"' in reported.err
+
+
+def test_every_operator_is_a_star(run: Run, here: Path, derivatives: Path) -> None:
+    """The name "all" is an operator of PyTorch."""
+    reported = run("emit", "cpp", "--out", "ext", "--ops", "all")
+    assert (reported.status, reported.err) == (2, 'derivlint: no code for "all": no entry applies to this operator\n')
+    assert run("emit", "cpp", "--out", "ext", "--ops", "*").out.startswith("10 operators and 4 nodes: ")
+
+
+def test_errors_of_entries_do_not_keep_a_build_of_pytorch_from_its_files(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(WRONG + COS)
+    arguments = ("emit", "cpp", "--mode", "in-tree", "--out", "tree")
+    refused = run(*arguments, "--strict")
+    assert refused.status == 1
+    assert not (here / "tree").exists()
+    reported = run(*arguments)
+    assert reported.status == 0
+    assert 'derivatives.yaml:2:21: error: "Tensor" has no member "coss"' in reported.out
+    assert "coss()" in (here / "tree" / "Functions.cpp").read_text()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from derivlint.emit.selection import ATEN
+from derivlint.emit.manifest import MANIFEST
 from derivlint.project.headers import declarations_in
 from derivlint.project.loading import Loaded
 from derivlint.source import SourceError, SourceFile
@@ -15,19 +15,6 @@ from derivlint.source import SourceError, SourceFile
 MOST = 50
 #: What is longer is not read.
 MAX_BYTES = 1_000_000
-
-
-def own_release(loaded: Loaded) -> dict[str, str]:
-    """The PyTorch release that own operators are for: by default the installed one."""
-    from derivlint.project.operators import INSTALLED, is_whole
-    from derivlint.schema import installed_torch
-
-    natives, settings = loaded.operators.natives, loaded.settings
-    has_own = any(function.namespace != ATEN for function in natives.written)
-    is_said = settings.torch is not None or natives.version is not None or not settings.pytorch_operators
-    if is_said or not has_own or any(is_whole(Path(source.path)) for source in loaded.operators.sources):
-        return {}
-    return {"torch": INSTALLED} if installed_torch() is not None else {}
 
 
 def headers_beside(loaded: Loaded) -> tuple[Path, ...]:
@@ -43,7 +30,9 @@ def headers_beside(loaded: Loaded) -> tuple[Path, ...]:
     if folder is None:
         return ()
     declared_names = set(_functions(loaded.operators.natives.declarations))
-    return _with_functions((*folder.glob("*.h"), *folder.glob("*/*.h")), declared, _called(loaded, declared_names))
+    # emitted headers declare nothing of the author's
+    headers = (path for path in (*folder.glob("*.h"), *folder.glob("*/*.h")) if not (path.parent / MANIFEST).exists())
+    return _with_functions(headers, declared, _called(loaded, declared_names))
 
 
 def modules_beside(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]:

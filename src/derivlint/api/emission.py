@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.api.beside import headers_beside, modules_beside, own_release
+from derivlint.api.beside import headers_beside, modules_beside
 from derivlint.emit.selection import (
     entries_of,
     outside_of_aten,
@@ -62,7 +61,9 @@ class FileErrors(Struct, frozen=True):
     left_out: Mapping[str, str] | None
 
 
-def errors_of(loaded: Loaded, operators: tuple[str, ...] | None, *, whole: bool = True) -> FileErrors:
+def errors_of(
+    loaded: Loaded, operators: tuple[str, ...] | None, *, whole: bool = True, tolerant: bool = False
+) -> FileErrors:
     """Find the errors of a file as a whole, or of the entries of some operators.
 
     What comments silence does not count, as in a check.
@@ -72,6 +73,7 @@ def errors_of(loaded: Loaded, operators: tuple[str, ...] | None, *, whole: bool 
         operators: the requested operators, or None for all.
         whole: whether code is written of all entries or of none; else only the entries of PyTorch's operators that have
             errors are left out of a whole file.
+        tolerant: whether code is written in spite of errors of entries, as a build of PyTorch needs it.
     """
     rules = loaded.settings.selected(load_rules())
     # other versions that the file serves do not become code
@@ -82,6 +84,8 @@ def errors_of(loaded: Loaded, operators: tuple[str, ...] | None, *, whole: bool 
         errors = [item for item in errors if item.entry in concerned]
     if not errors:
         return FileErrors((), {})
+    if tolerant and all(item.entry is not None for item in errors):
+        return FileErrors(tuple(errors), {})
     lines = {item.entry: loaded.source.position(item.span.start).line for item in reversed(errors)}
     reasons = {
         str(match.function.name): f"its entry has an error in line {lines[entry.operator]}"
@@ -141,13 +145,11 @@ class CppOptions(Struct, frozen=True):
 
 
 def with_surroundings(loaded: Loaded, options: CppOptions) -> tuple[Loaded, tuple[Path, ...]]:
-    """Load a file again with what its code needs: the installed release for own operators, and headers beside the file.
+    """Load a file again with the headers beside it that declare what its code calls.
 
     Returns:
         the file, and the headers.
     """
-    if not options.in_tree and (release := own_release(loaded)):
-        loaded = loaded.with_options(**release).require_operators()
     if options.in_tree or options.helpers or loaded.settings.headers or is_requested():
         return loaded, ()
     headers = headers_beside(loaded)
@@ -193,7 +195,7 @@ def cpp_code(loaded: Loaded, operators: tuple[str, ...] | None, options: CppOpti
     model = loaded.model
     with emission_errors():
         helpers = _helpers(options)
-        left_out = {} if options.in_tree or helpers is not None else _hidden_operators(model)
+        left_out: dict[str, str] = {}
         if not options.in_tree:
             # a build of PyTorch needs all kernels, and its own generator copies what it cannot read
             left_out |= unsavable_arguments(model) | unreadable_formulas(model)
@@ -297,31 +299,6 @@ def _helpers(options: CppOptions) -> Helpers | None:
     return Helpers.read(options.helpers)
 
 
-def _hidden_operators(model: Model) -> dict[str, str]:
-    """The operators whose formulas call functions that cannot be called from outside of PyTorch's library.
-
-    Without an installed PyTorch that is unknown; then the build reports missing functions.
-    """
-    from derivlint.compiler.gxx import torch_includes
-    from derivlint.emit.helpers.stubs import declared_helpers, helpers_of, hidden_helpers
-
-    includes = torch_includes()
-    if not includes:
-        return {}
-    library = includes[0].parent / "lib" / "libtorch_cpu.so"
-    hidden = hidden_helpers(declared_helpers(model), library if sys.platform == "linux" else None)
-    if not hidden:
-        return {}
-    reasons: dict[str, str] = {}
-    by_operator = helpers_of(model, model.entries)
-    for entry in model.entries:
-        needed = sorted(by_operator.get(entry.operator or "", frozenset()) & hidden)
-        if needed:
-            for match in model.functions_of(entry):
-                reasons[str(match.function.name)] = f"PyTorch's library offers no {', '.join(needed)}"
-    return reasons
-
-
 # ---- Python
 
 
@@ -354,17 +331,11 @@ def python_code(
     return module
 
 
-def python_surroundings(loaded: Loaded) -> tuple[Loaded, tuple[Path, ...]]:
-    """Load a file whose operators are registered again, with the release of the installed PyTorch.
-
-    Returns:
-        the file, and the modules beside it that define what formulas call.
-    """
+def own_modules(loaded: Loaded) -> tuple[Path, ...]:
+    """The modules beside a file that define what its formulas call."""
     from derivlint.emit.python.calls import helper_modules
 
-    if release := own_release(loaded):
-        loaded = loaded.with_options(**release).require_operators()
-    return loaded, () if is_requested() else modules_beside(loaded, helper_modules())
+    return () if is_requested() else modules_beside(loaded, helper_modules())
 
 
 def _own_helpers(files: tuple[Path, ...]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from derivlint.emit.manifest import AUTHORS, MANIFEST, manifest_text
 from derivlint.emit.nodes import node_classes
 from derivlint.emit.own_operators import called_names, own_operators, refusal, with_called
 from derivlint.emit.places import Places
-from derivlint.emit.release import release_of
+from derivlint.emit.release import release_of, target_version
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
@@ -134,7 +134,7 @@ def emission(
     if is_in_tree:
         files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
     else:
-        version = model.natives.version
+        version = target_version(model.natives.version)
         chosen += refusals(model, _own_without_derivative(model, chosen, without), dispatch_key)
         views = _own_views(model, chosen) if dispatch_key is None else ()
         files = extension_files(
@@ -213,7 +213,7 @@ def _manifest(emitted: Emission, namespace: str, mode: EmissionMode, model: Mode
     content: dict[str, object] = {
         "mode": mode.value,
         "namespace": namespace,
-        "torch": model.natives.version,
+        "torch": target_version(model.natives.version),
         "operators": dict(sorted(emitted.operators.items())),
         "left_out": dict(emitted.left_out),
     }

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from derivlint.cpp.types import DeclaredType, declared_type
 from derivlint.emit.template import fill, load
+from derivlint.schema import available_versions
 
 INTRUSIVE = "c10::intrusive_ptr"
 SHARED = "std::shared_ptr"
@@ -151,6 +152,11 @@ def known_number(version: str | None) -> tuple[int, int] | None:
     """The major and minor number of a version of PyTorch, or None if it has none."""
     match = _VERSION.match(version or "")
     return None if match is None else (int(match[1]), int(match[2]))
+
+
+def target_version(version: str | None) -> str:
+    """The version that code is emitted for, which is that of the bundled operators where none is known."""
+    return version or available_versions()[-1]
 
 
 def version_warning(version: str | None) -> str | None:

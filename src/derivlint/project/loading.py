@@ -94,11 +94,13 @@ def load_source(
 
 
 def require_names(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return names of operators, None for all of them; "all" is an operator.
+    """Return names of operators, or None for all of them, which no name or "*" means; "all" is an operator.
 
     Raises:
         InputError: there is no operator of a name.
     """
+    if "*" in names:
+        return None
     for name in names:
         functions = model.natives.operator(name) if "." in name else model.natives.named(name)
         if not functions and not model.natives.with_base(name):

@@ -257,7 +257,8 @@ def resolve_release(
         load: loads operators, and caches them.
         use_cache: whether the release may come from the cache.
     """
-    if not operators.standalone:
+    is_unknown = operators.version is None and not operators.bundled
+    if not operators.standalone and not is_unknown:
         return operators
 
     def fits() -> bool:
@@ -276,7 +277,7 @@ def resolve_release(
         from derivlint.operators.detection import detected_release
 
         names = entry_names(source)
-        if are_known(names):
+        if not is_unknown and are_known(names):
             return None
         release = detected_release(names, lambda: called_functions(source))
         is_other = release is not None and release.is_other
@@ -284,10 +285,12 @@ def resolve_release(
 
     # the names of entries are in these lines, which seldom change
     lines = [line for line in source.text.splitlines() if "name" in line]
-    if cached("names", _material("\n".join(lines)), fits, shape=bool, use_cache=use_cache):
+    if not is_unknown and cached("names", _material("\n".join(lines)), fits, shape=bool, use_cache=use_cache):
         return operators
     text = _material(source.text)
     detected = cached("release", text, detect, shape=(None, Row(str, int, int)), use_cache=use_cache)
+    if is_unknown:
+        return operators if detected is None else replace(operators, version=str(detected[0]))
     version, n_declared, n_schemas = (
         (None, 0, 1) if detected is None else (str(detected[0]), int(detected[1]), int(detected[2]))
     )

@@ -156,7 +156,7 @@ def mismatch(folder: Path, emitted_for: str | None, installed: str | None) -> st
         return None
     return (
         f'"{folder}" was emitted for PyTorch {emitted_for}, and PyTorch {installed} is installed; '
-        f"emit it again for PyTorch {installed_number[0]}.{installed_number[1]}"
+        f"emit it again with --torch {installed_number[0]}.{installed_number[1]}"
     )
 
 

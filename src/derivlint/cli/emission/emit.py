@@ -80,6 +80,7 @@ emit.add_command(python)
     is_flag=True,
     help="Mark formulas by #line directives, for compilers and debuggers; such files change with lines of the YAML.",
 )
+@click.option("--strict", is_flag=True, help="With --mode in-tree, write nothing if an entry has errors.")
 @click.option("--compile-check", is_flag=True, help="Compile the files and report errors at the formulas.")
 @click.option("--compiler", metavar="NAME", help="Use this C++ compiler. [default: $CXX, else g++]")
 @emission_options
@@ -98,6 +99,7 @@ def cpp(
     allow_errors: bool,
     check: bool,
     line_directives: bool,
+    strict: bool,
     compile_check: bool,
     compiler: str | None,
     color: str,
@@ -107,8 +109,9 @@ def cpp(
 ) -> None:
     """Generate autograd nodes and kernels in C++.
 
-    Nothing is written if the file, or with --ops an entry of these operators, has errors; they are printed. Files that
-    derivlint did not write, or that were changed since, are never overwritten or removed.
+    Nothing is written if the file, or with --ops an entry of these operators, has errors; they are printed. A build of
+    PyTorch needs all operators: with --mode in-tree, errors of entries are printed only, unless --strict is given.
+    Files that derivlint did not write, or that were changed since, are never overwritten or removed.
 
     derivlint.runtime.load(DIR) or CMake builds the folder of mode extension. With --key, kernels use the key's
     formulas, else those for all keys, and create PyTorch's own nodes where the formulas are equal.
@@ -152,7 +155,7 @@ def cpp(
     model = loaded.model
     operators = cpp_operators(model, require_names(model, ops), options)
     if not allow_errors:
-        refuse_errors(compiled_view(loaded, options), operators, color)
+        refuse_errors(compiled_view(loaded, options), operators, color, tolerant=options.in_tree and not strict)
     emitted = cpp_code(loaded, operators, options)
     if out is None:
         print_files(emitted.files)

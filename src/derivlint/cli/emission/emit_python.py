@@ -70,13 +70,13 @@ def python(
 
     Exit status: 1 errors, or an operator of --ops is omitted; 2 a file is in the way.
     """
-    from derivlint.api.emission import emission_errors, python_code, python_surroundings
+    from derivlint.api.emission import emission_errors, own_modules, python_code
     from derivlint.emit.single import is_stale, refusal, stamped, write_single
 
     exit_with = click.get_current_context().exit
     require_destination(out, ops, {"--check": check})
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **setting_options)
-    loaded, modules = python_surroundings(loaded) if register else (loaded, ())
+    modules = own_modules(loaded) if register else ()
     operators = require_names(loaded.model, ops)
     refused = {} if allow_errors else refuse_errors(loaded, operators, color, whole=False)
     if modules and not helpers:

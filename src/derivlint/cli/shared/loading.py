@@ -91,7 +91,7 @@ def require_destination(out: Path | None, ops: tuple[str, ...], needing: Mapping
 
 
 def refuse_errors(
-    loaded: Loaded, operators: tuple[str, ...] | None, color: str, *, whole: bool = True
+    loaded: Loaded, operators: tuple[str, ...] | None, color: str, *, whole: bool = True, tolerant: bool = False
 ) -> Mapping[str, str]:
     """Print the errors, and end the command where no code is written of such a file.
 
@@ -101,13 +101,14 @@ def refuse_errors(
         color: when the output is colored.
         whole: whether code is written of all entries or of none; else only the entries of PyTorch's operators that have
             errors are left out of a whole file.
+        tolerant: whether errors of entries are printed only.
 
     Returns:
         the operators that are left out, by full name, with the reason.
     """
     from derivlint.api.emission import errors_of
 
-    errors = errors_of(loaded, operators, whole=whole)
+    errors = errors_of(loaded, operators, whole=whole, tolerant=tolerant)
     if errors.findings:
         print_findings(loaded.model, list(errors.findings), color)
     if errors.left_out is None:

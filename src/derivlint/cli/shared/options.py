@@ -123,7 +123,7 @@ def emission_options(function: Command) -> Command:
     names: dict[str, Any] = {"multiple": True, "callback": rule_names, "metavar": "NAMES"}
     options = [
         click.option(
-            "--ops", **names, shell_complete=completing.operators, help="Emit only these operators. [default: all]"
+            "--ops", **names, shell_complete=completing.operators, help="Emit only these operators. [default: *, all]"
         ),
         click.option("--ignore", **names, shell_complete=completing.rules, help="Disregard errors of these rules."),
         click.option("--allow-errors", is_flag=True, help="Emit despite errors."),

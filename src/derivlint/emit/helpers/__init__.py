@@ -1,15 +1,13 @@
 """Functions that formulas call and that PyTorch's libraries do not export."""
 
 from derivlint.emit.helpers.elf import ElfError, ElfFile, LibrarySymbol
-from derivlint.emit.helpers.stubs import Unresolved, helpers_of, hidden_helpers, machine_of, stubs_source, unresolved
+from derivlint.emit.helpers.stubs import Unresolved, machine_of, stubs_source, unresolved
 
 __all__ = [
     "ElfError",
     "ElfFile",
     "LibrarySymbol",
     "Unresolved",
-    "helpers_of",
-    "hidden_helpers",
     "machine_of",
     "stubs_source",
     "unresolved",

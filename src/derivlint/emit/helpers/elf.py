@@ -150,22 +150,6 @@ class ElfFile:
             if symbol[3] != _SHN_UNDEF and symbol[0]
         )
 
-    def names_with(self, prefix: str) -> frozenset[str]:
-        """Every mangled name with a prefix in the table of all symbols, hidden ones included."""
-        matches: set[str] = set()
-        pattern = prefix.encode()
-        for section in self._tables(_SHT_SYMTAB):
-            names = self.sections[section.link]
-            end = names.offset + names.size
-            at = self._data.find(pattern, names.offset, end)
-            while at >= 0:
-                stop = self._data.find(b"\0", at, end)
-                if stop < 0:
-                    break
-                matches.add(self._data[at:stop].decode("ascii", "replace"))
-                at = self._data.find(pattern, stop, end)
-        return frozenset(matches)
-
     def symbols(self, names: Collection[str]) -> dict[str, LibrarySymbol]:
         """The functions and small variables of these mangled names, hidden ones included, by name.
 

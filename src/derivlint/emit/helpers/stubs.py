@@ -8,17 +8,12 @@ Of a variable, which can only be a constant, the stub is a copy that is made whe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint.cpp.declarations.declaration import declarations_from_json
 from derivlint.emit.helpers.elf import EM_AARCH64, EM_X86_64, ElfError, ElfFile, LibrarySymbol
-from derivlint.formula import parse_formula
-from derivlint.model import Model
-from derivlint.model.entry import Entry
-from derivlint.operators.special import WRAP_OPT_IF
 
 #: The code of a stub: a jump to the address in the slot, with every argument register as it is.
 _JUMPS = {
@@ -130,51 +125,8 @@ def _symbol(name: str, kind: str) -> list[str]:
     return ["  .balign 16", f"  .globl {name}", f"  .hidden {name}", f"  .type {name}, %{kind}", f"{name}:"]
 
 
-#: The namespace of the functions in FunctionsManual.h.
-NAMESPACE = "torch::autograd::generated::details"
 #: What the mangled names of its functions begin with; the length and the name of the function follow.
 MANGLED = "_ZN5torch8autograd9generated7details"
-#: The helpers whose definition is in the header itself: every object has its own.
-IN_HEADER = frozenset({WRAP_OPT_IF})
-
-
-def helpers_of(model: Model, entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
-    """The helpers that the formulas of entries call, by the operator of the entry."""
-    declared = declared_helpers(model)
-    helpers: dict[str, frozenset[str]] = {}
-    for entry in entries:
-        if entry.operator is not None:
-            texts = {item.text for item in model.evaluations(entry)}
-            words = {word.text for text in texts for word in parse_formula(text).words if word.role == "callee"}
-            helpers[entry.operator] = frozenset(words & declared)
-    return helpers
-
-
-def declared_helpers(model: Model) -> frozenset[str]:
-    """The names of the helpers that the operators' PyTorch declares; none where its header is not known."""
-    written = model.natives.declarations
-    if written is None:
-        return frozenset()
-    return frozenset(declarations_from_json(written).functions.get(NAMESPACE, {}))
-
-
-def hidden_helpers(names: Collection[str], library: Path | None) -> frozenset[str]:
-    """Those of the helpers that a library neither exports nor names in its table of symbols.
-
-    Args:
-        names: the helpers.
-        library: the library; None where there is none that can be read.
-    """
-    searched = frozenset(names) - IN_HEADER
-    if library is None:
-        return searched
-    try:
-        with ElfFile(library) as file:
-            offered = file.names_with(MANGLED) if file.has_symbol_table else file.exported()
-    except ElfError:
-        return searched
-    available = {name for mangled in offered if (name := base_name(mangled)) is not None}
-    return searched - available
 
 
 def base_name(mangled: str) -> str | None:
