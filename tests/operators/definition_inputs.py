@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -26,10 +26,15 @@ DIMS = ("dim", "dims", "opt_dims", "opt_dim", "dim_opt")
 
 
 @cache
+def releases() -> tuple[Mapping[str, Sequence[Function]], ...]:
+    """The declarations of helpers in the default release and in the newest one."""
+    loaded = (load_release(), load_release(bundled_versions()[-1]))
+    return tuple(library_of(natives).declarations.functions[HELPERS] for natives in loaded)
+
+
 def declared(name: str) -> tuple[Function, ...]:
     """The declarations of a helper in the default release, else in the newest one; none for another function."""
-    for natives in (load_release(), load_release(bundled_versions()[-1])):
-        functions = library_of(natives).declarations.functions[HELPERS]
+    for functions in releases():
         found = functions.get(name) or functions.get(f"{name}_symint")
         if found:
             return tuple(found)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from derivlint.analysis.shapes.cases import legal_cases
@@ -90,6 +89,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def run_samples() -> Iterator[Recorded]:
     """What is called for PyTorch's own samples of its operators, and for their gradients."""
+    # its import takes seconds, in every process that collects tests
+    from torch.testing._internal.common_methods_invocations import op_db
+
     operators: list[Any] = op_db
     for info in sample(operators, 70, always=[each for each in operators if each.name in TELLING]):
         try:
