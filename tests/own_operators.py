@@ -107,6 +107,7 @@ import generated as g
 import kernels
 from torch.autograd import gradcheck, gradgradcheck
 from torch.library import opcheck
+from tests.sampling import sample
 
 torch.manual_seed(0)
 own = torch.ops.ops
@@ -180,14 +181,14 @@ OPCHECKED = (
 )
 
 
-@pytest.mark.parametrize("case", OPCHECKED)
+@pytest.mark.parametrize("case", sample(OPCHECKED, 5))
 def test_opcheck(case):
     operator, arguments = case
     opcheck(operator.default, arguments)
 
 
 # PyTorch cannot functionalize an operator of one's own that returns what it writes to
-@pytest.mark.parametrize("case", [CASES[i] for i in range(len(CASES)) if i != 10])
+@pytest.mark.parametrize("case", sample([CASES[i] for i in range(len(CASES)) if i != 10], 5))
 def test_compiled(case):
     function, arguments, _ = case
     compiled = torch.compile(function, fullgraph=True, backend="aot_eager")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, HELPERS, KERNELS, emit, run_checks
+from tests.sampling import CAMPAIGN
 
 
 @pytest.mark.torch
@@ -18,7 +19,7 @@ def test_every_kind_of_operator_is_differentiable(tmp_path: Path) -> None:
     said = emit("python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py"))
     assert "10 operators, 1 left out" in said
     assert "tail is left out: it returns a view of an argument: return a copy" in said
-    run_checks(tmp_path, CHECKS, "60 passed")
+    run_checks(tmp_path, CHECKS, f"{60 if CAMPAIGN else 45} passed")
 
 
 FAKES = """\
@@ -29,6 +30,7 @@ import torch
 from derivlint.functional import CheckError, check
 from torch._subclasses import FakeTensorMode
 from torch.library import opcheck
+from tests.sampling import sample
 
 own = torch.ops.ops
 x = torch.randn(3, 4, dtype=torch.double, requires_grad=True)
@@ -64,7 +66,7 @@ def test_without_data_where_no_autograd_kernel_runs():
 
 
 # what calls others comes first: nothing has been said of those then
-@pytest.mark.parametrize("name", ["above", *CASES])
+@pytest.mark.parametrize("name", sample(["above", *CASES], 5, always=["above"]))
 def test_compiled(name):
     function, checked = CASES[name]
     torch._dynamo.reset()
@@ -274,7 +276,7 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
     text = (tmp_path / "generated.py").read_text(encoding="utf-8")
     assert '# The formulas do not give the sizes of the outputs: "sign" has no forward formula.\n' in text
     assert '@F.fake("ops::above", "ops::softplus2")\ndef _(x: Tensor) -> Tensor:\n' in text
-    run_checks(tmp_path, FAKES, "23 passed")
+    run_checks(tmp_path, FAKES, f"{23 if CAMPAIGN else 16} passed")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +39,14 @@ def rules() -> tuple[Rule, ...]:
 @pytest.fixture(scope="module")
 def text(derivatives_path: Path) -> str:
     return derivatives_path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def shortened(text: str) -> str:
+    """A third of the entries; in a campaign the whole file."""
+    head, *entries = re.split(r"(?m)^(?=- name: )", text)
+    needed = [entry for entry in entries if re.match(r"- name: (abs|a?cosh?|a?sinh?|a?tanh?|mul\.\w+)\(", entry)]
+    return head + "".join(sample(entries, 230, always=needed))
 
 
 def checked(
@@ -142,9 +151,9 @@ def test_after_edits_of_a_part_of_the_file_all_is_found_as_from_scratch(
 @pytest.mark.long
 @pytest.mark.parametrize("seed", sample(range(40), 1))
 def test_after_edits_of_the_whole_file_all_is_found_as_from_scratch(
-    text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...], seed: int, tmp_path: Path
+    shortened: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...], seed: int, tmp_path: Path
 ) -> None:
-    follow(text, 25 if CAMPAIGN else 3, seed, bundled_natives, rules, tmp_path / "memos")
+    follow(shortened, 25 if CAMPAIGN else 3, seed, bundled_natives, rules, tmp_path / "memos")
 
 
 ABS = "- name: abs(Tensor self) -> Tensor\n  self: gard * self.sgn()\n"
@@ -288,8 +297,9 @@ def text_checked(
 
 
 def test_only_what_an_edit_can_have_changed_is_checked_again(
-    text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
+    shortened: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
 ) -> None:
+    text = shortened
     ordinary = tuple(rule for rule in rules if rule.target != "suppressions")
     memos = Memos()
     text_checked(text, bundled_natives, ordinary, memos)
@@ -314,9 +324,10 @@ def test_only_what_an_edit_can_have_changed_is_checked_again(
 
 
 def test_a_fourth_unknown_operator_is_typed_without_a_check_of_all_entries(
-    text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
+    shortened: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
 ) -> None:
     """The file is one of another release then: what the headers of this one refuse is judged without them."""
+    text = shortened
     ordinary = tuple(rule for rule in rules if rule.target != "suppressions")
     for name in ("acos", "acosh", "atan"):
         text = text.replace(f"- name: {name}(", f"- name: {name}x(")

@@ -20,7 +20,7 @@ from derivlint.verify.inputs.stored import DamagedError, StoredInputs
 from derivlint.verify.processes import process, recordings
 from tests.safety.verify_faults import KINDS, Faults, fork_children
 from tests.safety.verifying import FAST, WITH_BASE, Place, place_in
-from tests.sampling import CAMPAIGN
+from tests.sampling import CAMPAIGN, sample
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="children are forked with means of Linux"),
@@ -125,17 +125,20 @@ def points(count: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("where", "records", "kind"),
-    [
-        # reading files, the cache, the journal, the report; a command that is killed has no status
-        *(("parent", False, kind) for kind in OF_PARENT),
-        # reading inputs, starting children, writing what they find
-        *(("child", False, kind) for kind in KINDS),
-        # writing inputs; the fault comes again in the process that checks, as a full disk does
-        *(("child", True, kind) for kind in KINDS),
-    ],
+#: Where an operation fails, whether inputs have to be recorded, and how it fails.
+CASES = (
+    # reading files, the cache, the journal, the report; a command that is killed has no status
+    *(("parent", False, kind) for kind in OF_PARENT),
+    # reading inputs, starting children, writing what they find
+    *(("child", False, kind) for kind in KINDS),
+    # writing inputs; the fault comes again in the process that checks, as a full disk does
+    *(("child", True, kind) for kind in KINDS),
 )
+#: One case of the parent, and every kind once.
+ALWAYS = (CASES[0], *(("child", number % 2 == 0, kind) for number, kind in enumerate(KINDS)))
+
+
+@pytest.mark.parametrize(("where", "records", "kind"), sample(CASES, len(ALWAYS), always=ALWAYS))
 def test_a_fault_anywhere(place: Place, where: str, kind: str, *, records: bool) -> None:
     """Have some operations of the command, or of the process that checks or records, fail."""
     whole = Trial(place, ENOUGH, kind, where, records=records)
