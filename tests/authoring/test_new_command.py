@@ -83,7 +83,7 @@ def test_the_tests_run_and_pass_for_operators_that_are_there(run: Run, here: Pat
     """The first as a program; the others as modules, in a process that imports PyTorch once."""
     tests = []
     operators = ("sinh", "mul.Tensor", "topk", "mse_loss", "cat", "var_mean.correction")
-    for operator in sample(operators, 4, always=("sinh", "topk", "cat")):
+    for operator in sample(operators, 3, always=("sinh", "topk", "cat")):
         folder = operator.replace(".", "_")
         assert run("new", operator, "--out", folder).status == 0
         (test,) = (here / folder).glob("test_*.py")

@@ -132,32 +132,32 @@ def test_every_file_is_a_registered_rule_in_alphabetical_order() -> None:
     assert list(NAMES) == files
 
 
-@pytest.mark.parametrize("rule", RULES, ids=identify)
-def test_the_docstring_has_its_sections_in_order(rule: Rule) -> None:
-    lines = inspect.cleandoc(rule.doc).splitlines()
-    headings = [line for line in lines if line.startswith("## ")]
-    expected = [section for section in SECTIONS if section not in OPTIONAL or section in headings]
-    assert headings == expected
-    assert lines[1] == ""
-    assert not rule.summary.endswith(".")
+def test_docstrings_have_their_sections_in_order() -> None:
+    for rule in RULES:
+        lines = inspect.cleandoc(rule.doc).splitlines()
+        headings = [line for line in lines if line.startswith("## ")]
+        expected = [section for section in SECTIONS if section not in OPTIONAL or section in headings]
+        assert headings == expected, rule.name
+        assert lines[1] == "", rule.name
+        assert not rule.summary.endswith("."), rule.name
 
 
-@pytest.mark.parametrize("rule", RULES, ids=identify)
-def test_a_rule_has_a_target_and_enough_cases(rule: Rule) -> None:
-    assert rule.target in TARGETS
-    assert set(rule.needs) <= {"model", "options"}
-    assert ("options" in rule.needs) == bool(rule.meta.options)
-    assert len(rule.valid) >= 2, "write two VALID cases or more"
-    assert len(rule.invalid) >= 2, "write two INVALID cases or more"
-    assert rule.meta.status in ("stable", "preview")
+def test_rules_have_a_target_and_enough_cases() -> None:
+    for rule in RULES:
+        assert rule.target in TARGETS, rule.name
+        assert set(rule.needs) <= {"model", "options"}, rule.name
+        assert ("options" in rule.needs) == bool(rule.meta.options), rule.name
+        assert len(rule.valid) >= 2, f"write two VALID cases of {rule.name} or more"
+        assert len(rule.invalid) >= 2, f"write two INVALID cases of {rule.name} or more"
+        assert rule.meta.status in ("stable", "preview"), rule.name
 
 
-@pytest.mark.parametrize(("rule", "number", "case"), list(invalid_cases()), ids=identify)
-def test_messages_have_the_house_style(rule: Rule, number: int, case: Invalid) -> None:
+def test_messages_have_the_house_style() -> None:
     """Fact first, lower case, user text in balanced double quotes, no trailing period, one line, not too long."""
-    for text in (case.message, case.help or "x"):
-        assert not text[0].isupper() or text.split()[0].removesuffix("'s") in PROPER_NAMES, text
-        assert not text.endswith("."), text
-        assert "\n" not in text
-        assert text.count('"') % 2 == 0, text
-    assert len(case.message) <= 130, len(case.message)
+    for _, _, case in invalid_cases():
+        for text in (case.message, case.help or "x"):
+            assert not text[0].isupper() or text.split()[0].removesuffix("'s") in PROPER_NAMES, text
+            assert not text.endswith("."), text
+            assert "\n" not in text, text
+            assert text.count('"') % 2 == 0, text
+        assert len(case.message) <= 130, case.message

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import relaying
 from tests.sampling import sample
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
@@ -42,6 +43,9 @@ def run(
         environment.pop(name, None)
     if unbuffered:
         environment["PYTHONUNBUFFERED"] = "1"
+    # what depends on how Python starts is not relayed
+    is_real = unbuffered or closed is not None
+    command = [sys.executable, "-m", "derivlint", *arguments] if is_real else relaying.command(*arguments)
     close: Callable[[], None] | None = None
     if closed is not None:
         number = closed
@@ -50,7 +54,7 @@ def run(
             os.close(number)
 
     done = subprocess.run(
-        [sys.executable, "-m", "derivlint", *arguments],
+        command,
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
