@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, settings
 
 from derivlint.schema import NativeFunctions, load_index, read_native_functions
 from derivlint.source import SourceFile
-from tests.precompiled import compiler
+from tests.precompiled import begin, compiler
 
 #: The markers of the tests that ``--light`` leaves out.
 HEAVY = ("full", "growth", "long", "tools", "torch")
 #: The markers of files that are run first, in this order, and before the last of them the folders that take longest.
-FIRST = ("forks", "long", "growth")
+FIRST = ("forks", "long", "tools", "growth")
 SLOW = ("emit", "emit_python", "lsp", "lint", "operators", "safety", "verify")
 #: Folders and files of ``-m quick``: two minutes with what finds most.
 QUICK = (
@@ -133,10 +133,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not needs_more(item)]
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to compile PyTorch's headers while the tests that fork run; else one worker would wait for the other."""
+    config = session.config
+    is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
+    needed = any("precompiled_headers" in names_of(item) for item in session.items)
+    if is_first and needed and not config.option.collectonly and (folder := headers_folder(config)) is not None:
+        process = begin(folder)
+
+        def wait() -> None:
+            process.wait()
+
+        config.add_cleanup(wait)
+
+
 def needs_more(item: pytest.Item) -> bool:
     """Whether a test needs PyTorch or a tool, or is marked as one that takes long."""
-    fixtures: list[str] = getattr(item, "fixturenames", [])
-    return not FIXTURES.isdisjoint(fixtures) or any(item.get_closest_marker(name) is not None for name in HEAVY)
+    return not FIXTURES.isdisjoint(names_of(item)) or any(item.get_closest_marker(name) is not None for name in HEAVY)
+
+
+def names_of(item: pytest.Item) -> Sequence[str]:
+    """The fixtures of a test."""
+    names: Sequence[str] = getattr(item, "fixturenames", ())
+    return names
+
+
+def headers_folder(config: pytest.Config) -> Path | None:
+    """The folder of PyTorch's precompiled headers; None where tests do without."""
+    if config.getoption("campaign") or config.getoption("light") or sys.platform != "linux" or config.cache is None:
+        return None
+    return config.cache.mkdir("derivlint-headers")
 
 
 def packaged_folder() -> Path:
@@ -194,12 +220,10 @@ def bundled_natives() -> NativeFunctions:
 @pytest.fixture(scope="module")
 def precompiled_headers(request: pytest.FixtureRequest) -> Iterator[None]:
     """The compiler has PyTorch's headers precompiled, but for campaigns (:mod:`tests.precompiled`)."""
-    cache = request.config.cache
-    assert cache is not None
     with ExitStack() as stack:
-        if not request.config.getoption("campaign") and sys.platform == "linux":
+        if (folder := headers_folder(request.config)) is not None:
             patch = stack.enter_context(pytest.MonkeyPatch.context())
-            patch.setenv("CXX", str(compiler(cache.mkdir("derivlint-headers"))))
+            patch.setenv("CXX", str(compiler(folder)))
         yield
 
 

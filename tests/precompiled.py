@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -52,6 +53,12 @@ def compiler(cache: Path) -> Path:
             )
             front.chmod(0o755)
     return front
+
+
+def begin(cache: Path) -> subprocess.Popen[bytes]:
+    """Compile the headers in the background."""
+    program = f"import pathlib, tests.precompiled; tests.precompiled.compiler(pathlib.Path({str(cache)!r}))"
+    return subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[1])
 
 
 def main() -> None:
