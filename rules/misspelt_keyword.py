@@ -20,7 +20,8 @@ reports a missing tangent, or leaves the undeclared name to the C++ compiler.
       result: auto_linear
 
 ## Fix safety
-The fix is safe where at most two letters differ, and a guess otherwise.
+The fix is safe where at most two letters differ, and a guess otherwise. A keyword that is wrong for the operator is not
+offered.
 
 ## Sources
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info`` and
@@ -93,6 +94,17 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: grad.mm(mat2.t().conj())
+  mat2: self.t().conj().mm(grad)
+  result: auto_linaer
+""",
+        at="4:11-22",
+        message='"auto_linaer" is treated as C++ by torchgen, not as "auto_linear"',
+        help='write out the forward formula: "auto_linear" is wrong here',
+    ),
+    Invalid(
+        """\
 - name: sin(Tensor self) -> Tensor
   self: grad * self.cos().conj()
   result: " auto_element_wise "
@@ -151,19 +163,17 @@ def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
         yield Finding(where, message, help=f"write {quoted(meant)} alone", fix=_fix(formula, meant))
         return
     message = f"{written} is treated as C++ by torchgen, not as {quoted(meant)}"
-    right = _right_keyword(model, formula, meant)
-    reason = f", since {quoted(meant)} is wrong here" if right != meant else ""
-    yield Finding(where, message, help=f"did you mean {quoted(right)}{reason}?", fix=_fix(formula, right))
+    counterpart = _COUNTERPARTS.get(meant)
+    if counterpart is None or is_accepted(model, formula, meant):
+        yield Finding(where, message, help=f"did you mean {quoted(meant)}?", fix=_fix(formula, meant))
+    elif is_accepted(model, formula, counterpart):
+        cure = f"did you mean {quoted(counterpart)}, since {quoted(meant)} is wrong here?"
+        yield Finding(where, message, help=cure, fix=_fix(formula, counterpart))
+    else:
+        yield Finding(where, message, help=f"write out the forward formula: {quoted(meant)} is wrong here")
 
 
-def _right_keyword(model: Model, formula: DerivativeFormula, near: str) -> str:
-    """The keyword that a formula is near, or the other forward one if only that one is right."""
-    counterpart = _COUNTERPARTS.get(near)
-    if counterpart is None or is_accepted(model, formula, near) or not is_accepted(model, formula, counterpart):
-        return near
-    return counterpart
-
-
+#: The forward keywords, each with the one that may be right where it is wrong.
 _COUNTERPARTS = {AUTO_LINEAR: AUTO_ELEMENT_WISE, AUTO_ELEMENT_WISE: AUTO_LINEAR}
 
 

@@ -27,19 +27,31 @@ SLIPS = (
     ("index_fill.int_Scalar", "result", "self_t.index_fill(dim + 1, index, 0)", None),
     ("var_mean.correction", "self", "var_mean_backward(grads[0], grad, self, dim, correction, keepdim)", None),
     ("var_mean.correction", "self", "var_mean_backward(grads[0], grad s[1], self, dim, correction, keepdim)", None),
-    # numbers do not decide whether the value or the tangent is meant
+    # without the tangent it is no derivative
     (
         "elu_",
         "result",
         "self_t.copy_(elu_backward(original_self, alpha, scale, input_scale, false, original_self_p))",
-        None,
+        "self_t.copy_(elu_backward(original_self_t, alpha, scale, input_scale, false, original_self_p))",
     ),
+    # numbers do not decide whether the value or the tangent is meant
     ("_adaptive_avg_pool3d_backward", "result", "_adaptive_avg_pool3d_backward(grad_output_t, self)", None),
     ("reflection_pad3d_backward", "result", "reflection_pad3d_backward_symint(grad_output_t, self, padding)", None),
     ("masked_scatter_backward", "result", "masked_scatter_backward(grad_output, mask, grad_output_t.sizes())", None),
     ("threshold_", "result", "self.copy_(threshold_backward(self_t.conj(), original_self_p, threshold).conj())", None),
-    # "grad" is as near as "grad_out"
-    ("hardshrink_backward", "grad_out", "hardshrink_backward(grad_output, self, lambd)", None),
+    # "grad" is as near as "grad_out", with which the formula has no gradient
+    (
+        "hardshrink_backward",
+        "grad_out",
+        "hardshrink_backward(grad_output, self, lambd)",
+        "hardshrink_backward(grad, self, lambd)",
+    ),
+    (
+        "cudnn_affine_grid_generator",
+        "theta",
+        "cudnn_affine_grid_generator_backward(result, N, C, H, W)",
+        None,
+    ),
     (
         "hardshrink_backward",
         "grad_out",
@@ -56,7 +68,14 @@ SLIPS = (
     ("constant_pad_nd", "result", "constant_pad_nd_symint(self_t. pad, 0)", None),
     # the word that is meant is refuted
     ("kthvalue", "values", "auto_elementwise", None),
-    ("leaky_relu", "result", "auto_linaer", None),
+    ("logsumexp", "result", "auto_linaer", None),
+    ("mm", "result", "auto_linaer", None),
+    ("leaky_relu", "result", "auto_linaer", "auto_element_wise"),
+    ("tan", "result", "auto linear", "auto_element_wise"),
+    # other arguments are wrong
+    ("linalg_lu_solve", "LU", "linalg_lu_solve_LU(grad, LU, pivots, result, left, !adjoint)", None),
+    ("scatter_reduce.two", "self, src, index", "scatter_reduce_backward(grad, self, dim, index, src)", None),
+    ("prod", "result", "(prod_backward(at::ones({}, grad.options()), self_p, result) * self_t).sum()", None),
     ("log", "result", "self_t", None),
     (
         "mm",

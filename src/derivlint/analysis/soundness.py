@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from derivlint.analysis.dependence.automatic import wrong_automatic
+from derivlint.analysis.dependence.linearity import without_seed
 from derivlint.analysis.dispatch import is_for_tests
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
@@ -64,6 +65,9 @@ def _refuted(model: Model, entry: Entry) -> Iterator[Unsound]:
     for interpretation in analyses_of(model).interpretations(entry):
         if interpretation.culprits:
             yield _problem(interpretation.formula.written, "value", "not linear")
+    for backward in (True, False):
+        for interpretation, _ in without_seed(analyses_of(model), entry, backward=backward):
+            yield _problem(interpretation.formula.written, "value")
     for body in entry.bodies:
         for automatic in wrong_automatic(analyses_of(model), body):
             yield _problem(automatic.written, "value")
