@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from derivlint.cli.main import cli
+from tests import warm
 from tests.running import runner
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "custom_ops"
@@ -47,10 +45,8 @@ def test_the_example_is_differentiable(tmp_path: Path) -> None:
     out = tmp_path / "my_ops_autograd.py"
     assert emitted(out) == f'3 operators: written to "{out}"\n'
     assert emitted(out, "--check") == ""
-    path = os.pathsep.join([str(tmp_path), str(EXAMPLE), *sys.path])
-    command = [sys.executable, "-c", CHECK]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False)
-    assert done.stdout == "checked\n", done.stderr
+    program = f"import sys; sys.path[:0] = {[str(tmp_path), str(EXAMPLE)]!r}\n{CHECK}"
+    assert warm.run(warm.text, program) == "checked\n"
 
 
 def test_a_stale_module_is_noticed(tmp_path: Path) -> None:

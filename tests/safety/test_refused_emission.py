@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from derivlint.runtime import BuildError, LoadError, ManifestError, build, load,
 from derivlint.runtime.syntax import syntax_errors
 from derivlint.schema import NativeFunctions, installed_torch, read_native_functions
 from derivlint.source import SourceFile
+from tests import warm
 from tests.running import runner
 
 pytestmark = pytest.mark.long
@@ -70,9 +70,8 @@ def natives_of(*schemas: str, namespace: str = "refused") -> NativeFunctions:
 
 
 def child(program: str, *arguments: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
+    """Run a program in a process that has imported PyTorch, and may import what lies in the folder."""
+    return warm.run(warm.text, f"import sys; sys.path.insert(0, '')\n{program}", *arguments)
 
 
 @pytest.fixture
