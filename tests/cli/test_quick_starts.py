@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampling import sample
+from tests.sampling import CAMPAIGN, sample
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 #: The longest quick start.
-MAX_COMMANDS = 5
+MAX_COMMANDS = 6
 
 pytestmark = [pytest.mark.torch, pytest.mark.long]
 
@@ -59,6 +59,7 @@ def checkout(tmp_path: Path, packaged: Path) -> Path:
     git(folder, "commit", "-qm", "main")
     git(folder, "checkout", "-qb", "mine")
     text = derivatives.read_text()
+    (folder / "test.py").write_text("import torch\nprint(torch.ones(1).sinh())\n")
     formula = "grad * self.cosh().conj()"
     assert text.count(formula) == 1
     derivatives.write_text(text.replace(formula, "self.cosh().conj() * grad"))
@@ -76,8 +77,15 @@ def run_all(title: str, folder: Path) -> dict[str, str]:
         environment.pop(name, None)
     printed = {}
     for command in commands:
+        run = command
+        if not CAMPAIGN and command.startswith("derivlint run"):
+            # it compiles, as its own tests do
+            continue
+        if not CAMPAIGN and command.startswith("derivlint verify"):
+            # it compiles for half a minute, as the tests of verify do
+            run = f"{command.partition('#')[0]} --no-compile"
         process = subprocess.run(
-            ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+            ["bash", "-c", run], cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
         # findings are what a check is for
         finds = command.startswith(("derivlint check", "derivlint review"))
