@@ -81,6 +81,17 @@ INVALID = (
         message='"cosh_" changes "self_p" in place',
         help='use "cosh", which returns a new tensor',
     ),
+    # on the CPU it is the tensor itself
+    Invalid(
+        """\
+- name: log(Tensor self) -> Tensor
+  self: grad.div(self.conj())
+  result: self_t.cpu().div_(self_p)
+""",
+        at="3:11-36",
+        message='"div_" changes "self_t" in place',
+        help='use "div", which returns a new tensor',
+    ),
     Invalid(
         """\
 - name: abs(Tensor self) -> Tensor
