@@ -10,14 +10,14 @@ although the operator is on PyTorch's complex list.
 conjugated before and after. That is right where the Jacobian is diagonal and the function holomorphic.
 
 ## Example
-    - name: logcumsumexp(Tensor self, int dim) -> Tensor
-      self: logcumsumexp_backward(grad, self, result, dim)
-      result: auto_element_wise
+    - name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
+      self: cummaxmin_backward(grad, self, indices, dim)
+      values: auto_element_wise
 
 ## Instead
-    - name: logcumsumexp(Tensor self, int dim) -> Tensor
-      self: logcumsumexp_backward(grad, self, result, dim)
-      result: logcumsumexp_jvp(self_p, self_t, dim)
+    - name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
+      self: cummaxmin_backward(grad, self, indices, dim)
+      values: self_t.gather(dim, indices)
 
 ## What it cannot see
 Helpers whose parameters have other names, and shape changes that are not visible from a function's name.
@@ -33,14 +33,17 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.automatic import AutomaticReason, wrong_automatic
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.lint.engine.precedence import BACKWARD_SIZES, UNCOMPILED
+from derivlint.lint.engine.precedence import BACKWARD_SIZES, UNCOMPILED, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING, group="tangents", yields_to=(UNCOMPILED, BACKWARD_SIZES), reads=AnalysisDepth.SEMANTICS
+    severity=Severity.WARNING,
+    group="tangents",
+    yields_to=(UNCOMPILED, BACKWARD_SIZES, WRONG_VALUE),
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (
@@ -61,8 +64,8 @@ INVALID = (
     Invalid(
         at="3:11-28",
         message=(
-            '"logcumsumexp_backward" in the backward formula "logcumsumexp_backward(grad, self, result, '
-            'dim)" is not element-wise'
+            '"cummaxmin_backward" in the backward formula "cummaxmin_backward(grad, self, indices, dim)" is not '
+            "element-wise"
         ),
         help="write out the forward formula",
     ),
@@ -79,11 +82,11 @@ INVALID = (
     Invalid(
         """\
 - name: abs(Tensor self) -> Tensor
-  self: grad * self.sgn()
+  self: grad * at::special_airy_ai(self.sgn())
   result: auto_element_wise
 """,
         at="3:11-28",
-        message='"sgn" in the backward formula "grad * self.sgn()" is not holomorphic',
+        message='"sgn" in the backward formula "grad * at::special_airy_ai(self.sgn())" is not holomorphic',
         help="write out the forward formula",
     ),
 )

@@ -23,7 +23,7 @@ Forward-mode derivatives and everything built on them (Jacobian-vector products,
 
 ## What it cannot see
 Operators and helpers whose values are not known, and formulas that call them. Formulas that are not linear in the
-tangents are left to "nonlinear-tangent", "auto_linear" and "auto_element_wise" to the rules about them.
+tangents are left to "nonlinear-tangent".
 
 ## Sources
 Griewank and Walther, Evaluating Derivatives, section 3; the notes on forward-mode AD in derivatives.yaml.
@@ -89,6 +89,34 @@ INVALID = (
             "the formula gives -1.6"
         ),
         help="computed with small tensors of distinct elements",
+    ),
+    # the padding is no tangent
+    Invalid(
+        """\
+- name: constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
+  self: constant_pad_nd_backward(grad, pad)
+  result: auto_linear
+""",
+        at="3:11-22",
+        message=(
+            'the tangent of "result[0][0][0]" is 0 at self.sizes() = [2, 3, 7], pad = {1, 2, 3, 1}, value = 1; '
+            "the formula gives 1"
+        ),
+        help="computed with small tensors of distinct elements",
+    ),
+    # what autograd does to a real input is not done to its tangent
+    Invalid(
+        """\
+- name: rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha.conj()))
+  result: auto_element_wise
+""",
+        at="3:11-28",
+        message=(
+            'the tangent of "result" is 0.59+0.62i at self = 0.571, alpha = -0.59-0.62i, self_t = 1; the formula gives '
+            "0.59"
+        ),
+        help="computed with one-element tensors",
     ),
 )
 

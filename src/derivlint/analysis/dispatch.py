@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from derivlint.model import Differentiability, DispatchBody, Entry, Model
-from derivlint.model.keys import DEFAULT
+from derivlint.model.keys import AUTO_ELEMENT_WISE, DEFAULT
+
+if TYPE_CHECKING:
+    from derivlint.analysis.typed import TypedFormula
 
 #: PyTorch's own tests use operators whose formulas are wrong on purpose.
 TEST_PREFIX = "_test_"
@@ -32,6 +36,14 @@ def judged_bodies(model: Model, entry: Entry) -> Iterator[tuple[DispatchBody, Di
             differentiability = model.canonical_differentiability(body)
             if differentiability is not None:
                 yield body, differentiability
+
+
+def derived_from(wrong: Iterable[TypedFormula], formulas: Collection[TypedFormula]) -> set[TypedFormula]:
+    """The formulas that ``auto_element_wise`` makes of a wrong backward formula, and which are wrong with it."""
+    bodies = {formula.written.body for formula in wrong if formula.is_backward}
+    return {
+        formula for formula in formulas if formula.written.auto == AUTO_ELEMENT_WISE and formula.written.body in bodies
+    }
 
 
 def bodies_without_default(model: Model, entry: Entry) -> tuple[str, ...]:

@@ -119,11 +119,11 @@ class FormulaCheck(Struct):
         return self.known_points >= enough or self.unknown_points >= PATIENCE or len(self.witnesses or ()) >= WITNESSES
 
 
-def formula_checks(formulas: Iterable[TypedFormula]) -> list[FormulaCheck]:
-    """The formulas that can be compared."""
+def formula_checks(formulas: Iterable[TypedFormula], *, with_automatic: bool = False) -> list[FormulaCheck]:
+    """The formulas that can be compared, by default those that are written out."""
     checks = []
     for formula in formulas:
-        evaluate = compile_formula(formula) if formula.written.auto is None else None
+        evaluate = compile_formula(formula) if with_automatic or formula.written.auto is None else None
         if evaluate is not None:
             checks.append(FormulaCheck(formula, tuple(name.text for name in formula.written.names), evaluate))
     return checks
@@ -228,7 +228,7 @@ def finite_nowhere(function: NativeFunction, checks: Iterable[FormulaCheck]) -> 
     if not is_broadcasting(function.name.base.removeprefix(FOREACH)):
         return
     for check in checks:
-        if check.compared or len(check.infinite) < NEVER:
+        if check.compared or len(check.infinite) < NEVER or check.formula.written.auto is not None:
             continue
         if all(map(is_broadcasting, called_names(check.formula))):
             yield check.infinite[0]
@@ -243,7 +243,7 @@ def compared(
     """Compare the formulas of a dispatch key with the operator's own value at all points at which both are known."""
     function = differentiability.function
     signature = signature_of(differentiability)
-    checks = formula_checks(formulas)
+    checks = formula_checks(formulas, with_automatic=True)
     if not signature.inputs or not checks:
         return ()
     used = signature.used(check.formula for check in checks)

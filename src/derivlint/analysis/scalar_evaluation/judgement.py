@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from derivlint.analysis.dependence.conjugation import mistakes
-from derivlint.analysis.dispatch import judged_bodies
+from derivlint.analysis.dispatch import derived_from, judged_bodies
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
 from derivlint.analysis.scalar_evaluation.adjoint import contradictions
 from derivlint.analysis.scalar_evaluation.compare import (
@@ -62,10 +62,13 @@ def _judge(
     checks = compared(analyses, analyses.formulas_of(body), differentiability, reference)
     judgement.infinite += finite_nowhere(differentiability.function, checks)
     differing = list(wrong_formulas(checks))
-    convicted = [item for item in differing if not _is_of_conjugation(analyses, item)]
+    formulas = [item.formula for item in differing]
+    derived = derived_from(formulas, formulas)
+    convicted = [item for item in differing if item.formula not in derived and not _is_of_conjugation(analyses, item)]
     judgement.wrong += convicted
     judged = {item.formula for item in convicted}
-    right = [check for check in checks if check.compared and check.formula not in judged]
+    written = [check for check in checks if check.compared and check.formula.written.auto is None]
+    right = [check for check in written if check.formula not in judged]
     judgement.poles += poles(differentiability, reference, right)
     wrong = {item.formula for item in differing}
     shares = wrong_shares(analyses, body, differentiability)

@@ -14,7 +14,7 @@ from operator import mul
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from derivlint.analysis.dispatch import judged_bodies
+from derivlint.analysis.dispatch import derived_from, judged_bodies
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.compare import differ
@@ -268,11 +268,7 @@ def _comparisons(
     differentiability: Differentiability, formulas: Sequence[TypedFormula], refuted: Collection[TypedFormula]
 ) -> Iterator[tuple[_FormulaCheck, WrongValues | None]]:
     """The comparisons of formulas at points with known values; one that is wrong is the last of its formula."""
-    judged = [
-        formula
-        for formula in formulas
-        if formula.written.auto is None and formula not in refuted and is_judged(differentiability, formula)
-    ]
+    judged = [formula for formula in formulas if formula not in refuted and is_judged(differentiability, formula)]
     operator = operator_of(differentiability) if judged else None
     if operator is None:
         return
@@ -459,8 +455,10 @@ def _judged_values(model: Model, entry: Entry) -> tuple[WrongValues, ...]:
     analyses = analyses_of(model)
     # what is not linear has no right value
     refuted |= {interpretation.formula for interpretation in analyses.interpretations(entry) if interpretation.culprits}
-    return tuple(
-        wrong
-        for body, differentiability in bodies
-        for wrong in wrong_values(differentiability, analyses.formulas_of(body), refuted)
-    )
+    disagreements: list[WrongValues] = []
+    for body, differentiability in bodies:
+        formulas = analyses.formulas_of(body)
+        disagreements += wrong_values(differentiability, formulas, refuted | derived_from(refuted, formulas))
+    wrong_formulas = [item.formula for item in disagreements]
+    derived = derived_from(wrong_formulas, wrong_formulas)
+    return tuple(item for item in disagreements if item.formula not in derived)
