@@ -37,7 +37,8 @@ def explained(model: Model, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagn
             }
         formula = formulas.get((item.entry, item.dispatch, item.key))
         n_explained += 1
-        cause = None if formula is None else _cause(model, formula, item)
+        # a keyword has no part that could be another one
+        cause = None if formula is None or formula.auto is not None else _cause(model, formula, item)
         yield item if cause is None else replace(item, help=f"{cause.cause}; write {quoted(cause.text)}")
 
 
