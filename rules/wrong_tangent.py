@@ -90,7 +90,7 @@ INVALID = (
         ),
         help="computed with small tensors of distinct elements",
     ),
-    # the padding is no tangent
+    # the padding does not move
     Invalid(
         """\
 - name: constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
