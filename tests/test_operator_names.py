@@ -55,11 +55,19 @@ EXCEPTIONS = {
     ),
     "src/derivlint/cli/shared/help.py": ("diff", "the name of an option"),
     "src/derivlint/authoring/cxx.py": (
-        "mul neg pow rsub",
+        "mul neg pow rsub zeros_like",
         "the operators that have signs in C++, or that have no effect",
     ),
-    "src/derivlint/authoring/shapes.py": ("expand", "the operator whose result has the sizes that it is given"),
     "src/derivlint/formats/suggestions.py": ("values", "a word of JSON"),
+    "src/derivlint/authoring/shapes.py": (
+        "add clone div expand mul neg where zeros_like",
+        "operators that give back an operand where the other one is zero, or its sizes are those asked for",
+    ),
+    "src/derivlint/repair/linearization.py": (ALL, PRIMITIVES),
+    "src/derivlint/repair/derivation.py": (
+        "conj contiguous full handle_r_to_c imag masked_fill to zeros_like",
+        "primitives that keep each element where it is",
+    ),
     "src/derivlint/review/page.py": ("diff values", "words of formats: keys of JSON, a language of Markdown"),
     "src/derivlint/graph/differentiation/refusal.py": ("sort", "a method of TorchScript's lists"),
     "src/derivlint/emit/python/spelling.py": (

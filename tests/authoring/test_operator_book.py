@@ -44,7 +44,7 @@ def test_a_file_of_own_operators_has_none_of_pytorchs(bundled_natives: NativeFun
     model = build_model(SourceFile("derivatives.yaml", text), bundled_natives)
     new = new_operator(Wanted("my_op", forward="sin(x) * clamp(y, 0, 1)", inline=True), bundled_natives, model)
     assert "x: at::sum_to(grad * y.clamp(0, 1), x.sym_sizes()) * 7\n" in new.files["derivatives.yaml"]
-    assert new.from_book == ("mul.Tensor", "clamp")
+    assert set(new.from_book) == {"mul.Tensor", "clamp"}
 
 
 def test_refusals_name_the_operator(book: Model) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from derivlint.repair.judge import Judge
     from derivlint.repair.suggest import Suggestion
 
+#: What can be missing; values of :class:`derivlint.analysis.differentiability.coverage.Aspect`.
+MISSING = ("backward", "forward", "double-backward")
 #: How the arguments end or begin that are files, whether they exist or not.
 _SUFFIXES = (".yaml", ".yml")
 
@@ -33,6 +35,11 @@ _SUFFIXES = (".yaml", ".yml")
 @click.argument("targets", nargs=-1, metavar="[OP[:KEY]]... [PATHS]...", callback=inputs)
 @operator_options
 @click.option("--stdin-filename", metavar="NAME", help="Report standard input (-) under this name.")
+@click.option(
+    "--missing",
+    type=click.Choice(MISSING),
+    help="Suggest formulas that are missing, not those that are wrong.",
+)
 @click.option("--diff", is_flag=True, help="Print the best suggestions as a patch.")
 @click.option("--write", "writes", is_flag=True, help="Write the best suggestions into the files.")
 @click.option(
@@ -53,6 +60,7 @@ def suggest(
     targets: tuple[str, ...],
     no_config: bool,
     stdin_filename: str | None,
+    missing: str | None,
     diff: bool,
     writes: bool,
     output_format: str,
@@ -64,6 +72,9 @@ def suggest(
     OP is an operator (add.Tensor) or a base name (add), KEY an argument or an output. Without OP, formulas are
     suggested for all wrong ones of the files. A suggestion is a small edit of the formula that "derivlint check" has no
     finding about; what could not be checked of it is named. Nothing is written without --write.
+
+    With --missing, formulas are derived: from what operators are linear in, from their other formulas and from their
+    reference definitions. For an entry that none can be written for, the reason is given.
 
     Exit status: 0 every formula is right or has a suggestion; 1 some have none.
     """
@@ -77,7 +88,7 @@ def suggest(
         raise click.UsageError("--write cannot write to standard input; use --diff")
     reports = []
     for loaded in load_models(paths, stdin_filename, no_config, **setting_options):
-        suggestions = tuple(_suggestions(loaded.require_operators(), names))
+        suggestions = tuple(_suggestions(loaded.require_operators(), names, missing))
         reports.append(FileSuggestions(loaded.source, suggestions))
         if diff or writes:
             _apply(loaded, suggestions, writes)
@@ -88,7 +99,12 @@ def suggest(
             write_lines(suggestion_lines(report), wants_color(color))
     every = [item for report in reports for item in report.suggestions]
     solved = sum(bool(item.candidates) for item in every)
-    warn(f"{counted(solved, 'suggestion')} for {counted(len(every), 'wrong formula')}" if every else "no wrong formula")
+    what = "missing" if missing else "wrong"
+    warn(
+        f"{counted(solved, 'suggestion')} for {counted(len(every), f'{what} formula')}"
+        if every
+        else f"no {what} formula"
+    )
     click.get_current_context().exit(CLEAN if solved == len(every) else FINDINGS)
 
 
@@ -101,15 +117,42 @@ def _is_path(name: str) -> bool:
     )
 
 
-def _suggestions(loaded: Loaded, names: Sequence[str]) -> Iterator[Suggestion]:
+def _suggestions(loaded: Loaded, names: Sequence[str], missing: str | None) -> Iterator[Suggestion]:
     from derivlint.repair import suggest as repair
     from derivlint.repair.judge import Judge
     from derivlint.rules import load_rules
 
     settings = loaded.settings
     judge = Judge(loaded.source, loaded.model, settings.selected(load_rules()), settings.shows)
+    if missing is not None:
+        yield from _missing(judge, names, missing)
+        return
     for target in _targets(judge, names):
         yield repair.suggest(judge, target)
+
+
+def _missing(judge: Judge, names: Sequence[str], missing: str) -> Iterator[Suggestion]:
+    """The missing formulas of the entries that the arguments name, or of all."""
+    from derivlint.analysis.differentiability.coverage import Aspect
+    from derivlint.repair.missing import write_missing
+
+    operators = None
+    if names:
+        operators = {entry.operator or "" for name in names for entry in _entries(judge, name.partition(":")[0])}
+    yield from write_missing(judge, Aspect(missing), operators)
+
+
+def _entries(judge: Judge, operator: str) -> list[Entry]:
+    """The entries of an operator.
+
+    Raises:
+        InputError: there are none.
+    """
+    entries = [entry for entry in judge.model.entries if operator in _names(entry)]
+    if not entries:
+        question = did_you_mean(operator, {name for entry in judge.model.entries for name in _names(entry)})
+        raise InputError(f'no entry for "{operator}"' + (f"; {question}" if question else ""))
+    return entries
 
 
 def _targets(judge: Judge, names: Sequence[str]) -> Iterator[Target]:
@@ -125,10 +168,7 @@ def _targets(judge: Judge, names: Sequence[str]) -> Iterator[Target]:
         return
     for name in names:
         operator, _, key = name.partition(":")
-        entries = [entry for entry in judge.model.entries if operator in _names(entry)]
-        if not entries:
-            question = did_you_mean(operator, {name for entry in judge.model.entries for name in _names(entry)})
-            raise InputError(f'no entry for "{operator}"' + (f"; {question}" if question else ""))
+        entries = _entries(judge, operator)
         keys = [
             item
             for entry in entries

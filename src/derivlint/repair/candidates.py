@@ -50,6 +50,6 @@ class Candidate(Struct, frozen=True):
 
 def edited(text: str, edits: Iterable[TextEdit]) -> str:
     """A text after edits of the file."""
-    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
+    for edit in sorted(edits, key=lambda edit: (edit.span, edit.text), reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text

@@ -25,8 +25,11 @@ from derivlint.model import DispatchBody, Entry, Model, Role
 from derivlint.model.memos import Memos
 from derivlint.model.model import build_models
 from derivlint.repair.candidates import Candidate, Target, edited
+from derivlint.repair.insertion import insertion
 from derivlint.source import SourceFile
 
+#: The rule about outputs without forward formula beside one that has one: several are written one by one.
+PARTIAL = "missing-forward-output"
 #: The distances from a right formula of mistakes that are not about values.
 DISTANCES = ("type", "name", "syntax")
 #: The distance of a formula without certain mistakes that has findings.
@@ -108,7 +111,7 @@ class Judge:
             the candidate with its proof, or its distance from a right one if anything is found.
         """
         distance = distance_of(self.model, target, candidate.text)
-        edits = edits_for(target, candidate) if not distance else ()
+        edits = edits_for(target, candidate, self.model.source.text) if not distance else ()
         if not edits:
             return distance or LEAST_DISTANCE
         source = self.model.source
@@ -130,6 +133,8 @@ class Judge:
         if body is None or any(_is_own(item, target) for item in findings if item.severity is not Severity.INFO):
             return None
         new = [item for item in findings if (item.rule, item.key, item.message) not in before]
+        if target.formula is None:
+            new = [item for item in new if item.rule != PARTIAL]
         if any(item.severity is not Severity.INFO for item in new):
             return None
         judged = _judged(after, body, target.key)
@@ -192,10 +197,12 @@ def _judged(model: Model, body: DispatchBody, key: str) -> JudgedFormula | None:
     return next((item for item in judged_formulas(model, body) if item.written.key_text == key), None)
 
 
-def edits_for(target: Target, candidate: Candidate) -> tuple[TextEdit, ...]:
+def edits_for(target: Target, candidate: Candidate, text: str) -> tuple[TextEdit, ...]:
     """The edits of the file that put a candidate in place; none if they cannot be written."""
     formula = target.formula
-    if formula is None or formula.text is None:
+    if formula is None:
+        return insertion(target, candidate, text)
+    if formula.text is None:
         return ()
     title, whole = "", (0, len(formula.text), candidate.text)
     fix: Fix | None = None

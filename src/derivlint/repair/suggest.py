@@ -11,13 +11,14 @@ from derivlint.analysis.judged import Question
 from derivlint.lint.severity import Severity
 from derivlint.model import Entry, Model
 from derivlint.repair.candidates import Candidate, Target
+from derivlint.repair.derivation import derived_formulas
 from derivlint.repair.edits import edited_formulas, twice_edited
 from derivlint.repair.equality import Equality, compare_formulas
 from derivlint.repair.judge import Accepted, Judge, distance_of
 
 #: Where candidates come from, each in the order of their cost.
 Source = Callable[[Target, Model], Iterator[Candidate]]
-SOURCES: tuple[Source, ...] = (edited_formulas,)
+SOURCES: tuple[Source, ...] = (edited_formulas, derived_formulas)
 #: So many candidates of a formula are judged, so many more after the first right one, and so many are shown.
 MAX_JUDGED = 400
 MAX_MORE = 80

@@ -113,14 +113,6 @@ def norm(self: Value, p: Value = 2, dim: Value = None, keepdim: Value = False, _
     return reduced(_norm(2 if p is None else p), self, dim, keepdim)
 
 
-@helper("_cdist_forward", "cdist", "_euclidean_dist")
-def distances(x1: Value, x2: Value, p: Value = 2.0, _compute_mode: Value = None) -> Value:
-    """The norms of the differences of all pairs of rows."""
-    rows = SmallTensor(sizes_by.unsqueezed(tensor_of(x1).sizes, -2), x1.items)
-    columns = SmallTensor(sizes_by.unsqueezed(tensor_of(x2).sizes, -3), x2.items)
-    return norm(broadcast_map(lambda left, right: left - right, rows, columns), p, -1)
-
-
 operators(
     {
         "sum _sparse_sum": lambda self, dim=None, keepdim=False, _dtype=None: reduced(sum, self, dim, keepdim),

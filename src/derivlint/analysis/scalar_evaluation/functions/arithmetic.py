@@ -167,7 +167,6 @@ operators(
         "nan_to_num": lambda self, _nan=None, _posinf=None, _neginf=None: real_only(self),
         "complex": lambda real, imag: complex(real_only(real), real_only(imag)),
         "dist": lambda self, other, p=2: norm(self - other, p),
-        "_cdist_forward _euclidean_dist": lambda x1, x2, p=2.0: norm(x1 - x2, p),
     }
 )
 
