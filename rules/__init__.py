@@ -193,6 +193,7 @@ NUMERIC: dict[str, str] = {
     "different-convention": "where differences cannot tell, it is not the gradient or tangent of the installed PyTorch",
     "inconsistent-vjp-jvp": "backward and forward formulas are not of the same linear map",
     "mask-ignored": "a gradient changes with which others are needed",
+    "non-finite-number": "a gradient or tangent is NaN or infinite, and finite in the installed PyTorch",
     "wrong-gradient-shape": "a gradient or tangent does not have the shape of what it belongs to",
     "wrong-jvp": "the tangent is not that of the operator, by finite differences",
     "wrong-second-derivative": "what autograd makes of the formula is not its derivative",

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from derivlint.formula import parse_formula
+from derivlint.verify.code.functions import FunctionValue
+from derivlint.verify.inputs.arguments import MIXED, argument_states, expected_states
 from derivlint.verify.inputs.hardening import noise_of
 from derivlint.verify.inputs.points import SamplePoint, generator
 from derivlint.verify.inputs.regimes import regimes
@@ -110,3 +112,49 @@ def test_a_formula_that_tells_its_arms_is_the_same_without_that(formula: str) ->
         assert text.count(f"arm(7, {number}, ") == 1
         text = text.replace(f"derivlint_verify::arm(7, {number}, {each.text})", each.text)
     assert text == formula
+
+
+def test_axes_and_places_count_from_both_ends() -> None:
+    """A length that ends at the last place is among them, from either end."""
+    x = torch.rand(2, 5, dtype=torch.float64)
+    found = made("narrow_copy", [x, 1, 1, 2])
+    assert found["axes from the other end"][1] == -1
+    assert found["places from the other end"][2] == -4
+    assert {values[2] for values in found.values()} >= {-1, -2, 3}
+    found = made("slice.Tensor", [x, -1, -4, 3, 1])
+    assert (found["axes from the other end"][1], found["places from the other end"][2:4]) == (1, [1, -2])
+    assert {values[3] for values in found.values()} >= {5, 7}
+    assert made("roll", [x, [1, -2], [0, 1]])["shifts to the other side"][1] == [-1, 2]
+
+
+def test_results_are_asked_for_in_other_types() -> None:
+    """Whatever type is passed."""
+    x = torch.rand(3, dtype=torch.float64)
+    arguments = (FunctionValue("self", "Tensor"), FunctionValue("dtype", "ScalarType?"))
+    found = made("sum", [x, None], arguments=arguments)
+    types = {torch.float16, torch.float32, torch.float64, torch.complex128}
+    assert {values[1] for label, values in found.items() if label.startswith("dtype ")} == types
+
+
+def test_indices_are_repeated_and_negative() -> None:
+    """And rows have no deviation, or no norm."""
+    x = torch.rand(3, 4, dtype=torch.float64)
+    found = made("gather", [x, 0, torch.tensor([[0, 2], [1, 0]]), False])
+    assert found["repeated index"][2].tolist() == [[0, 0], [0, 0]]
+    assert found["negative index"][2].tolist() == [[0, -1], [1, 0]]
+    found = made("std.correction", [x, [1], 1, False])
+    assert (float(found["equal elements 0"][0][0].std()), bool(found["zero row 0"][0][0].any())) == (0, False)
+    assert torch.equal(found["zero row 0"][0][1:], x[1:])
+
+
+def test_states_of_arguments() -> None:
+    """Signs, repetitions and types, beside presence."""
+    of = spec("gather")
+    values = [torch.rand(3), -1, torch.tensor([1, 1]), False]
+    states = set(argument_states(of, SamplePoint(values)))
+    assert states == {("dim", "negative"), ("index", "repeated"), ("sparse_grad", "False")}
+    assert expected_states(of, of.arguments[1]) == ("negative", "not negative")
+    loss = replace(spec("huber_loss"), inputs=("self", "target"))
+    mixed = SamplePoint([torch.rand(3), torch.rand(3, dtype=torch.float64), 1, 1.0])
+    assert set(argument_states(loss, mixed)) == {("target", MIXED)}
+    assert MIXED in expected_states(loss, loss.arguments[1])

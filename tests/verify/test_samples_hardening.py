@@ -21,7 +21,7 @@ from derivlint.verify.inputs.points import SamplePoint, generator, overload_of
 def spec(operator: str) -> FunctionSpec:
     """An operator as it is passed to the process that checks."""
     kinds = {"Optional[Tensor]": "Tensor?", "Optional[number]": "Scalar?", "Optional[List[int]]": "int[]?"}
-    kinds["number"] = "Scalar"
+    kinds |= {"number": "Scalar", "List[int]": "int[]", "Optional[int]": "int?"}
     schema = overload_of(operator)._schema
     arguments = tuple(FunctionValue(each.name, kinds.get(str(each.type), str(each.type))) for each in schema.arguments)
     return FunctionSpec(0, "backward", operator, "self", arguments, (), (), (), (), ())

@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from derivlint.emit.emission import Helpers
 from derivlint.model import Model
-from derivlint.verify.code.functions import FormulaFunction, FunctionSpec, collect
+from derivlint.verify.code.functions import LINES, FormulaFunction, FunctionSpec, collect
 
 #: Lines beyond those of any file: they tell what the compiler says about a formula of the base from what it says about
 #: the file. Each formula has so many to itself.
 _BEYOND = 10_000_000
-_LINES = 1000
 
 
 class Base(Struct, frozen=True):
@@ -65,7 +64,7 @@ def functions_of_base(functions: Sequence[FormulaFunction], base: Base, helpers:
         same = next((candidate for candidate in candidates if _is_same(earlier, candidate)), None)
         if same is None:
             number = len(functions) + len(own)
-            same = replace(earlier, spec=replace(earlier.spec, number=number, line=_BEYOND + _LINES * number))
+            same = replace(earlier, spec=replace(earlier.spec, number=number, line=_BEYOND + LINES * number))
             own.append(same)
         operators.setdefault(earlier.spec.operator, []).append(same.spec)
     return BaseFunctions(tuple(own), {name: tuple(items) for name, items in operators.items()})

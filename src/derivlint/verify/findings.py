@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from derivlint.compiler.diagnostics import COMPILER_ERROR
 from derivlint.lint import Confidence, Diagnostic, Severity
@@ -16,6 +16,7 @@ from derivlint.verify.comparison.failures import (
     CRASH,
     INCONSISTENT,
     MASK_IGNORED,
+    NOT_FINITE,
     OTHER_CONVENTION,
     WRONG_JVP,
     WRONG_SECOND,
@@ -34,21 +35,25 @@ class JudgedFinding(Struct, frozen=True):
     Attributes:
         diagnostic: the finding. One that is gone is at the place of what took the place of its formula, or its entry.
         verdict: the comparison with the earlier version; None without one.
+        failure: the message of the process that checks; empty for what is found without running a formula.
     """
 
     diagnostic: Diagnostic
     verdict: FindingVerdict | None
+    failure: dict[str, Any] = field(default_factory=dict)
 
 
 def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
     """Return all findings by span, each with its verdict."""
     functions = {function.spec.number: function for function in outcome.functions}
     findings = []
-    for number, message in outcome.refused.items():
-        function = next((function for function in outcome.collected.functions if function.spec.number == number), None)
-        if function is None:
-            # of the earlier version
+    refused: set[int] = set()
+    for function in outcome.collected.functions:
+        message = outcome.refused.get(function.spec.number)
+        if message is None or id(function.written) in refused:
+            # the formula of an operator on lists is that of an entry
             continue
+        refused.add(id(function.written))
         text = f"the compiler refuses the code that is made of this: {message}"
         verdict = _verdict_of_refusal(function, outcome)
         findings.append(JudgedFinding(_found(model, function, COMPILER_ERROR, text, None, Severity.ERROR), verdict))
@@ -56,20 +61,30 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
     wrong = {
         id(functions[failure["failure"]].written.body)
         for failure in outcome.failures
-        if failure["rule"] in (WRONG_VJP, OTHER_CONVENTION) and failure["failure"] in functions
+        if failure["rule"] in (WRONG_VJP, OTHER_CONVENTION, NOT_FINITE, CRASH) and failure["failure"] in functions
     }
-    for failure in outcome.failures:
-        function = successors[failure["failure"]]
+    own = [(successors[failure["failure"]], failure) for failure in outcome.failures]
+    reported = {
+        (id(function.written), failure["verdict"])
+        for function, failure in own
+        if function.spec.operator == function.written.entry.operator
+    }
+    for function, failure in own:
         if failure["failure"] in functions and function.written.auto is not None and id(function.written.body) in wrong:
             # an automatic forward formula is derived from the backward formula, which is reported already
             continue
+        if function.spec.operator != function.written.entry.operator and (
+            (id(function.written), failure["verdict"]) in reported
+        ):
+            # the formula of an operator on lists is that of an entry
+            continue
         rule = failure["rule"]
         verdict = FindingVerdict(failure["verdict"]) if failure["verdict"] else None
-        agreed = Severity.WARNING if verdict is FindingVerdict.NEW else Severity.INFO
-        severity = agreed if rule == OTHER_CONVENTION else Severity.ERROR
+        severity = Severity.WARNING if rule == NOT_FINITE or verdict is FindingVerdict.NEW else Severity.INFO
+        severity = severity if rule in (OTHER_CONVENTION, NOT_FINITE) else Severity.ERROR
         message = _message(failure, function)
         help = _help(failure, function, verdict)
-        findings.append(JudgedFinding(_found(model, function, rule, message, help, severity), verdict))
+        findings.append(JudgedFinding(_found(model, function, rule, message, help, severity), verdict, failure))
     for death in outcome.deaths:
         if death["why"] != SkipReason.CRASHED.value:
             # nothing that is known to be the formula's fault
@@ -146,6 +161,9 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     if rule == WRONG_JVP:
         subject = f'the tangent of "{target}"' if target == key else f'the tangent with respect to "{target}"'
         return f"{subject} is {actual} along a direction, by finite differences {expected}"
+    if rule == NOT_FINITE:
+        kind = "gradient" if function.spec.kind == BACKWARD else "tangent"
+        return f'the {kind} of "{target}" is NaN or infinite where the installed PyTorch has a finite number'
     if rule == OTHER_CONVENTION:
         kind = "gradient" if function.spec.kind == BACKWARD else "tangent"
         return (

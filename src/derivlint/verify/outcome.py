@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, convert, field
 
 from derivlint.verify.code.functions import CollectedFunctions, FormulaFunction, FunctionSpec
+from derivlint.verify.inputs.arguments import expected_states
 from derivlint.verify.unchecked import SkipReason, Unchecked
 
 #: The bit of each arm of a condition, and its label for conditions and for masks.
@@ -27,7 +28,8 @@ class OperatorResult(Struct, frozen=True):
         functions: the numbers of the functions whose derivative was compared.
         nonzero: those of them whose derivative was not always zero.
         arms: for each function, by its number, which arms of its sites were taken: 1 for the first, 2 for the second.
-        states: the states that arguments had: of flags and words their values, else ``present`` and ``absent``.
+        states: the states that arguments had (:func:`derivlint.verify.inputs.arguments.argument_states`).
+        refused: the states that arguments had at inputs that the operator refuses.
         why: why it was not checked, None where it was.
         reason: that in words.
     """
@@ -39,6 +41,7 @@ class OperatorResult(Struct, frozen=True):
     nonzero: tuple[int, ...] = ()
     arms: dict[int, list[int]] = field(default_factory=dict)
     states: dict[str, list[str]] = field(default_factory=dict)
+    refused: dict[str, list[str]] = field(default_factory=dict)
     why: SkipReason | None = None
     reason: str = ""
 
@@ -182,22 +185,16 @@ def _reachable(function: FormulaFunction, state: OperatorResult | None) -> Itera
         for bit, holds, selects in _ARMS:
             label = f'"{site.text}" {selects} elements' if site.is_mask else f'"{site.text}" is {holds}'
             yield label, bool(taken & bit)
-    states = state.states if state is not None else {}
     for argument in of.arguments:
         # the argument, or what a variable is made of it
         parts = (f"{argument.name}_", f"{argument.name}.")
         variables = function.evaluation.variables
         if argument.name not in variables and not any(variable.startswith(parts) for variable in variables):
             continue
-        expected_states: tuple[str, ...] = ()
-        if argument.type == "bool":
-            expected_states = ("True", "False")
-        elif argument.type.endswith("?") and argument.type != "Generator?":
-            expected_states = ("present", "absent")
-        for expected in expected_states:
-            seen_states = states.get(argument.name, ())
+        reached = (state.states if state is not None else {}).get(argument.name, ())
+        refused = (state.refused if state is not None else {}).get(argument.name, ())
+        for expected in expected_states(of, argument):
             # of words the states are the words
-            is_reached = (
-                any(state != "absent" for state in seen_states) if expected == "present" else expected in seen_states
-            )
-            yield f'"{argument.name}" is {expected.lower()}', is_reached
+            is_reached = expected in reached or (expected == "present" and any(item != "absent" for item in reached))
+            if is_reached or expected not in refused:
+                yield f'"{argument.name}" is {expected.lower()}', is_reached

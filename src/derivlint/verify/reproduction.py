@@ -17,6 +17,8 @@ LARGEST = 64
 
 #: Stands in every script.
 _MARK = "Shown by PyTorch's own gradcheck at the input at which it was found."
+#: Stands in every script that runs a formula of a file (:mod:`derivlint.verify.replay`).
+REPLAYED = "Found by derivlint verify; runs the formula of a derivatives file at the input at which it was found."
 _HEAD = """\
 # {operator}, {key}: {rule}. Shown by PyTorch's own gradcheck at the input at which it was found.
 # This runs the formulas that the installed PyTorch was built with. It raises an error, with both numbers, where the
@@ -73,6 +75,25 @@ def reproduction(spec: FunctionSpec, point: SamplePoint, rule: str, target: str)
     return _HEAD.format(operator=spec.operator, key=spec.key, rule=rule) + "\n".join(script.lines) + "\n"
 
 
+def written_arguments(spec: FunctionSpec, point: SamplePoint) -> str:
+    """The lines that make the list ``arguments``; empty where the input has another layout or is large.
+
+    Args:
+        spec: a function of the operator.
+        point: the input.
+    """
+    items = [tensor for value in point.values for tensor in tensors(value) if tensor is not None]
+    if point.size > 10 * LARGEST or not all(map(is_plain, items)):
+        return ""
+    script = _Script()
+    names = [
+        script.written(argument.name, value, False)
+        for argument, value in zip(spec.arguments, point.values, strict=True)
+    ]
+    lines = [line for line in script.lines if not line.startswith("from math")]
+    return "\n".join([*lines, f"arguments = [{', '.join(names)}]"])
+
+
 def _needed(spec: FunctionSpec, rule: str, target: str) -> tuple[str, ...]:
     """Return the arguments that need a gradient or a tangent."""
     if rule == MASK_IGNORED:
@@ -111,7 +132,8 @@ def is_script(path: Path) -> bool:
         OSError: it cannot be read.
     """
     with open_input(path) as file:
-        return _MARK.encode() in file.read(4096)
+        head = file.read(4096)
+    return _MARK.encode() in head or REPLAYED.encode() in head
 
 
 class _Script:
@@ -144,6 +166,12 @@ class _Script:
         import torch
 
         numbers = value.detach()
+        if (value.is_conj() or value.is_neg()) and not is_needed:
+            inner = self._tensor(variable, value.conj() if value.is_conj() else torch._neg_view(value), is_needed)
+            self.lines.append(
+                f"{variable} = {inner}.conj()" if value.is_conj() else f"{variable} = torch._neg_view({inner})"
+            )
+            return variable
         text = f"torch.tensor({numbers.tolist()!r}, dtype={value.dtype})"
         if is_inexact(value) and not numbers.isfinite().all() and self.lines[:1] != ["from math import inf, nan"]:
             self.lines.insert(0, "from math import inf, nan")

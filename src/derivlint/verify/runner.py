@@ -31,7 +31,7 @@ from derivlint.version import __version__
 
 #: The checks of an operator may use so many seconds of processor time.
 PROCESSOR = 90.0
-#: For so few operators as change at a time, each input is checked along several random directions.
+#: For so few entries as change at a time, each input is checked along several random directions.
 FEW = 10
 DIRECTIONS = 3
 
@@ -58,7 +58,7 @@ class Effort(Struct, frozen=True):
     order: int = 2
 
 
-QUICK = Effort(4, 2, 3, 16, 1)
+QUICK = Effort(4, 2, 3, 20, 1)
 ORDINARY = Effort(10, 4, 20, 110, 1)
 THOROUGH = Effort(16, 6, 24, 200, 2)
 
@@ -138,11 +138,11 @@ def _verify(
 ) -> None:
     collected = outcome.collected
     earlier = None if base is None else functions_of_base(collected.functions, base, options.helpers)
-    count = len({function.spec.operator for function in collected.functions})
+    count = len({id(function.written.entry) for function in collected.functions})
     # PyTorch is imported, and inputs are recorded, while the compiler runs
     with Server() as server, ThreadPoolExecutor(max_workers=1) as pool:
         recording = pool.submit(lambda: {dtype: recorded(model, dtype, place, progress) for dtype in options.dtypes})
-        engine = _engine(model, place, outcome, options, progress, base, earlier)
+        engine = engine_of(model, place, outcome, options, progress, base, earlier)
         samples = recording.result()
         if outcome.functions:
             missing = outcome.refused.keys() | outcome.left_out.keys()
@@ -175,7 +175,7 @@ def _verify(
         _judge_deaths(task if outcome.functions else {}, outcome)
 
 
-def _engine(
+def engine_of(
     model: Model,
     place: Path,
     outcome: RunOutcome,

@@ -16,6 +16,7 @@ from derivlint.project.loading import Loaded
 from derivlint.schema import installed_torch
 from derivlint.source import SourceError, SourceFile
 from derivlint.verify.base import Base
+from derivlint.verify.code.functions import list_operators
 
 #: Where no revision is named, that where HEAD left the first of these branches that is there.
 UPSTREAM = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
@@ -82,11 +83,12 @@ def _left_upstream(folder: Path) -> Revision:
 
 
 def changed_operators(model: Model, base: Base | None) -> set[str]:
-    """The operators whose entries are not those of the base."""
+    """The operators whose entries are not those of the base, and those on lists that share their formulas."""
     if base is None:
         return set()
     entries = changed_entries(model, base.model.source)
-    return {entry.operator for entry in entries if entry.operator is not None}
+    operators = {entry.operator for entry in entries if entry.operator is not None}
+    return operators | list_operators(model, operators)
 
 
 def own_helpers(path: Path | None) -> Helpers | None:

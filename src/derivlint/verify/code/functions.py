@@ -7,7 +7,7 @@ that is computed as the generated kernel computes it when it saves.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, convert, field, to_builtins
@@ -18,10 +18,15 @@ from derivlint.model.entry import DerivativeFormula, Entry, Role
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin, evaluations
 from derivlint.model.keys import DEFAULT, RESULT
 from derivlint.operators.special import NOT_IMPLEMENTED
+from derivlint.schema import SchemaKind
 from derivlint.verify.inputs.sites import Site, decisions_of
 
 #: What the names of operators on lists begin with.
 FOREACH = "_foreach_"
+#: Lines that no file has: each formula of an operator on lists has so many to itself, which tells its messages from
+#: those about the entry.
+_BEYOND = 5_000_000
+LINES = 1000
 BACKWARD = "backward"
 FORWARD = "forward"
 
@@ -49,7 +54,7 @@ class FunctionSpec(Struct, frozen=True):
         outputs: the positions of the differentiable returns.
         targets: the arguments whose gradient, or the returns whose tangent the function computes.
         tangents: for a forward formula, the arguments whose tangent it uses.
-        line: the line of the formula in the YAML, from 1.
+        line: the line of the formula in the YAML, from 1, or one beyond all that it has.
         masked: whether the formula reads ``grad_input_mask``.
         sites: the conditions and masks of the formula.
         bounds: the numbers that it compares with.
@@ -131,38 +136,46 @@ def collect(model: Model, operators: Collection[str] | None = None) -> Collected
 
     Args:
         model: the model.
-        operators: only these operators, None for all that have an entry. Operators on lists that have none, whose
-            formulas are made of those of another entry, have to be named.
+        operators: only these operators, None for all: those that have an entry, and those on lists that share its
+            formulas.
     """
     collected = CollectedFunctions()
-    lists = [name for name in operators or () if name.startswith(FOREACH)]
+    lists = {name for name in operators or () if name.startswith(FOREACH)}
     bases = {name.partition(".")[0].removeprefix(FOREACH) for name in lists}
+    derived: list[tuple[Evaluation, Differentiability]] = []
     for entry in model.entries:
         is_wanted = operators is None or entry.operator in operators
         if entry.function is None:
             if is_wanted and entry.operator is not None:
                 collected.unknown.append(entry.operator)
             continue
-        if not is_wanted and str(entry.operator).partition(".")[0] not in bases:
+        if operators is None or str(entry.operator).partition(".")[0] in bases:
+            derived += (pair for pair in _derived(model, entry) if operators is None or _name_of(pair[1]) in lists)
+        if not is_wanted:
             continue
-        own = [*_own(model, entry)] if is_wanted else []
-        if bases:
-            own += _derived(model, entry, lists)
-        for evaluation, differentiability in own:
-            reason = _reason_against(evaluation, differentiability)
-            if reason:
-                collected.left_out.append((evaluation.written, reason))
-                continue
-            spec = _spec_of(len(collected.functions), model, evaluation, differentiability)
-            collected.functions.append(FormulaFunction(spec, evaluation, differentiability, evaluation.written))
+        own = [*_own(model, entry)]
+        _add(collected, model, own)
         evaluated = {id(evaluation.written) for evaluation, _ in own}
-        for formula in entry.formulas if is_wanted else ():
+        for formula in entry.formulas:
             if id(formula) not in evaluated and formula.role is not Role.NON_DIFFERENTIABLE:
                 key_reason = "" if formula.body.key == DEFAULT else f"it is of the dispatch key {formula.body.key}"
                 collected.left_out.append(
                     (formula, key_reason or "PyTorch makes no code of it; derivlint check tells why")
                 )
+    _add(collected, model, derived)
     return collected
+
+
+def _add(
+    collected: CollectedFunctions, model: Model, evaluated: Iterable[tuple[Evaluation, Differentiability]]
+) -> None:
+    for evaluation, differentiability in evaluated:
+        reason = _reason_against(evaluation, differentiability)
+        if reason:
+            collected.left_out.append((evaluation.written, reason))
+            continue
+        spec = _spec_of(len(collected.functions), model, evaluation, differentiability)
+        collected.functions.append(FormulaFunction(spec, evaluation, differentiability, evaluation.written))
 
 
 def _own(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Differentiability]]:
@@ -181,13 +194,30 @@ def _own(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Differentiabi
             yield evaluation, own[0]
 
 
-def _derived(model: Model, entry: Entry, operators: Collection[str]) -> Iterator[tuple[Evaluation, Differentiability]]:
-    """The formulas of operators on lists that are made of those of an entry."""
+def list_operators(model: Model, operators: Collection[str]) -> set[str]:
+    """The operators on lists that share the formulas of some operators."""
+    entries = (entry for entry in model.entries if entry.operator in operators and entry.function is not None)
+    return {_name_of(of) for entry in entries for of in _on_lists(model, entry)}
+
+
+def _name_of(of: Differentiability) -> str:
+    return str(of.function.name)
+
+
+def _on_lists(model: Model, entry: Entry) -> Iterator[Differentiability]:
+    """The operators on lists whose formulas are made of those of an entry, without those that write to them."""
     for of in model.differentiabilities(entry):
-        if str(of.function.name) in operators and of.key == DEFAULT and of.info.source.kind == "foreach":
-            for evaluation in evaluations(entry, [of]):
-                if evaluation.mode is not Mode.SAVE and evaluation.origin is Origin.FOREACH:
-                    yield evaluation, of
+        is_functional = of.function.schema.kind is SchemaKind.functional
+        if is_functional and of.key == DEFAULT and of.info.source.kind == "foreach":
+            yield of
+
+
+def _derived(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Differentiability]]:
+    """The formulas of operators on lists that are made of those of an entry."""
+    for of in _on_lists(model, entry):
+        for evaluation in evaluations(entry, [of]):
+            if evaluation.mode is not Mode.SAVE and evaluation.origin is Origin.FOREACH:
+                yield evaluation, of
 
 
 def _reason_against(evaluation: Evaluation, differentiability: Differentiability) -> str:
@@ -228,7 +258,9 @@ def _spec_of(number: int, model: Model, evaluation: Evaluation, of: Differentiab
         of.output_indices or (),
         targets,
         (*tangents, *(name for name in lists if name not in tangents)) if not is_backward else (),
-        model.source.position(formula.value_span.start).line,
+        _BEYOND + LINES * number
+        if of.info.source.kind == "foreach"
+        else model.source.position(formula.value_span.start).line,
         "grad_input_mask" in evaluation.variables,
         decisions.sites,
         decisions.bounds,

@@ -118,8 +118,12 @@ class _Function:
         results = []
         for index in range(len(next(iter(duals.values()))[0])):
             element: dict[str, Any] = {INDEX: index}
-            element |= {variable: duals[of][0][index] for variable, of in formula.primals.items()}
-            element |= {variable: duals[of][1][index] for variable, of in formula.tangents.items()}
+            for part, variables in enumerate((formula.primals, formula.tangents)):
+                # a single tensor is indexed as well, without a tangent
+                element |= {
+                    variable: duals[of][part][index] if of in duals else values[of][index] * (1 - part)
+                    for variable, of in variables.items()
+                }
             results += _flat(self._value({**scope, **element}))
         return results
 

@@ -46,13 +46,10 @@ from derivlint.verify.inputs.points import (
     require_memory,
     scaled,
 )
-from derivlint.verify.inputs.regimes import ABSENT
 
 _NOT_FINITE = "outputs that are not finite"
 #: The number of the directions that go with all outputs, also with those that are not finite.
 _ALL_OUTPUTS = -1
-#: Points that the operator was made for.
-_MEANT = ("sample", "recipe")
 
 
 class OperatorChecker:
@@ -212,9 +209,7 @@ class OperatorChecker:
         except REFUSALS as error:
             require_memory(error)
             # what formulas refuse need not be an input of theirs
-            label = at.subject.point.label
-            is_meant = label in _MEANT or label.endswith(ABSENT)
-            if (is_meant and not isinstance(error, NotImplementedError)) or is_differentiated(at, of):
+            if (at.subject.point.is_meant and not isinstance(error, NotImplementedError)) or is_differentiated(at, of):
                 yield Failure(of.number, CRASH, of.key, message=first_line(error))
             else:
                 self.tally.unjudged += 1

@@ -7,7 +7,7 @@ checked.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -108,8 +108,8 @@ def double_precision(
             continue
         count += 1
         number = float(derivatives[place])
-        at = ", ".join(
-            f"{name}={float(value):.6g}" for name, value in arguments.items() if isinstance(value, number_type)
+        at = written(
+            (name, float(value) if isinstance(value, number_type) else value) for name, value in arguments.items()
         )
         text = f"{at}: {number:.17g}, right is {expected:.17g}"
         if not math.isfinite(number) or (number == 0 and abs(expected) >= _SMALLEST):
@@ -154,3 +154,8 @@ def _derivative(
             before = number
     # as good as zero
     return 0.0 if before is not None and abs(before) < _SMALLEST else None
+
+
+def written(arguments: Iterable[tuple[str, Any]]) -> str:
+    """Numbers, flags and words by the names of arguments, so that they can be typed in again."""
+    return ", ".join(f"{name}={value!r}" for name, value in arguments if isinstance(value, (int, float, str)))

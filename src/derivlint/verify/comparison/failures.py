@@ -25,6 +25,7 @@ MASK_IGNORED = "mask-ignored"
 WRONG_SHAPE = "wrong-gradient-shape"
 CRASH = "crash"
 OTHER_CONVENTION = "different-convention"
+NOT_FINITE = "non-finite-number"
 #: An error that says more is cut.
 LONGEST = 160
 #: What is wrong with a derivative itself.

@@ -12,6 +12,7 @@ from derivlint.verify.comparison.checked_point import CheckedPoint, MisshapenErr
 from derivlint.verify.comparison.differences import UnjudgedError, inner, size_of
 from derivlint.verify.comparison.failures import (
     INCONSISTENT,
+    NOT_FINITE,
     OTHER_CONVENTION,
     WRONG_JVP,
     WRONG_SHAPE,
@@ -43,7 +44,7 @@ def check_gradients(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]
 
 def _check_gradient(at: CheckedPoint, of: FunctionSpec, variable: Variable, gradient: Any) -> Iterator[Failure]:
     actual = inner([gradient], [at.directions[variable]])
-    for rule in (WRONG_VJP, OTHER_CONVENTION):
+    for rule in (WRONG_VJP, OTHER_CONVENTION, NOT_FINITE):
         at.note(of, rule, variable[0], actual, variable[1])
     judged = _compare_along(at, of, [variable], range(len(at.cotangents)), actual)
     if judged is None:
@@ -87,7 +88,8 @@ def _wrong_tangent(at: CheckedPoint, of: FunctionSpec, group: Sequence[Variable]
     part = group[0][1] if len(group) == 1 else 0
     at.note(of, WRONG_JVP, target, actual, part)
     if len(group) == len(at.variables):
-        at.note(of, OTHER_CONVENTION, of.key, actual)
+        for rule in (OTHER_CONVENTION, NOT_FINITE):
+            at.note(of, rule, of.key, actual)
     judged = _compare_along(at, of, group, positions, actual)
     if judged is None:
         return installed.tangents_problem(at, of, actual) if len(group) == len(at.variables) else None

@@ -1,8 +1,8 @@
 """The derivatives of the installed PyTorch, as reference where finite differences prove nothing.
 
 At a kink it is a convention which of the possible numbers a formula gives: another one is not an error, but nothing
-else shows the author of an edit that the convention has changed. And where a formula raises at an input that no one had
-in mind, it is an error only if the formula before did not.
+else shows the author of an edit that the convention has changed. NaN where there was a number is an error. And
+where a formula raises at an input that no one had in mind, it is an error only if the formula before did not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from derivlint.verify.code.functions import FORWARD, FunctionSpec
 from derivlint.verify.comparison.checked_point import CheckedPoint, Variable
 from derivlint.verify.comparison.differences import inner, size_of
-from derivlint.verify.comparison.failures import OTHER_CONVENTION, Failure
+from derivlint.verify.comparison.failures import NOT_FINITE, OTHER_CONVENTION, Failure
 from derivlint.verify.comparison.numeric import CallResult
 from derivlint.verify.inputs.layouts import has_same_numbers, is_plain, numbers
 from derivlint.verify.inputs.points import REFUSALS, require_memory
@@ -76,6 +76,9 @@ def _unfinished(
     at.note(of, OTHER_CONVENTION, target[0], mine, target[1])
     if reference is None:
         return
+    if any(map(_is_less_finite, values, reference)):
+        yield Failure(of.number, NOT_FINITE, target[0], part=target[1])
+        return
     theirs = inner(list(map(_finite, reference)), weights)
     if not at.precision.same(mine, theirs, 0.0):
         message = "is not that of the installed PyTorch, at an input where outputs are not finite"
@@ -93,6 +96,13 @@ def _finite(tensor: Any) -> Any:
     return torch.view_as_complex(made) if tensor.is_complex() else made
 
 
+def _is_less_finite(tensor: Any, reference: Any) -> bool:
+    """Whether an element is NaN or infinite, and that of the reference is a number."""
+    if tensor is None or reference is None or not is_plain(tensor) or tensor.shape != reference.shape:
+        return False
+    return bool((reference.detach().isfinite() & ~tensor.detach().isfinite()).any())
+
+
 def is_differentiated(at: CheckedPoint, of: FunctionSpec) -> bool:
     """Whether the installed PyTorch has a derivative of the kind of a formula at the point."""
     if of.kind == FORWARD:
@@ -103,11 +113,13 @@ def is_differentiated(at: CheckedPoint, of: FunctionSpec) -> bool:
 def _compared(
     at: CheckedPoint, of: FunctionSpec, target: Variable, reference: float, actual: float, scale: float
 ) -> Failure | None:
+    rule = OTHER_CONVENTION
     if math.isfinite(reference) and math.isfinite(actual):
         agrees = at.precision.same(reference, actual, scale)
     else:
         agrees = math.isfinite(reference) == math.isfinite(actual)
-    return None if agrees else Failure(of.number, OTHER_CONVENTION, target[0], reference, actual, part=target[1])
+        rule = NOT_FINITE if math.isfinite(reference) else OTHER_CONVENTION
+    return None if agrees else Failure(of.number, rule, target[0], reference, actual, part=target[1])
 
 
 def _gradient(at: CheckedPoint, of: FunctionSpec, variable: Variable) -> Any:

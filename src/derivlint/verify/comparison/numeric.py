@@ -18,6 +18,9 @@ from derivlint.verify.inputs.domains import auxiliary_of, manifold_of, tangent_s
 from derivlint.verify.inputs.layouts import has_same_numbers, is_plain, numbers
 from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of, require_memory
 
+#: A part of what autograd says of a write to a leaf, which it refuses.
+_LEAF = "is being used in an in-place operation"
+
 
 class WriteError(RuntimeError):
     """A formula wrote to some of its inputs, which have their numbers again."""
@@ -133,7 +136,7 @@ class OperatorAtPoint:
             if manifold is not None:
                 made[name, 0] = manifold(point.values[position], self._named(point.values))
         if made or self._auxiliary is not None:
-            self.point = SamplePoint(self.with_tensors(made, moves=True), point.label)
+            self.point = SamplePoint(self.with_tensors(made, moves=True), point.label, point.is_meant)
 
     def _named(self, values: list[Any]) -> dict[str, Any]:
         return {argument.name: value for argument, value in zip(self.spec.arguments, values, strict=True)}
@@ -236,6 +239,10 @@ class OperatorAtPoint:
         guard = InputGuard([("grad", list(gradients)), *self._inputs(of, values, returns)])
         try:
             return list(function(list(gradients), list(needs), *values, *returns))
+        except RuntimeError as error:
+            if _LEAF in str(error):
+                raise WriteError("evaluating it changes an input in place") from error
+            raise
         finally:
             guard.require_untouched()
 

@@ -13,7 +13,7 @@ from typing import Any
 from derivlint.operators import Book
 from derivlint.verify.base import corresponds
 from derivlint.verify.code.functions import BACKWARD, FunctionSpec
-from derivlint.verify.comparison.exact import double_precision
+from derivlint.verify.comparison.exact import double_precision, written
 from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint, tensors
 from derivlint.verify.inputs.hardening import is_reduction
 from derivlint.verify.inputs.layouts import is_plain
@@ -304,6 +304,6 @@ def _difference(low: Any, before: Any, high: Any, kind: Any) -> dict[str, Any]:
 
 def _reported(values: list[Any], place: int, of: FunctionSpec, low: Any, high: Any) -> str:
     """The numbers at a place, and what was found there."""
-    pairs = zip(of.arguments, values, strict=True)
-    at = ", ".join(f"{argument.name}={float(value[place]):.6g}" for argument, value in pairs if is_inexact(value))
+    pairs = ((argument.name, value) for argument, value in zip(of.arguments, values, strict=True))
+    at = written(((name, float(value[place]) if is_inexact(value) else value) for name, value in pairs))
     return f"{at}: {float(low[place]):.6g}, right is {float(high[place]):.6g}"

@@ -15,14 +15,21 @@ from typing import Any
 from derivlint.verify.base import corresponds
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.comparison.checks import OperatorChecker
-from derivlint.verify.comparison.failures import FIRST_ORDER, INCONSISTENT, OTHER_CONVENTION, WRONG_SECOND, Failure
+from derivlint.verify.comparison.failures import (
+    FIRST_ORDER,
+    INCONSISTENT,
+    NOT_FINITE,
+    OTHER_CONVENTION,
+    WRONG_SECOND,
+    Failure,
+)
 from derivlint.verify.inputs.points import UNSTEADY, SamplePoint, scaled
 
 #: Rounding makes differences of a small part of a number, or numbers as large as what is divided by nearly nothing.
 _SMALL = 0.01
 _LARGE = 1e6
 #: The rules that compare with something else than differences of the operator, wherever there is a number.
-_BY_NUMBER = (OTHER_CONVENTION, INCONSISTENT, WRONG_SECOND)
+_BY_NUMBER = (OTHER_CONVENTION, NOT_FINITE, INCONSISTENT, WRONG_SECOND)
 
 
 class FindingVerdict(Enum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -35,6 +35,7 @@ def points_for(
     hardened: int,
     variants: int,
     special: int = 0,
+    refused: Callable[[SamplePoint], None] = lambda point: None,
 ) -> Iterator[SamplePoint]:
     """The points of an operator, those that it is most used with first.
 
@@ -47,6 +48,7 @@ def points_for(
         hardened: of as many of them harder ones are made.
         variants: as many harder ones of each.
         special: as many of special kinds, one of each kind.
+        refused: is called with harder and special ones that the operator refuses.
     """
     defined_points = [point for point in recorded_points(spec, recorded) if is_defined(spec, point.values)]
     wide = broadcast_positions(defined_points)
@@ -57,7 +59,7 @@ def points_for(
     yield from chosen
     for number, point in enumerate(chosen[:hardened]):
         random = generator(seed, spec.operator, "variants", dtype, number)
-        harder = _callable(spec, variants_of(point, spec, random, broadcasts=wide))
+        harder = _callable(spec, variants_of(point, spec, random, broadcasts=wide), refused)
         yield from islice(harder, variants)
     random = generator(seed, spec.operator, "regimes", dtype)
     words = _words(spec, recorded) if special else ()
@@ -67,7 +69,7 @@ def points_for(
         kinds = (
             candidate for candidate in regimes(point, spec, noise_of(random), words) if candidate.label not in seen
         )
-        for candidate in islice(_callable(spec, kinds), special - len(seen)):
+        for candidate in islice(_callable(spec, kinds, refused), special - len(seen)):
             seen.add(candidate.label)
             yield candidate
 
@@ -80,13 +82,17 @@ def _words(spec: FunctionSpec, recorded: Inputs) -> list[str]:
     return sorted({value for values in inputs for value in values if isinstance(value, str)}.union(spec.words))
 
 
-def _callable(spec: FunctionSpec, points: Iterable[SamplePoint]) -> Iterator[SamplePoint]:
+def _callable(
+    spec: FunctionSpec, points: Iterable[SamplePoint], refused: Callable[[SamplePoint], None]
+) -> Iterator[SamplePoint]:
     """The points at which the operator can be called."""
     for point in points:
         if not is_differentiated(spec, point):
             continue
         if _is_defined(spec, point) and (is_raw(spec) or _outputs(spec, point) is not None):
             yield point
+        else:
+            refused(point)
 
 
 def _is_defined(spec: FunctionSpec, point: SamplePoint) -> bool:

@@ -61,11 +61,13 @@ class SamplePoint(Struct, eq=False):
     Attributes:
         values: the arguments, in the order of the schema.
         label: where they come from: ``sample``, ``recipe``, ``sibling``, or what was made of one of these.
+        is_meant: whether the operator is documented to take them, so that a formula has to.
         cached_outputs: what the operator gives near them, for all versions of its formulas.
     """
 
     values: list[Any]
     label: str = "sample"
+    is_meant: bool = False
     cached_outputs: dict[Any, list[Any]] = field(default_factory=dict)
 
     @property
@@ -124,12 +126,15 @@ def placed(point: SamplePoint, device: str) -> SamplePoint:
         narrow = {torch.float64: torch.float32, torch.complex128: torch.complex64} if device == MPS else {}
         return value.to(device=device, dtype=narrow.get(value.dtype, value.dtype))
 
-    return point if device == CPU else SamplePoint([moved(value) for value in point.values], point.label)
+    return (
+        point if device == CPU else SamplePoint([moved(value) for value in point.values], point.label, point.is_meant)
+    )
 
 
 def scaled(point: SamplePoint) -> SamplePoint:
     """A point with all numbers a little larger."""
-    return SamplePoint([mapped(value, lambda numbers: numbers * SCALE) for value in point.values], point.label)
+    values = [mapped(value, lambda numbers: numbers * SCALE) for value in point.values]
+    return SamplePoint(values, point.label, point.is_meant)
 
 
 def overload_of(operator: str) -> Any:

@@ -86,7 +86,7 @@ def recipe_points(spec: FunctionSpec, random: Any) -> list[SamplePoint]:
     }
     for name, expression in recipe.items():
         values[name] = _as_list(interpreter.value(expression, values))
-    return [SamplePoint([values.get(argument.name) for argument in spec.arguments], "recipe")]
+    return [SamplePoint([values.get(argument.name) for argument in spec.arguments], "recipe", True)]
 
 
 def _as_list(value: Any) -> Any:
@@ -154,7 +154,7 @@ def recorded_points(spec: FunctionSpec, inputs: Inputs) -> list[SamplePoint]:
         inputs: what was recorded.
     """
     if spec.operator in inputs:
-        return [SamplePoint(values) for values in inputs[spec.operator]]
+        return [SamplePoint(values, is_meant=True) for values in inputs[spec.operator]]
     for name in siblings(spec.operator, inputs):
         names = [argument.name for argument in overload_of(name)._schema.arguments]
         made = [converted(spec, dict(zip(names, values, strict=True))) for values in inputs[name]]

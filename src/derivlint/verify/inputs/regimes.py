@@ -13,20 +13,23 @@ from typing import Any
 
 from derivlint.operators import Book
 from derivlint.verify.code.functions import FunctionSpec
+from derivlint.verify.inputs.arguments import (
+    INDICES,
+    axes,
+    factors,
+    flags,
+    is_index,
+    parameters,
+    replaced,
+    states,
+    types,
+)
 from derivlint.verify.inputs.hardening import Change, is_number, is_raw, is_reduction, squared
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact
 
 #: How far from a bound both sides of it are.
 _BESIDE = 0.25
-#: So many flags are tried in all combinations.
-_FLAGS = 3
-#: Flags that say which other arguments there are.
-_TRUSTED = ("train", "training", "update", "cudnn_enabled")
-#: What modules learn, and can be without.
-_PARAMETERS = ("weight", "bias")
-#: The end of labels of inputs without an argument.
-ABSENT = " absent"
 _HALF = 0.6
 #: A part of so many elements is special.
 _SPECIAL = 0.34
@@ -45,15 +48,18 @@ def regimes(
     """
     places = [index for index, value in enumerate(point.values) if is_inexact(value) and is_plain(value)]
     kinds = [
-        _flags(point, spec),
-        _factors(point, spec),
-        _parameters(point, spec),
+        flags(point, spec),
+        factors(point, spec),
+        parameters(point, spec),
         _bounds(point, spec, places, noise),
     ]
     # what trusts its arguments gets other numbers, and flags that do not say which of them are there
     if not is_raw(spec):
         kinds += [
-            _states(point, spec, words),
+            axes(point, spec),
+            types(point, spec),
+            states(point, spec, words),
+            _indices(point, spec),
             _not_finite(point, places, noise),
             _types(point),
             _numbers(point, spec),
@@ -66,10 +72,6 @@ def regimes(
     # in turn: whoever has time for a few only gets some of every kind
     for several in itertools.zip_longest(*kinds):
         yield from (variant for variant in several if variant is not None)
-
-
-def _replaced(point: SamplePoint, changes: dict[int, Any], label: str) -> SamplePoint:
-    return SamplePoint([changes.get(index, value) for index, value in enumerate(point.values)], label)
 
 
 def _all(point: SamplePoint, change: Callable[[Any], Any], label: str) -> Iterator[SamplePoint]:
@@ -86,70 +88,6 @@ def _all(point: SamplePoint, change: Callable[[Any], Any], label: str) -> Iterat
     values = [changed(value) for value in point.values]
     if any(differs):
         yield SamplePoint(values, label)
-
-
-# ---- arguments that are not tensors
-
-
-def _flags(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Flags in all combinations."""
-    flags = [
-        index
-        for index, argument in enumerate(spec.arguments)
-        if isinstance(point.values[index], bool) and argument.name not in _TRUSTED
-    ][:_FLAGS]
-    for states in itertools.product((False, True), repeat=len(flags)) if flags else ():
-        yield _replaced(point, dict(zip(flags, states, strict=True)), f"flags {states}")
-
-
-def _factors(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Optional numbers present, each another one: they are taken for each other."""
-    missing = [
-        index
-        for index, argument in enumerate(spec.arguments)
-        if argument.type == "float?" and point.values[index] is None
-    ]
-    if missing:
-        yield _replaced(point, {index: 0.5 + 0.25 * place for place, index in enumerate(missing)}, "numbers present")
-
-
-def _parameters(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """The weight and the bias of a module absent, one of them and both."""
-    if any(argument.name == "output_mask" for argument in spec.arguments):
-        # it asks for their gradients
-        return
-    present = [
-        index
-        for index, argument in enumerate(spec.arguments)
-        if argument.type == "Tensor?" and argument.name in _PARAMETERS and point.values[index] is not None
-    ]
-    for missing in [[index] for index in present] + ([present] if len(present) > 1 else []):
-        names = " and ".join(spec.arguments[index].name for index in missing)
-        yield _replaced(point, dict.fromkeys(missing), f"{names}{ABSENT}")
-
-
-def _states(point: SamplePoint, spec: FunctionSpec, words: Collection[str]) -> Iterator[SamplePoint]:
-    """Optional arguments present and absent, all words."""
-    import torch
-
-    arguments = list(enumerate(spec.arguments))
-    like = next((value for value in point.values if is_inexact(value) and is_plain(value)), None)
-    for index, argument in arguments:
-        value = point.values[index]
-        if argument.type.endswith("?") and value is not None:
-            yield _replaced(point, {index: None}, f"{argument.name}{ABSENT}")
-        elif argument.type == "Tensor?" and like is not None:
-            for made in (like * 0.5 + 0.1, like.reshape(-1)[: like.shape[-1] if like.dim() else 1] * 0.5):
-                yield _replaced(point, {index: made}, f"{argument.name} present")
-        elif argument.type in ("Scalar?", "float?") and value is None:
-            yield _replaced(point, {index: 0.4}, f"{argument.name} present")
-        elif argument.type == "ScalarType?" and value is None and like is not None:
-            yield _replaced(point, {index: like.dtype}, f"{argument.name} present")
-        elif isinstance(value, torch.Tensor) and value.dtype == torch.bool:
-            yield _replaced(point, {index: ~value}, f"{argument.name} inverted")
-        if argument.type.rstrip("?") == "str":
-            for word in words:
-                yield _replaced(point, {index: word}, f"{argument.name} {word}")
 
 
 # ---- numbers
@@ -180,7 +118,7 @@ def _bounds(point: SamplePoint, spec: FunctionSpec, places: list[int], noise: Ch
             ("above", bound + _BESIDE + noise(value)),
             ("below", bound - _BESIDE - noise(value)),
         ):
-            yield _replaced(point, {place: made}, f"{label} {bound:g} ({spec.arguments[place].name})")
+            yield replaced(point, {place: made}, f"{label} {bound:g} ({spec.arguments[place].name})")
 
 
 def _among(point: SamplePoint, bounds: list[float], noise: Change) -> Iterator[SamplePoint]:
@@ -207,10 +145,10 @@ def _not_finite(point: SamplePoint, places: list[int], noise: Change) -> Iterato
             chosen = noise(value).real < _SPECIAL
             chosen[(0,) * value.dim()] = True
             for label, number in (("nan", math.nan), ("infinite", math.inf), ("minus infinite", -math.inf)):
-                yield _replaced(point, {place: value.masked_fill(chosen, number)}, f"{label} {place}")
+                yield replaced(point, {place: value.masked_fill(chosen, number)}, f"{label} {place}")
                 # beside numbers that most operators give finite results for
                 small = 0.2 + 0.6 * noise(value)
-                yield _replaced(point, {place: small.masked_fill(chosen, number)}, f"{label} {place}, else small")
+                yield replaced(point, {place: small.masked_fill(chosen, number)}, f"{label} {place}, else small")
 
 
 def _zeros(point: SamplePoint, places: list[int]) -> Iterator[SamplePoint]:
@@ -222,11 +160,37 @@ def _zeros(point: SamplePoint, places: list[int]) -> Iterator[SamplePoint]:
         for count in (1, 2):
             made = value.clone()
             made[..., :count] = 0
-            yield _replaced(point, {place: made}, f"{count} zero {place}")
-        yield _replaced(point, {place: value * 0}, f"zeros {place}")
+            yield replaced(point, {place: made}, f"{count} zero {place}")
+        yield replaced(point, {place: value * 0}, f"zeros {place}")
+        # rows whose norm or deviation is zero, beside others
+        row = value[0] if value.dim() > 1 else value
+        for label, other_row in (("zero row", row * 0), ("equal elements", row * 0 + row.flatten()[0])):
+            made = value.clone()
+            made[(0,) if value.dim() > 1 else ...] = other_row
+            yield replaced(point, {place: made}, f"{label} {place}")
     for index, value in enumerate(point.values):
         if isinstance(value, list) and value and all(map(is_inexact, value)):
-            yield _replaced(point, {index: [item * 0 for item in value]}, f"zeros {index}")
+            yield replaced(point, {index: [item * 0 for item in value]}, f"zeros {index}")
+
+
+def _indices(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
+    """Indices that all are equal, and some that count from the end."""
+    for index, argument in enumerate(spec.arguments):
+        value = point.values[index]
+        if argument.name not in INDICES or not any(map(is_index, value if isinstance(value, list) else [value])):
+            continue
+
+        def changed(change: Change, value: Any = value) -> Any:
+            return _each(value, lambda item: change(item) if is_index(item) else item)
+
+        repeated = changed(lambda item: item.new_full(item.shape, int(item.flatten()[0])))
+        yield replaced(point, {index: repeated}, f"repeated {argument.name}", is_meant=True)
+        yield replaced(
+            point,
+            {index: changed(lambda item: item.masked_fill(item == item.max(), -1))},
+            f"negative {argument.name}",
+            is_meant=True,
+        )
 
 
 def _types(point: SamplePoint) -> Iterator[SamplePoint]:
@@ -236,14 +200,19 @@ def _types(point: SamplePoint) -> Iterator[SamplePoint]:
     values = {index: value for index, value in enumerate(point.values) if _is_real(value)}
     for index, value in values.items() if len(values) > 1 else ():
         integers = _each(value, lambda item: (item * 2).round().to(torch.int64))
-        yield _replaced(point, {index: integers}, f"integers {index}")
-        yield _replaced(point, {index: _each(value, lambda item: item > 0)}, f"booleans {index}")
-        yield _replaced(point, {index: _each(value, lambda item: item.to(torch.float32))}, f"single {index}")
+        yield replaced(point, {index: integers}, f"integers {index}")
+        yield replaced(point, {index: _each(value, lambda item: item > 0)}, f"booleans {index}")
+        single = _each(value, lambda item: item.to(torch.float32))
+        yield replaced(point, {index: single}, f"single {index}", is_meant=True)
         negative = {position: _each(item, lambda part: -part.abs()) for position, item in values.items()}
-        yield _replaced(point, {**negative, index: integers}, f"negative, integers {index}")
+        yield replaced(point, {**negative, index: integers}, f"negative, integers {index}")
     for index, value in enumerate(point.values):
+        if isinstance(value, list) and len(value) > 1 and index in values:
+            yield replaced(
+                point, {index: [value[0].to(torch.float32), *value[1:]]}, f"one single of {index}", is_meant=True
+            )
         if isinstance(value, float) and math.isfinite(value):
-            yield _replaced(point, {index: round(value)}, f"integer {index}")
+            yield replaced(point, {index: round(value)}, f"integer {index}")
 
 
 def _is_real(value: Any) -> bool:
@@ -266,7 +235,7 @@ def _numbers(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
             continue
         for label, sign in (("negative", -1), ("zero", 0)):
             made = [sign * number for number in numbers]
-            yield _replaced(point, {index: made if is_list else made[0]}, f"{label} {argument.name}")
+            yield replaced(point, {index: made if is_list else made[0]}, f"{label} {argument.name}")
 
 
 # ---- views and sizes
@@ -307,7 +276,7 @@ def _sizes(point: SamplePoint) -> Iterator[SamplePoint]:
         for axis, size in enumerate(value.shape):
             if size > 1:
                 # for another word it is another formula
-                yield _replaced(point, {index: value.narrow(axis, 0, size - 1)}, f"smaller index {axis}{words}")
+                yield replaced(point, {index: value.narrow(axis, 0, size - 1)}, f"smaller index {axis}{words}")
     if indices:
         # what they say of the sizes of others is true of these only
         return
@@ -332,7 +301,7 @@ def _coincident(point: SamplePoint, places: list[int], noise: Change) -> Iterato
 
     batches = {place: value if value.dim() > 2 else batch(value) for place, value in matrices.items()}
     if batches:
-        yield _replaced(point, batches, "as many matrices as rows")
+        yield replaced(point, batches, "as many matrices as rows")
     for place, value in matrices.items() if len(matrices) > 1 else ():
         single = value[(0,) * (value.dim() - 2)]
-        yield _replaced(point, {**batches, place: single}, f"as many matrices as rows, one for {place}")
+        yield replaced(point, {**batches, place: single}, f"as many matrices as rows, one for {place}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, field, to_builtins
@@ -14,11 +15,12 @@ from derivlint.verify.comparison.checks import OperatorChecker
 from derivlint.verify.comparison.failures import FIRST_ORDER, INCONSISTENT, OTHER_CONVENTION, Failure
 from derivlint.verify.comparison.precision import measured
 from derivlint.verify.comparison.verdicts import FindingVerdict, Referee
+from derivlint.verify.inputs.arguments import argument_states
 from derivlint.verify.inputs.inputs import points_for
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_available, overload_of
 from derivlint.verify.outcome import OperatorResult
-from derivlint.verify.reproduction import reproduction
+from derivlint.verify.reproduction import reproduction, written_arguments
 from derivlint.verify.unchecked import SkipReason
 
 Send = Callable[[dict[str, Any]], None]
@@ -52,13 +54,13 @@ class _FailureGroup(Struct):
     Attributes:
         failure: a failure.
         point: its input.
-        dtype: the type of numbers of that.
+        place: the type of numbers of that, and which one of its inputs it is.
         points: the inputs that have one.
     """
 
     failure: Failure
     point: SamplePoint
-    dtype: str
+    place: tuple[str, int]
     points: set[tuple[str, int]] = field(default_factory=set)
 
 
@@ -76,7 +78,13 @@ def _result(operator: str, result: OperatorResult) -> dict[str, Any]:
     return {"checked": operator, **content}
 
 
-def points_of(spec: FunctionSpec, recorded: Any, dtype: str, task: Mapping[str, Any]) -> Iterator[SamplePoint]:
+def points_of(
+    spec: FunctionSpec,
+    recorded: Any,
+    dtype: str,
+    task: Mapping[str, Any],
+    refused: Callable[[SamplePoint], None] = lambda point: None,
+) -> Iterator[SamplePoint]:
     """The inputs of a formula's operator that a task asks for."""
     return points_for(
         spec,
@@ -87,6 +95,7 @@ def points_of(spec: FunctionSpec, recorded: Any, dtype: str, task: Mapping[str, 
         hardened=task["hardened"],
         variants=task["variants"],
         special=task["special"],
+        refused=refused,
     )
 
 
@@ -112,12 +121,13 @@ def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: 
     points = run = compared = unjudged = 0
     judged: set[int] = set()
     states: dict[str, set[str]] = {}
+    refused: dict[str, set[str]] = {}
     nonzero: set[int] = set()
     reason, refusal = "no inputs are known", ""
     for dtype, recorded in work.inputs.items():
         checker = _checker(functions, work, send, complete=bool(base))
         referee = _referee(functions, base, checker, work, send)
-        made = points_of(first, recorded, dtype, task)
+        made = points_of(first, recorded, dtype, task, partial(_record_states, refused, first))
         for number, point in enumerate(made):
             send({"at": first.number})
             failures = list(referee(point, number))
@@ -153,7 +163,8 @@ def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: 
             for function in functions
             if work.arms is not None
         },
-        {name: sorted(values) for name, values in states.items()},
+        _listed(states),
+        _listed(refused),
         why,
         "" if why is None else reason,
     )
@@ -179,11 +190,13 @@ def _measure(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) 
 
 
 def _record_states(states: dict[str, set[str]], spec: FunctionSpec, point: SamplePoint) -> None:
-    """Record the states of arguments at a point: flags, words, and presence."""
-    for argument, value in zip(spec.arguments, point.values, strict=True):
-        if isinstance(value, (bool, str)) or argument.type.endswith("?"):
-            state = str(value) if isinstance(value, (bool, str)) else "absent" if value is None else "present"
-            states.setdefault(argument.name, set()).add(state)
+    """Record the states of arguments at a point."""
+    for name, state in argument_states(spec, point):
+        states.setdefault(name, set()).add(state)
+
+
+def _listed(states: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    return {name: sorted(values) for name, values in states.items()}
 
 
 def _checker(functions: Sequence[FunctionSpec], work: CheckContext, send: Send, *, complete: bool) -> OperatorChecker:
@@ -251,10 +264,10 @@ def _add_to_group(
     key = failure.function, failure.rule, verdict
     group = groups.get(key)
     if group is None:
-        group = groups[key] = _FailureGroup(failure, point, place[0])
+        group = groups[key] = _FailureGroup(failure, point, place)
     group.points.add(place)
     if _rank(point) < _rank(group.point):
-        group.failure, group.point, group.dtype = failure, point, place[0]
+        group.failure, group.point, group.place = failure, point, place
 
 
 def _rank(point: SamplePoint) -> tuple[bool, int]:
@@ -279,7 +292,12 @@ def _message(
         "verdict": verdict.value if verdict is not None else "",
         "before": before,
         "points": points,
-        "dtype": group.dtype,
+        "dtype": group.place[0],
+        "number": group.place[1],
+        "turn": max(failure.turn, 0),
+        "is_meant": point.is_meant,
+        "operator": functions[0].operator,
+        "arguments": written_arguments(functions[0], point),
         "script": reproduction(
             next(function for function in functions if function.number == failure.function),
             point,
@@ -301,10 +319,10 @@ def _schema_problem(spec: FunctionSpec) -> tuple[SkipReason, str] | None:
 
 
 def numbers(value: Any) -> str:
-    """Numbers, in nested lists, with as many digits as a reader needs."""
+    """Numbers, in nested lists."""
     if isinstance(value, list):
         return f"[{', '.join(map(numbers, value))}]"
-    return f"{value:.5g}" if isinstance(value, (float, complex)) else repr(value)
+    return repr(value)
 
 
 def described_inputs(spec: FunctionSpec, point: SamplePoint) -> str:

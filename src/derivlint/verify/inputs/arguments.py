@@ -1,0 +1,211 @@
+"""Inputs of special kinds in the arguments that are not tensors: flags, words, absence, axes and places, types."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from derivlint.verify.code.functions import FunctionSpec, FunctionValue
+from derivlint.verify.inputs.layouts import is_plain
+from derivlint.verify.inputs.points import SamplePoint, is_inexact
+
+#: So many flags are tried in all combinations.
+FLAGS = 3
+#: Flags that say which other arguments there are.
+_TRUSTED = ("train", "training", "update", "cudnn_enabled")
+#: What modules learn, and can be without.
+_PARAMETERS = ("weight", "bias")
+#: Arguments that count axes, places along an axis, and steps to either side.
+_AXES = frozenset({"dim", "dims", "dim0", "dim1", "axis", "axis0", "axis1", "start_dim", "end_dim", "dimension"})
+_PLACES = frozenset({"start", "end", "index"})
+_STEPS = frozenset({"offset", "diagonal", "shifts", "k"})
+#: Tensors of places along an axis.
+INDICES = frozenset({"index", "indices", "target", "targets"})
+#: The state of a tensor beside another one.
+MIXED = "of another type than the first tensor"
+#: Types that results are asked for in.
+_DTYPES = ("float16", "float32", "float64", "complex128")
+
+
+def replaced(point: SamplePoint, changes: dict[int, Any], label: str, *, is_meant: bool = False) -> SamplePoint:
+    """A point with other values at some positions."""
+    values = [changes.get(index, value) for index, value in enumerate(point.values)]
+    return SamplePoint(values, label, is_meant)
+
+
+def is_place(argument: FunctionValue) -> bool:
+    """Whether an argument counts from the beginning or, where it is negative, from the end."""
+    kind = argument.type.partition("[")[0].rstrip("?")
+    return kind in ("int", "SymInt") and argument.name in _AXES | _PLACES | _STEPS
+
+
+def expected_states(spec: FunctionSpec, argument: FunctionValue) -> tuple[str, ...]:
+    """The states of an argument that inputs should reach, those that the operator refuses among them."""
+    if argument.type == "bool":
+        return "True", "False"
+    states: tuple[str, ...] = ()
+    if argument.type.endswith("?") and argument.type != "Generator?":
+        states = "present", "absent"
+    if is_place(argument):
+        states = *states, "negative", "not negative"
+    if argument.name in INDICES and argument.type.startswith("Tensor"):
+        states = *states, "repeated", "not repeated"
+    tensors = [value.name for value in spec.arguments if value.name in spec.inputs and value.type == "Tensor"]
+    return (*states, MIXED) if argument.name in tensors[1:] else states
+
+
+def argument_states(spec: FunctionSpec, point: SamplePoint) -> Iterator[tuple[str, str]]:
+    """The states of the arguments at a point, each with the name of the argument."""
+    first = next((value.dtype for value in point.values if is_inexact(value)), None)
+    for argument, value in zip(spec.arguments, point.values, strict=True):
+        items = value if isinstance(value, list) else [value]
+        if isinstance(value, (bool, str)):
+            yield argument.name, str(value)
+        elif argument.type.endswith("?"):
+            yield argument.name, "absent" if value is None else "present"
+        if is_place(argument) and _integers(value):
+            yield argument.name, "negative" if any(item < 0 for item in items) else "not negative"
+        counts = [(item.numel(), item.unique().numel()) for item in items if is_index(item)]
+        if argument.name in INDICES and counts:
+            yield argument.name, "repeated" if any(all_ > different for all_, different in counts) else "not repeated"
+        if is_inexact(value) and value.dtype != first:
+            yield argument.name, MIXED
+
+
+def is_index(value: Any) -> bool:
+    """Whether a value is a tensor of places along an axis."""
+    import torch
+
+    return isinstance(value, torch.Tensor) and value.dtype == torch.int64 and value.numel() > 0
+
+
+def axes(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
+    """Axes and places that count from the end, and places at the end."""
+    named = {argument.name: index for index, argument in enumerate(spec.arguments) if is_place(argument)}
+    positions = {name: index for name, index in named.items() if _integers(point.values[index])}
+    like = next(
+        (
+            item
+            for value in point.values
+            for item in (value if isinstance(value, list) else [value])
+            if is_inexact(item)
+        ),
+        None,
+    )
+    if like is None or not is_plain(like):
+        return
+    rank = like.dim()
+
+    def changed(names: Collection[str], change: Callable[[int], int]) -> dict[int, Any]:
+        chosen = {index: point.values[index] for name, index in positions.items() if name in names}
+        return {
+            index: list(map(change, value)) if isinstance(value, list) else change(value)
+            for index, value in chosen.items()
+        }
+
+    turned = changed(_AXES, lambda axis: axis - rank if axis >= 0 else axis + rank)
+    if turned and rank:
+        yield replaced(point, turned, "axes from the other end", is_meant=True)
+    for name in _STEPS & positions.keys():
+        yield replaced(point, changed((name,), lambda step: -step or -1), f"{name} to the other side", is_meant=True)
+    axis = point.values[positions["dim"]] if "dim" in positions else 0
+    if not rank or not isinstance(axis, int) or not -rank <= axis < rank or not _PLACES & positions.keys():
+        return
+    size = like.shape[axis]
+    yield replaced(
+        point,
+        changed(_PLACES, lambda place: place - size if place >= 0 else place + size),
+        "places from the other end",
+        is_meant=True,
+    )
+    for name in ("index", "start"):
+        if name in positions:
+            yield replaced(point, {positions[name]: -1}, f"{name} -1", is_meant=True)
+    names = [argument.name for argument in spec.arguments]
+    if "length" in names and "start" in positions:
+        length = point.values[names.index("length")]
+        for start in (size - length, -length):
+            yield replaced(
+                point,
+                {positions["start"]: start},
+                f"start {start}, where the length ends at the last place",
+                is_meant=True,
+            )
+    if "end" in names:
+        for end in (size, size + 2):
+            yield replaced(point, {names.index("end"): end}, f"end {end - size} beyond the last place", is_meant=True)
+
+
+def _integers(value: Any) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return bool(items) and all(type(item) is int for item in items)
+
+
+def types(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
+    """Results in types of other precision, and of complex numbers."""
+    import torch
+
+    for index, argument in enumerate(spec.arguments):
+        if argument.type.rstrip("?") == "ScalarType":
+            for name in _DTYPES:
+                yield replaced(point, {index: getattr(torch, name)}, f"{argument.name} {name}", is_meant=True)
+
+
+def flags(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
+    """Flags in all combinations."""
+    flags = [
+        index
+        for index, argument in enumerate(spec.arguments)
+        if isinstance(point.values[index], bool) and argument.name not in _TRUSTED
+    ][:FLAGS]
+    for states in itertools.product((False, True), repeat=len(flags)) if flags else ():
+        yield replaced(point, dict(zip(flags, states, strict=True)), f"flags {states}")
+
+
+def factors(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
+    """Optional numbers present, each another one: they are taken for each other."""
+    missing = [
+        index
+        for index, argument in enumerate(spec.arguments)
+        if argument.type == "float?" and point.values[index] is None
+    ]
+    if missing:
+        yield replaced(point, {index: 0.5 + 0.25 * place for place, index in enumerate(missing)}, "numbers present")
+
+
+def parameters(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
+    """The weight and the bias of a module absent, one of them and both."""
+    if any(argument.name == "output_mask" for argument in spec.arguments):
+        # it asks for their gradients
+        return
+    present = [
+        index
+        for index, argument in enumerate(spec.arguments)
+        if argument.type == "Tensor?" and argument.name in _PARAMETERS and point.values[index] is not None
+    ]
+    for missing in [[index] for index in present] + ([present] if len(present) > 1 else []):
+        names = " and ".join(spec.arguments[index].name for index in missing)
+        yield replaced(point, dict.fromkeys(missing), f"{names} absent", is_meant=True)
+
+
+def states(point: SamplePoint, spec: FunctionSpec, words: Collection[str]) -> Iterator[SamplePoint]:
+    """Optional arguments present and absent, all words."""
+    import torch
+
+    arguments = list(enumerate(spec.arguments))
+    like = next((value for value in point.values if is_inexact(value) and is_plain(value)), None)
+    for index, argument in arguments:
+        value = point.values[index]
+        if argument.type.endswith("?") and value is not None:
+            yield replaced(point, {index: None}, f"{argument.name} absent", is_meant=True)
+        elif argument.type == "Tensor?" and like is not None:
+            for made in (like * 0.5 + 0.1, like.reshape(-1)[: like.shape[-1] if like.dim() else 1] * 0.5):
+                yield replaced(point, {index: made}, f"{argument.name} present")
+        elif argument.type in ("Scalar?", "float?") and value is None:
+            yield replaced(point, {index: 0.4}, f"{argument.name} present")
+        elif isinstance(value, torch.Tensor) and value.dtype == torch.bool:
+            yield replaced(point, {index: ~value}, f"{argument.name} inverted")
+        if argument.type.rstrip("?") == "str":
+            for word in words:
+                yield replaced(point, {index: word}, f"{argument.name} {word}")
