@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from derivlint.model import Model
 from derivlint.verify.code.functions import FunctionSpec, collect
 from derivlint.verify.inputs.points import SamplePoint
 from derivlint.verify.reproduction import LARGEST, reproduction
+from tests import warm
+from tests.verify.conftest import Command
 
 
 def spec(model: Model, operator: str, key: str) -> FunctionSpec:
@@ -89,3 +92,35 @@ def test_a_mask_is_shown_where_one_gradient_is_needed(model: Model) -> None:
 def test_some_inputs_are_not_written_down(model: Model, operator: str, key: str, values: list[Any]) -> None:
     """Large ones, sparse ones, and those that the operator writes to."""
     assert reproduction(spec(model, operator, key), SamplePoint(values), "wrong-vjp", "self") == ""
+
+
+def test_a_changed_formula_is_run(command: Command, tmp_path: Path) -> None:
+    """The script fails on the edit, passes on the formula before, and goes on without the file; the page shows both."""
+    entry = "- name: sinh(Tensor self) -> Tensor\n  self: {}\n"
+    before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
+    before.write_text(entry.format("grad * self.cosh().conj()"))
+    after.write_text(entry.format("grad * self.sinh().conj()"))
+    options = ("--no-compile", "--quick", "--dtype", "float64", "--ops", "sinh")
+    written = ("--scripts", str(tmp_path / "scripts"), "--page", str(tmp_path / "page.md"))
+    assert command(str(after), "--against", str(before), *options, *written).returncode == 1
+    script = (tmp_path / "scripts" / "sinh-self-wrong-vjp.py").read_text()
+
+    def status(*arguments: str) -> int:
+        program = f"""
+import sys
+sys.argv[1:] = {list(arguments)!r}
+try:
+    exec({script!r}, {{}})
+except SystemExit as end:
+    print("status", end.code)
+"""
+        return int(warm.run(warm.text, program).split()[-1])
+
+    assert status() == 1
+    assert status(str(before)) == 0
+    page = (tmp_path / "page.md").read_text()
+    assert "```diff\n-grad * self.cosh().conj()\n+grad * self.sinh().conj()\n```" in page
+    arguments = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert arguments[0] in script
+    after.unlink()
+    assert status() == 1

@@ -182,19 +182,6 @@ def verify(
         output.log("no entry changed; nothing to check")
     if base is not None:
         output.log(f"comparing findings with {base.label}")
-    reporting = VerifyReporter(
-        model,
-        loaded.settings,
-        operators,
-        bool(ops),
-        scripts,
-        page,
-        coverage,
-        BaselineFile.chosen(baseline or loaded.settings.baseline, updates=update_baseline, writes=update_baseline),
-        update_baseline,
-        exit_zero,
-        require_all,
-    )
     effort = replace(QUICK if quick else THOROUGH if thorough else ORDINARY, order=order)
     if precision:
         dtype = DTYPES[:1]
@@ -211,6 +198,21 @@ def verify(
         precision=precision,
         device=device,
         resume=not no_resume,
+    )
+    reporting = VerifyReporter(
+        model,
+        loaded.settings,
+        operators,
+        bool(ops),
+        scripts,
+        page,
+        coverage,
+        BaselineFile.chosen(baseline or loaded.settings.baseline, updates=update_baseline, writes=update_baseline),
+        update_baseline,
+        exit_zero,
+        require_all,
+        base,
+        options,
     )
     try:
         with Progress(is_quiet=output.quiet) as progress:

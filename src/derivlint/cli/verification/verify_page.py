@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
+
+from msgspec import Struct
 
 from derivlint.lint import Diagnostic
 from derivlint.lint.wording import counted
@@ -14,21 +17,60 @@ from derivlint.source import replace_file, visible_line
 
 #: The variable by which GitHub names the file of a step's summary.
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+_BACKTICKS = re.compile("`+")
 
 
-def page_of(findings: Sequence[tuple[str, Sequence[Diagnostic]]], entries: int) -> str:
+class FindingDetail(Struct, frozen=True):
+    """A finding with the formula and the input that it is about.
+
+    Attributes:
+        finding: the finding.
+        place: the file and the line.
+        before: the formula before; empty without one.
+        now: the formula.
+        arguments: the input, as lines of Python.
+    """
+
+    finding: Diagnostic
+    place: str
+    before: str
+    now: str
+    arguments: str
+
+
+def page_of(
+    findings: Sequence[tuple[str, Sequence[Diagnostic]]], entries: int, details: Sequence[FindingDetail] = ()
+) -> str:
     """The page.
 
     Args:
         findings: the findings by what became of them.
         entries: how many entries were checked.
+        details: what is shown of findings below the table.
     """
     counts = ", ".join(f"{len(items)} {title}" for title, items in findings)
     lines = ["## Derivatives as numbers", "", f"{counted(entries, 'entry', 'entries')} checked: {counts}."]
     rows = [row for title, items in findings for row in _rows(title, items)]
     if rows:
         lines += ["", "| | entry | formula | finding | rule |", "| --- | --- | --- | --- | --- |", *rows]
+    for detail in details:
+        lines += ["", *_detail(detail)]
     return "\n".join(lines) + "\n"
+
+
+def _detail(detail: FindingDetail) -> Iterator[str]:
+    finding = detail.finding
+    yield from (f"### `{finding.entry}`, `{finding.key}`: {_cell(detail.place)}", "", _cell(finding.message))
+    removed = [f"-{line}" for line in detail.before.splitlines()] if detail.before != detail.now else []
+    yield from _block("diff", [*removed, *(f"+{line}" for line in detail.now.splitlines())])
+    if detail.arguments:
+        yield from _block("python", detail.arguments.splitlines())
+
+
+def _block(language: str, lines: Sequence[str]) -> Iterator[str]:
+    """A block of code, whose fence is longer than any in it."""
+    fence = "`" * max(3, 1 + max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0))
+    yield from ("", f"{fence}{language}", *map(visible_line, lines), fence)
 
 
 def write_page(path: Path | None, text: str) -> None:

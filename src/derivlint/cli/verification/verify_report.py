@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, UNCHECKED, warn
 from derivlint.cli.shared.output import OutputOptions
-from derivlint.cli.verification.verify_page import page_of, write_page
+from derivlint.cli.verification.verify_page import FindingDetail, page_of, write_page
 from derivlint.formats import NotChecked, NotReached, Report
 from derivlint.lint import Diagnostic
+from derivlint.lint.changes import changed_entries
 from derivlint.lint.suppressions.suppression import suppressions_of
 from derivlint.lint.wording import counted
 from derivlint.model import Model
@@ -21,12 +22,16 @@ from derivlint.project.filtering.baselines import BaselineFile
 from derivlint.project.filtering.findings import FindingFilter, Findings, filter_findings, rule_names
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
-from derivlint.source import replace_file
+from derivlint.schema import installed_torch
+from derivlint.source import SourceFile, Span, replace_file
+from derivlint.verify.base import Base
 from derivlint.verify.comparison.failures import CRASH
 from derivlint.verify.comparison.verdicts import FindingVerdict
 from derivlint.verify.findings import JudgedFinding, judged_findings
 from derivlint.verify.outcome import FormulaCoverage, RunOutcome, coverage, figure
+from derivlint.verify.replay import script_of
 from derivlint.verify.reproduction import is_script
+from derivlint.verify.runner import RunOptions
 from derivlint.verify.unchecked import SkipReason, Unchecked
 
 #: The words of a summary for entries and formulas that were not checked, by the kind of reason.
@@ -69,6 +74,8 @@ class VerifyReporter(Struct, frozen=True):
         updates_baseline: whether what is found becomes known.
         exit_zero: whether findings do not matter for the exit status.
         requires_all: whether every requested formula has to be checked.
+        base: what the file was compared with, None for nothing.
+        run: the options of the run.
     """
 
     model: Model
@@ -82,6 +89,8 @@ class VerifyReporter(Struct, frozen=True):
     updates_baseline: bool
     exit_zero: bool
     requires_all: bool = False
+    base: Base | None = None
+    run: RunOptions = RunOptions()
 
     def report(self, outcome: RunOutcome, output: OutputOptions) -> int:
         """Report the findings, and return the exit status.
@@ -113,7 +122,7 @@ class VerifyReporter(Struct, frozen=True):
         if is_vacuous:
             problems.append(_VACUOUS)
         if self.scripts is not None:
-            _write_scripts(outcome, self.scripts)
+            _write_scripts(judged_diagnostics, model, self.base, self.run, self.scripts)
         output.show(
             Report(
                 diagnostics=judged.shown,
@@ -152,7 +161,9 @@ class VerifyReporter(Struct, frozen=True):
             quiet=is_vacuous,
         )
         new = "found" if outcome.base is None else "new"
-        write_page(self.page, page_of(((new, judged.shown), ("as before", as_before), ("gone", gone)), entries))
+        sections = ((new, judged.shown), ("as before", as_before), ("gone", gone))
+        details = [self._detail(item) for item in judged_diagnostics if item.diagnostic in judged.shown]
+        write_page(self.page, page_of(sections, entries, details))
         if not output.quiet:
             _summarize(outcome, unchecked)
             self._report_known_findings(as_before, gone, output)
@@ -168,6 +179,26 @@ class VerifyReporter(Struct, frozen=True):
         if judged.fails and not self.exit_zero:
             return output.status(FINDINGS)
         return output.status(status)
+
+    def _detail(self, item: JudgedFinding) -> FindingDetail:
+        """The formula of a finding before and now, and its input."""
+        finding, source = item.diagnostic, self.model.source
+        before = next(
+            (
+                formula.value_span
+                for entry in (self.base.model.entries if self.base is not None else ())
+                for formula in entry.formulas
+                if (entry.operator, formula.key_text) == (finding.entry, finding.key)
+            ),
+            None,
+        )
+        return FindingDetail(
+            finding,
+            f"{source.path}:{source.position(finding.span.start).line}",
+            "" if before is None or self.base is None else _text(self.base.model, before),
+            _text(self.model, finding.span),
+            item.failure.get("arguments", ""),
+        )
 
     def _is_vacuous(self, outcome: RunOutcome, findings: Sequence[JudgedFinding]) -> bool:
         """Whether something was requested, and no formula was compared."""
@@ -237,6 +268,10 @@ class VerifyReporter(Struct, frozen=True):
             warn(f"not checked: {subject} {_WORDS[why]}: {'; '.join(names[:_LISTED])}{more}")
 
 
+def _text(model: Model, span: Span) -> str:
+    return model.source.text[span.start : span.end]
+
+
 def _report_coverage(reached: Sequence[FormulaCoverage]) -> None:
     for formula in reached:
         for item in formula.missing:
@@ -258,19 +293,29 @@ def _summarize(outcome: RunOutcome, unchecked: Sequence[Unchecked]) -> None:
     )
 
 
-def _write_scripts(outcome: RunOutcome, folder: Path) -> None:
-    functions = {function.spec.number: function.spec for function in outcome.functions}
+def _write_scripts(
+    findings: Sequence[JudgedFinding], model: Model, base: Base | None, run: RunOptions, folder: Path
+) -> None:
+    """Write a script for each finding: one that runs the file's formula, unless it is that of the installed PyTorch."""
+    torch = installed_torch()
+    source = None if torch is None or torch.derivatives is None else SourceFile.read(torch.derivatives)
+    changed = {entry.operator for entry in (model.entries if source is None else changed_entries(model, source))}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for failure in outcome.failures:
-            # what only the earlier version has is gone
-            if failure["script"] and failure["failure"] in functions:
-                spec = functions[failure["failure"]]
-                key = spec.key.replace(", ", "-")
-                name = f"{spec.operator.replace('.', '_')}-{key}-{failure['rule']}.py"
-                path = folder / name
-                if path.exists() and not (path.is_file() and is_script(path)):
-                    raise InputError(f'"{path}" was not written by derivlint, and is left alone')
-                replace_file(path, failure["script"].encode())
+        for item in findings:
+            failure, finding = item.failure, item.diagnostic
+            if not failure or item.verdict is FindingVerdict.GONE:
+                continue
+            key = str(finding.key).replace(", ", "-")
+            name = f"{failure['operator'].replace('.', '_')}-{key}-{finding.rule}.py"
+            script = failure["script"]
+            if failure["arguments"] and (item.verdict is FindingVerdict.NEW or finding.entry in changed):
+                before = base.model if base is not None and item.verdict is FindingVerdict.NEW else None
+                script = script_of(finding, failure, model, before, name, run)
+            path = folder / name
+            if script and path.exists() and not (path.is_file() and is_script(path)):
+                raise InputError(f'"{path}" was not written by derivlint, and is left alone')
+            if script:
+                replace_file(path, script.encode())
     except OSError as error:
         raise InputError(f'cannot write scripts to "{folder}": {error.strerror or error}') from error
