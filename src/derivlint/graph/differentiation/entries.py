@@ -204,7 +204,7 @@ class Entries:
         return NodeOrigin(
             formula.entry.operator or "",
             formula.key_text,
-            source.path,
+            "the operator book" if source.path == str(BOOK_OF_DERIVATIVES) else source.path,
             source.position(formula.key_span.start).line,
             text,
         )
