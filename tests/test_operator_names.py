@@ -86,6 +86,8 @@ EXCEPTIONS = {
     ),
     "src/derivlint/analysis/dependence/arguments.py": ("logsumexp", "the name of an argument"),
     "src/derivlint/analysis/dependence/conjugation.py": ("adjoint", "the name of an argument"),
+    "src/derivlint/cli/verification/verify_page.py": ("diff", "the language of a block of code"),
+    "src/derivlint/verify/inputs/arguments.py": ("diagonal", "names of arguments"),
     "src/derivlint/verify/inputs/domains.py": ("abs mean", "names of arguments"),
     "src/derivlint/verify/inputs/hardening.py": ("narrow zeros", "labels of inputs"),
 }
