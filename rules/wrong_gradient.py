@@ -126,6 +126,18 @@ INVALID = (
         message='the gradient of "self[0][0][0]" is 0.481 at dim = 1; the formula gives -0.801',
         help="computed with small tensors of distinct elements",
     ),
+    # an index is a tensor of integers
+    Invalid(
+        """\
+- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, result, 0)
+""",
+        at="2:9-40",
+        message=(
+            'the gradient of "self" cannot be computed at dim = 1: the index is a tensor of floating-point numbers'
+        ),
+        help="computed with small tensors of distinct elements",
+    ),
 )
 
 

@@ -30,7 +30,7 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError
 
 
 class PositionError(SizesError):
-    """A position outside of a dimension, which PyTorch refuses."""
+    """A position that PyTorch refuses: outside of a dimension, or not an integer."""
 
 
 def _wrapped(index: Value, size: int) -> Value:
@@ -41,6 +41,14 @@ def _wrapped(index: Value, size: int) -> Value:
     return index % size
 
 
+def _index_of(value: Value) -> SmallTensor:
+    """The tensor of an index. An integer may be computed as a float, a fraction is none in PyTorch either."""
+    index = tensor_of(value)
+    if any(type(position) is float and not position.is_integer() for position in index.items):
+        raise PositionError("the index is a tensor of floating-point numbers")
+    return index
+
+
 def _picked(tensor: SmallTensor, positions: SmallTensor) -> SmallTensor:
     items = tensor.items
     return SmallTensor(positions.sizes, [items[at] for at in positions.items])
@@ -48,7 +56,7 @@ def _picked(tensor: SmallTensor, positions: SmallTensor) -> SmallTensor:
 
 def _along(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
     """The positions that ``gather`` reads and ``scatter`` writes."""
-    result_sizes = sizes_by.indexed(sizes, dim, tensor_of(index).sizes)
+    result_sizes = sizes_by.indexed(sizes, dim, _index_of(index).sizes)
     if len(sizes) == 0:
         return SmallTensor(result_sizes, [_wrapped(position, 1) for position in index.items])
     (axis,) = axes_of(dim, len(sizes))
@@ -62,7 +70,7 @@ def _along(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
 
 def _slices(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
     """The positions that ``index_select`` reads."""
-    sizes_by.of_rank(tensor_of(index).sizes, 0, 1)
+    sizes_by.of_rank(_index_of(index).sizes, 0, 1)
     if len(sizes) == 0:
         return SmallTensor(sizes, [_wrapped(number_of(index), 1)])
     (axis,) = axes_of(dim, len(sizes))
@@ -93,7 +101,7 @@ def gather(self: Value, dim: Value, index: Value, _sparse_grad: Value = False) -
 
 def _at(tensor: Value, index: Value) -> SmallTensor:
     count = len(tensor_of(tensor).items)
-    return SmallTensor(tensor_of(index).sizes, [_wrapped(position, count) for position in index.items])
+    return SmallTensor(_index_of(index).sizes, [_wrapped(position, count) for position in index.items])
 
 
 def _by_indices(sizes: Sizes, indices: Value) -> SmallTensor:
