@@ -17,6 +17,7 @@ from derivlint.lint.diagnostic import Diagnostic
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.model import probe_model
 from derivlint.repair.candidates import Candidate, Target, edited
+from derivlint.repair.helper_calls import helper_calls
 from derivlint.repair.slips import WEIGHTS, Slip
 from derivlint.repair.token_edits import token_changes
 from derivlint.repair.tree_edits import TreeChanges
@@ -32,9 +33,8 @@ def edited_formulas(target: Target, model: Model) -> Iterator[Candidate]:
     if formula is None or formula.text is None or not formula.is_exact():
         return iter(())
     own = [item for item in target.findings if item.key == target.key]
-    candidates = {
-        candidate.text: candidate for candidate in (*_edited(model, formula, own), *_fixed(model, formula, own))
-    }
+    every = (*helper_calls(model, formula), *_edited(model, formula, own), *_fixed(model, formula, own))
+    candidates = {candidate.text: candidate for candidate in every}
     candidates.pop(formula.text, None)
     return iter(sorted(candidates.values(), key=lambda candidate: candidate.cost))
 

@@ -32,7 +32,7 @@ from derivlint.source import SourceFile
 PARTIAL = "missing-forward-output"
 #: The distances from a right formula of mistakes that are not about values.
 DISTANCES = ("type", "name", "syntax")
-#: The distance of a formula without certain mistakes that has findings.
+#: The distance of a formula without certain mistakes for each of its findings.
 LEAST_DISTANCE = 1e-3
 #: How much less likely a candidate is meant for each advice of the rules, and for each property that is not checked.
 COST_OF_DOUBT = 3
@@ -117,29 +117,30 @@ class Judge:
         source = self.model.source
         after = self._build(SourceFile(source.path, edited(source.text, edits), source.undecodable))
         try:
-            return self._verdict(after, target, candidate, edits) or LEAST_DISTANCE
+            return self._verdict(after, target, candidate, edits)
         finally:
             after.end_revision()
 
     def _verdict(
         self, after: Model, target: Target, candidate: Candidate, edits: tuple[TextEdit, ...]
-    ) -> Accepted | None:
+    ) -> Accepted | float:
         if len(after.entries) != len(self.model.entries):
-            return None
+            return 1 + len(DISTANCES)
         entry = after.entries[target.body.entry.index]
         body = next((body for body in entry.bodies if body.key == target.body.key), None)
         before = {(item.rule, item.key, item.message) for item in target.findings}
         findings = self._findings(after, entry)
-        if body is None or any(_is_own(item, target) for item in findings if item.severity is not Severity.INFO):
-            return None
         new = [item for item in findings if (item.rule, item.key, item.message) not in before]
         if target.formula is None:
             new = [item for item in new if item.rule != PARTIAL]
-        if any(item.severity is not Severity.INFO for item in new):
-            return None
+        wrong = [
+            item for item in findings if item.severity is not Severity.INFO and (item in new or _is_own(item, target))
+        ]
+        if body is None or wrong:
+            return LEAST_DISTANCE * max(len(wrong), 1)
         judged = _judged(after, body, target.key)
         if judged is not None and not _is_judged_like(judged, _judged(self.model, target.body, target.key)):
-            return None
+            return LEAST_DISTANCE
         n_doubts = len(judged.missing) if judged is not None else 0
         cost = candidate.cost + (len(new) + n_doubts) * COST_OF_DOUBT
         return Accepted(replace(candidate, cost=cost), edits, judged)

@@ -14,7 +14,7 @@ from derivlint.repair.candidates import Candidate, Target
 from derivlint.repair.derivation import derived_formulas
 from derivlint.repair.edits import edited_formulas, twice_edited
 from derivlint.repair.equality import Equality, compare_formulas
-from derivlint.repair.judge import Accepted, Judge, distance_of
+from derivlint.repair.judge import LEAST_DISTANCE, Accepted, Judge, distance_of
 
 #: Where candidates come from, each in the order of their cost.
 Source = Callable[[Target, Model], Iterator[Candidate]]
@@ -116,7 +116,8 @@ class _Search:
         formula = self._target.formula
         if formula is None or formula.text is None:
             return []
-        own = distance_of(self._judge.model, self._target, formula.text)
+        n_findings = sum(item.key == self._target.key for item in self._target.findings)
+        own = distance_of(self._judge.model, self._target, formula.text) or LEAST_DISTANCE * n_findings
         nearer = [(distance, candidate) for distance, candidate in self._rejected if distance < own]
         nearer.sort(key=lambda item: (item[0], item[1].cost))
         return [candidate for _, candidate in nearer[:MAX_NEAREST]]

@@ -1,0 +1,97 @@
+"""Suggestions for a sample of wrong formulas, and the command that shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from derivlint.cli.main import run
+from derivlint.model import build_model
+from derivlint.project.settings import Settings
+from derivlint.repair.judge import Judge
+from derivlint.rules import load_rules
+from derivlint.schema import load_index
+from derivlint.source import SourceFile
+from tests.conftest import packaged_folder
+from tests.repairs.campaign import Campaign
+
+SWAPPED = """\
+- name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
+  self: huber_loss_backward(grad, self, target, delta, reduction)
+  target: huber_loss_backward(grad, target, self, reduction, delta)
+"""
+RIGHT = "huber_loss_backward(grad, self, target, reduction, delta)"
+SINE = "- name: cos(Tensor self) -> Tensor\n  self: grad * self.sin().conj()\n"
+UNSOLVED = "- name: digamma(Tensor self) -> Tensor\n  self: self.no_such_method(1, 2)\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(SWAPPED + SINE)
+    return path
+
+
+def test_most_wrong_formulas_of_a_sample_get_the_right_one_first() -> None:
+    source = SourceFile.read(packaged_folder() / "autograd" / "derivatives.yaml")
+    settings = Settings()
+    judge = Judge(source, build_model(source, load_index()), settings.selected(load_rules()), settings.shows)
+    outcomes = list(Campaign(judge).run(seed=5, count=12))
+    shown = "\n".join(outcome.shown() for outcome in outcomes if not outcome.is_first)
+    assert sum(outcome.is_among for outcome in outcomes) >= 9, shown
+    assert sum(outcome.is_first for outcome in outcomes) >= 8, shown
+
+
+def test_json_has_the_formula_its_edit_and_its_proof(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["suggest", "huber_loss:self", str(file), "--output-format", "json"]) == 0
+    (suggestion,) = json.loads(capsys.readouterr().out)["suggestions"]
+    assert (suggestion["entry"], suggestion["key"], suggestion["reason"]) == ("huber_loss", "self", "wrong-gradient")
+    candidate = suggestion["candidates"][0]
+    assert (candidate["formula"], candidate["how"], candidate["certain"]) == (RIGHT, "edit", True)
+    assert {"values", "types", "linearity", "shapes"} <= set(candidate["judged"])
+    (edit,) = candidate["edits"]
+    text = file.read_text()
+    assert RIGHT in text[: edit["start"]] + edit["text"] + text[edit["end"] :]
+
+
+def test_nothing_is_written_unless_it_is_asked_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = file.read_text()
+    assert run(["suggest", "--diff", str(file)]) == 0
+    assert f"+  self: {RIGHT}" in capsys.readouterr().out
+    assert file.read_text() == before
+    assert run(["suggest", "--write", str(file)]) == 0
+    assert file.read_text() == SWAPPED.replace("delta, reduction", "reduction, delta", 1) + SINE.replace(
+        "grad", "-grad"
+    )
+    capsys.readouterr()
+    assert run(["check", "--no-cache", str(file)]) == 0
+
+
+def test_the_help_of_a_wrong_value_names_the_slip(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--no-cache", str(file), "--select", "wrong-gradient", "--output-format", "json"]) == 1
+    helps = [item["help"] for item in json.loads(capsys.readouterr().out)["diagnostics"] if item["entry"] == "cos"]
+    assert helps == ['the sign is wrong; write "-grad * self.sin().conj()"']
+
+
+def test_a_formula_without_suggestion_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(UNSOLVED)
+    assert run(["suggest", str(path)]) == 1
+    assert "no suggestion" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["coss"], 'no entry for "coss"; did you mean "cos"?'),
+        (["cos:slef"], '"cos" has no formula for "slef"; did you mean "self"?'),
+        (["--diff", "--write"], "--diff and --write exclude each other"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    file: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["suggest", *arguments, str(file)]) == 2
+    assert message in capsys.readouterr().err
