@@ -130,9 +130,9 @@ class Judge:
         body = next((body for body in entry.bodies if body.key == target.body.key), None)
         before = {(item.rule, item.key, item.message) for item in target.findings}
         findings = self._findings(after, entry)
-        new = [item for item in findings if (item.rule, item.key, item.message) not in before]
         if target.formula is None:
-            new = [item for item in new if item.rule != PARTIAL]
+            findings = tuple(item for item in findings if item.rule != PARTIAL)
+        new = [item for item in findings if (item.rule, item.key, item.message) not in before]
         wrong = [
             item for item in findings if item.severity is not Severity.INFO and (item in new or _is_own(item, target))
         ]
