@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from derivlint.cli.compiled import messages_of
+from derivlint.emit.emission import EmissionMode, emission
 from derivlint.emit.kernels import Kernel, kernels, kernels_source
 from derivlint.emit.nodes import NodeClass, node_classes, nodes_header, nodes_source
 from derivlint.emit.places import without_marks
@@ -413,3 +414,35 @@ def test_what_clang_writes_is_brought_back_to_the_formulas(bundled_natives: Nati
         ("mul.Tensor", "result", "slef_p"),
     ]
     assert found.unplaced == ["kernels_0.cpp:9:10: fatal error: 'nodes.h' file not found"]
+
+
+# ---- in a build of PyTorch
+
+
+@pytest.mark.parametrize("version", ["2.1.2", "2.6.0", "2.13.0"])
+def test_a_build_of_pytorch_has_the_names_and_assertions_that_are_known_there(
+    version: str, bundled_natives: NativeFunctions
+) -> None:
+    """In the C++ standard of the release; hand-written files use names without their namespace."""
+    operators = NativeFunctions(bundled_natives.written, version=version)
+    text = (
+        "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self: grad * other\n"
+        "- name: select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)\n  self: grad\n"
+    )
+    model = build_model(SourceFile("d.yaml", text), operators)
+    files = emission(model, ["mul", "select"], "torch::autograd::generated", mode=EmissionMode.IN_TREE, shards=1).files
+    assert "using c10::fmap;" in files["Functions.h"]
+    assert not any("requires {" in content for content in files.values())
+    kernels_text = files["VariableType_0.cpp"]
+    assert "namespace VariableType {" in kernels_text
+    assert "at::Tensor mul_Tensor(c10::DispatchKeySet ks, " in kernels_text
+    assert kernels_text.count("#ifndef NDEBUG") == kernels_text.count("#endif") > 4
+    for statement in (
+        "const Arguments _other_before(other);",
+        "_other_before.expect(other);",
+        'expect_own_storage(result, "mul_Tensor");',
+        "expect_same_storage(self, result);",
+    ):
+        assert statement in kernels_text
+    declares = "enum class InverseReturnMode" in files["ADInplaceOrViewType_0.cpp"]
+    assert declares == (version != "2.13.0")

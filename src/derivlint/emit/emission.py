@@ -125,7 +125,7 @@ def emission(
     is_in_tree = mode is EmissionMode.IN_TREE
     operators = operators if is_in_tree else with_called(model, operators)
     # a kernel that no entry of the file speaks of is the same in PyTorch already
-    candidates = kernels(model, operators, dispatch_key, only_with_entry=not is_in_tree)
+    candidates = kernels(model, operators, dispatch_key, only_with_entry=not is_in_tree, in_tree=is_in_tree)
     chosen = [kernel for kernel in candidates if str(kernel.function.name) not in without]
     node_names = {kernel.node for kernel in chosen if kernel.node is not None and kernel.node not in shipped}
     # in a build of PyTorch the header stands for the whole file, whatever kernels are chosen

@@ -82,7 +82,7 @@ def _view_files(kernels: Sequence[InplaceOrViewKernel], namespace: str, release:
     funcs = [view_func(kernel.function) for kernel in kernels if kernel.view_func is not None]
     files = {
         VIEWS: view_funcs_header(funcs, namespace),
-        f"{TRACKING}_0.cpp": inplace_or_view_source(kernels, namespace, view_funcs_header=VIEWS),
+        f"{TRACKING}_0.cpp": inplace_or_view_source(kernels, namespace, view_funcs_header=VIEWS, release=release),
     }
     if funcs:
         files["views.cpp"] = view_funcs_source(funcs, namespace, VIEWS)

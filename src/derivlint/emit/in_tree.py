@@ -60,7 +60,7 @@ def in_tree_files(
         files[name] = kernels_source(group, namespace, nodes_header=f"{NODES}.h")
     of_views = inplace_or_view_kernels(model, operators)
     for index, part in enumerate(split_into(of_views, INPLACE_OR_VIEW_SHARDS)):
-        source = inplace_or_view_source(part, namespace, view_funcs_header=f"{VIEWS}.h")
+        source = inplace_or_view_source(part, namespace, view_funcs_header=f"{VIEWS}.h", release=release)
         files[f"ADInplaceOrViewType_{index}.cpp"] = release.spelled(source)
     if python_bindings:
         files[f"{python.IN_TREE_STEM}.h"] = release.spelled(python.functions_header(file, namespace))

@@ -13,6 +13,8 @@ from derivlint.cpp.cpp_type import INT64, cpp_type, types
 from derivlint.emit.kernels.kernel import registrations
 from derivlint.emit.kernels.subject import Subject, modifies_arguments, without_entry
 from derivlint.emit.own_operators import kernel_namespaces, redispatching
+from derivlint.emit.release import DEFAULT as DEFAULT_RELEASE
+from derivlint.emit.release import Release
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs import (
@@ -34,6 +36,8 @@ from derivlint.schema import NativeFunction
 
 #: The dispatch key.
 KEY = "ADInplaceOrView"
+#: What the missing header of some releases declares.
+INVERSE_MODE = "enum class InverseReturnMode { AlwaysView, NeverView, ViewOrScatterInverse };"
 #: The view that is given back to the function that goes from a view to its base.
 _WRITTEN = "_written"
 _REFERENCES = types("ArrayRef<int64_t> ArrayRef<SymInt>")
@@ -245,6 +249,7 @@ def inplace_or_view_source(
     namespace: str = SHIPPED_NAMESPACE,
     *,
     view_funcs_header: str = HEADER,
+    release: Release = DEFAULT_RELEASE,
 ) -> str:
     """The text of one file.
 
@@ -252,6 +257,7 @@ def inplace_or_view_source(
         kernels: the kernels that it holds.
         namespace: the namespace of the extension.
         view_funcs_header: the header that declares the view functions.
+        release: the API of PyTorch that they are written against.
     """
     by_library: dict[str, list[str]] = {} if kernels else {ATEN: []}
     for kernel in kernels:
@@ -263,6 +269,7 @@ def inplace_or_view_source(
         operators=operator_headers([kernel.function for kernel in kernels]),
         inverses=fill(
             load("inplace_or_view_inverses.h"),
+            mode="" if release.declares_inverse_mode else INVERSE_MODE,
             declarations="\n".join(kernel.inverse for kernel in kernels if kernel.inverse),
         ),
         kernels_namespace=kernel_namespaces(namespace)[1],

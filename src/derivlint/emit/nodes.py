@@ -418,6 +418,7 @@ def nodes_header(classes: Sequence[NodeClass], namespace: str, *, guard: str = "
         namespace=namespace,
         guard=guard,
         exporting=load(exporting),
+        uses=load("node_uses_in_tree.h") if namespace == IN_TREE else "",
         classes="\n\n".join(node_class.header for node_class in classes),
     )
 

@@ -47,6 +47,9 @@ class Release(Struct, frozen=True):
             (``bind_function``); before, it ran ``apply`` with what was saved replaced.
         fires_creation_hooks: whether kernels tell the hooks of ``torch.autograd.graph`` about a node when it is
             complete, and ``rebase_history`` returns the node that they are called with (node.h).
+        declares_inverse_mode: whether ``InverseReturnMode`` is declared in another header than that of the inverses of
+            views, which packages leave out (ATen/FunctionalStorageImpl.h).
+        counts_python_objects: whether a tensor's object in Python counts as a use of it.
     """
 
     since: tuple[int, int]
@@ -58,6 +61,8 @@ class Release(Struct, frozen=True):
     collects_outputs: bool
     traces_gradients: bool
     fires_creation_hooks: bool
+    declares_inverse_mode: bool = False
+    counts_python_objects: bool = False
 
     def __str__(self) -> str:
         """The first release: ``2.13``."""
@@ -74,6 +79,13 @@ class Release(Struct, frozen=True):
             for name in ("optional", "nullopt"):
                 text = text.replace(f"::std::{name}", namespace + name).replace(f"std::{name}", namespace + name)
         return text
+
+    @property
+    def own_uses(self) -> str:
+        """The number of uses of a new ``result`` as C++."""
+        if not self.counts_python_objects:
+            return "1"
+        return "(result.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj() == nullptr ? 1 : 2)"
 
     def adapted_type(self, type: DeclaredType) -> DeclaredType:
         """A type of the newest release in the words of this one."""
@@ -122,12 +134,14 @@ _2_3 = replace(_2_2, since=(2, 3), sets_history_of_const=True)
 _2_5 = replace(_2_3, since=(2, 5), collects_outputs=True)
 _2_6 = replace(_2_5, since=(2, 6), string_view=STRING_VIEW)
 _2_7 = replace(_2_6, since=(2, 7), traces_gradients=True)
-_2_12 = replace(_2_7, since=(2, 12), standard="c++20")
+_2_9 = replace(_2_7, since=(2, 9), declares_inverse_mode=True)
+_2_10 = replace(_2_9, since=(2, 10), counts_python_objects=True)
+_2_12 = replace(_2_10, since=(2, 12), standard="c++20")
 _2_13 = replace(_2_12, since=(2, 13), node_pointer=INTRUSIVE)
 _2_14 = replace(_2_13, since=(2, 14), fires_creation_hooks=True)
 
 #: The releases whose API differs from that of the release before, oldest first.
-RELEASES = (_2_1, _2_2, _2_3, _2_5, _2_6, _2_7, _2_12, _2_13, _2_14)
+RELEASES = (_2_1, _2_2, _2_3, _2_5, _2_6, _2_7, _2_9, _2_10, _2_12, _2_13, _2_14)
 OLDEST = RELEASES[0]
 NEWEST = RELEASES[-1]
 #: The default for an unknown release: the one whose operators are bundled.

@@ -17,7 +17,8 @@ from derivlint.emit.places import marked
 from derivlint.emit.release import INTRUSIVE, filled
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import indented
-from derivlint.model.differentiable import DifferentiableValue
+from derivlint.model.differentiable import DifferentiableValue, is_tensor_list
+from derivlint.operators import Book
 from derivlint.schema import SchemaKind
 
 #: What owns a node of any class, in the releases that tell hooks about new nodes.
@@ -30,7 +31,8 @@ def body(subject: Subject) -> str:
     differentiable = subject.requires_derivative
     if differentiable:
         statements += _refuse_out(subject) if subject.is_out else _prepare(subject)
-    statements.append(_call(subject))
+    before, after = _argument_checks(subject) if subject.in_tree else ("", "")
+    statements += [before, _call(subject), after]
     if differentiable:
         if not subject.is_out:
             statements.append(_history(subject))
@@ -143,6 +145,35 @@ def _call(subject: Subject) -> str:
         guard=guard,
         call=call,
     )
+
+
+def _argument_checks(subject: Subject) -> tuple[str, str]:
+    """The assertions of debug builds around the call; follows ``check_tensorimpl_and_storage``."""
+    function, book = subject.function, subject.model.book
+    if function.cpp_name in book.names("other-impl-or-storage"):
+        return "", ""
+    names = [
+        argument.name
+        for argument in function.schema.arguments.flat_all
+        if str(argument.type) == "Tensor" or is_tensor_list(argument.type)
+    ]
+    before = [f"const Arguments _{name}_before({name});" for name in names]
+    after = [f"_{name}_before.expect({name});" for name in names]
+    api_name = function.cpp_name_with_overload
+    for name, item in zip(subject.return_names, function.schema.returns, strict=True):
+        if subject.modifies_arguments or str(item.type).partition("(")[0] != "Tensor":
+            continue
+        if function.name.base in book.names("view") | Book.by_hand("shares-storage"):
+            after.append(f"expect_same_storage(self, {name});")
+        elif api_name not in book.names("shared-storage"):
+            after.append(f'expect_own_storage({name}, "{api_name}");')
+        if api_name not in book.names("shared-impl"):
+            after.append(f'expect_own_impl({name}, "{api_name}");')
+    return _in_debug_builds(before), _in_debug_builds(after)
+
+
+def _in_debug_builds(statements: list[str]) -> str:
+    return "\n".join(["#ifndef NDEBUG", *statements, "#endif"]) if statements else ""
 
 
 # ---- after the call

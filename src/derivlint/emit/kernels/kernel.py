@@ -13,7 +13,7 @@ from derivlint.emit.places import listing
 from derivlint.emit.release import DEFAULT as DEFAULT_RELEASE
 from derivlint.emit.release import Release, filled, release_of
 from derivlint.emit.selection import is_selected
-from derivlint.emit.template import yaml_name
+from derivlint.emit.template import fill, yaml_name
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
 from derivlint.model.keys import DEFAULT
 from derivlint.model.match import FunctionMatch
@@ -34,6 +34,10 @@ HEADERS = (
 #: The header of the node classes that PyTorch itself ships, and their namespace.
 SHIPPED_NODES = "torch/csrc/autograd/generated/Functions.h"
 SHIPPED_NAMESPACE = "torch::autograd::generated"
+#: The headers that assertions of debug builds need.
+CHECKS_HEADERS = ("ATen/core/TorchDispatchUtils.h", "c10/util/irange.h")
+#: The namespace of PyTorch's own kernels, in ``torch::autograd``.
+IN_TREE_KERNELS = "VariableType"
 
 
 class Kernel(Struct, frozen=True):
@@ -79,6 +83,7 @@ def kernels(
     dispatch_key: str | None = None,
     *,
     only_with_entry: bool = False,
+    in_tree: bool = False,
 ) -> tuple[Kernel, ...]:
     """The kernels of a model, by the names of their functions.
 
@@ -88,6 +93,7 @@ def kernels(
         dispatch_key: the autograd key that all kernels are for, with its own formulas or those for every key; None for
             a kernel under each key that there are formulas for.
         only_with_entry: leave out those that no entry speaks of, as they are where a key is given.
+        in_tree: whether they are for a build of PyTorch.
 
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
@@ -95,7 +101,7 @@ def kernels(
     return tuple(
         kernel
         for function in sorted(_functions(model, operators, only_with_entry), key=lambda chosen: str(chosen.name))
-        for kernel in _kernels_of(model, function, dispatch_key, only_with_entry)
+        for kernel in _kernels_of(model, function, dispatch_key, only_with_entry, in_tree)
     )
 
 
@@ -138,7 +144,7 @@ def without_formulas_for(dispatch_key: str, model: Model, operators: Collection[
 
 
 def _kernels_of(
-    model: Model, function: NativeFunction, dispatch_key: str | None, only_with_entry: bool
+    model: Model, function: NativeFunction, dispatch_key: str | None, only_with_entry: bool, in_tree: bool
 ) -> Iterator[Kernel]:
     match = model.match(function)
     if not has_generated_kernel(match):
@@ -146,27 +152,31 @@ def _kernels_of(
     if dispatch_key is not None:
         key = dispatch_key if dispatch_key in match.infos else DEFAULT
         if key in match.infos:
-            yield from _kernel_of(model, match, key, dispatch_key)
+            yield from _kernel_of(model, match, key, dispatch_key, in_tree=in_tree)
         return
     if not match.infos:
         if not only_with_entry:
-            yield _without_entry(model, function)
+            yield _without_entry(model, function, in_tree=in_tree)
         return
     for key in match.infos:
-        yield from _kernel_of(model, match, key)
+        yield from _kernel_of(model, match, key, in_tree=in_tree)
 
 
-def _kernel_of(model: Model, match: FunctionMatch, key: str, dispatch_key: str | None = None) -> Iterator[Kernel]:
+def _kernel_of(
+    model: Model, match: FunctionMatch, key: str, dispatch_key: str | None = None, *, in_tree: bool
+) -> Iterator[Kernel]:
     """The kernel with the formulas for a key, unless PyTorch's generator refuses it."""
     differentiability = Differentiability(match, key)
     if differentiability.outputs is not None and not differentiability.is_ignored:
-        yield _kernel(Subject(model, differentiability, has_entry=True, dispatch_key=dispatch_key))
+        yield _kernel(Subject(model, differentiability, has_entry=True, dispatch_key=dispatch_key, in_tree=in_tree))
 
 
-def _without_entry(model: Model, function: NativeFunction, dispatch_key: str = AUTOGRAD) -> Kernel:
+def _without_entry(
+    model: Model, function: NativeFunction, dispatch_key: str = AUTOGRAD, *, in_tree: bool = False
+) -> Kernel:
     differentiability = without_entry(function, model.book)
     if not differentiability.outputs or model.book.keeps_own_kernel(function):
-        return _kernel(Subject(model, differentiability, has_entry=False, dispatch_key=dispatch_key))
+        return _kernel(Subject(model, differentiability, has_entry=False, dispatch_key=dispatch_key, in_tree=in_tree))
     registration = f'm.impl("{function.name}", {GENERIC_KERNEL});'
     return Kernel(
         function,
@@ -228,13 +238,18 @@ def kernels_source(
     for kernel in chosen:
         by_key.setdefault((kernel.function.namespace, kernel.dispatch_key), []).append(kernel.registration)
     headers = (*HEADERS, SHIPPED_NODES) if shipped else HEADERS
+    release = chosen[0].release if chosen else DEFAULT_RELEASE
+    is_in_tree = namespace == SHIPPED_NAMESPACE
+    if is_in_tree:
+        headers = (*headers, *CHECKS_HEADERS)
     return (
         filled(
-            chosen[0].release if chosen else DEFAULT_RELEASE,
+            release,
             "kernel_shard",
             source=chosen[0].path if chosen else "no entry",
             includes="\n".join([f'#include "{nodes_header}"', *(f"#include <{header}>" for header in headers)]),
-            kernels_namespace=kernel_namespaces(namespace)[0],
+            kernels_namespace=IN_TREE_KERNELS if is_in_tree else kernel_namespaces(namespace)[0],
+            checks=fill(release.template("kernel_checks.cpp"), uses=release.own_uses) if is_in_tree else "",
             nodes=_node_declarations(chosen, (nodes_namespace or namespace).removeprefix("::"), shipped),
             kernels="\n\n".join(kernel.text for kernel in chosen if kernel.text),
             registrations="\n\n".join(

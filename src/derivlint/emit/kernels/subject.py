@@ -65,6 +65,7 @@ class Subject:
         line: the line of the entry, None without one.
         release: the API of PyTorch that the kernel is written against.
         dispatch_key: the dispatch key that the kernel is registered for.
+        in_tree: whether it is for a build of PyTorch, with the names and the assertions that people know from there.
     """
 
     def __init__(
@@ -74,12 +75,14 @@ class Subject:
         *,
         has_entry: bool,
         dispatch_key: str | None = None,
+        in_tree: bool = False,
     ) -> None:
         key = AUTOGRAD if differentiability.key == DEFAULT else differentiability.key
         self.dispatch_key = dispatch_key or key
         self.model = model
         self.differentiability = differentiability
         self.has_entry = has_entry
+        self.in_tree = in_tree
         self.release = release_of(model.natives.version)
         self.function = differentiability.function
         self.info = differentiability.info
@@ -102,9 +105,10 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """The name of the kernel's function; no formula can mean it."""
+        """The name of the kernel's function; outside of PyTorch's namespace no formula can mean it."""
         key = self.differentiability.key
-        return f"{self.function.cpp_name_with_overload}{'' if key == DEFAULT else f'_{key}'}_kernel"
+        name = self.function.cpp_name_with_overload + ("" if key == DEFAULT else f"_{key}")
+        return name if self.in_tree else f"{name}_kernel"
 
     @cached_property
     def formals(self) -> dict[str, DeclaredType]:

@@ -3,6 +3,7 @@
 #else
 // Packages of PyTorch come without this header.
 namespace at::functionalization {
+${mode}
 struct FunctionalInverses {
   ${declarations}
 };

@@ -111,6 +111,8 @@ ${nodes}
   }
 }
 
+${checks}
+
 ${kernels}
 
 } // namespace

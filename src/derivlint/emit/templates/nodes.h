@@ -33,6 +33,7 @@ using at::Tensor;
 using at::TensorGeometry;
 using at::TensorList;
 using std::optional;
+${uses}
 
 ${exporting}
 

@@ -1,6 +1,7 @@
 // View functions that derivlint generated. Do not edit.
 #include "${header}"
 
+#include <type_traits>
 #include <utility>
 
 #include <c10/util/Exception.h>
@@ -9,14 +10,24 @@ namespace ${namespace} {
 
 namespace {
 
+template <typename Member, typename = void>
+inline constexpr bool is_optional = false;
+template <typename Member>
+inline constexpr bool is_optional<Member, std::void_t<decltype(std::declval<Member&>().has_value())>> = true;
+
+template <typename Member, typename = void>
+inline constexpr bool is_list = false;
+template <typename Member>
+inline constexpr bool is_list<Member, std::void_t<decltype(std::declval<Member&>().begin())>> = true;
+
 // The state of a view function is read and replaced as one list: of each member, the values that are there.
 template <typename Value, typename Visit>
 void visit_values(Value& member, Visit&& visit) {
-  if constexpr (requires { member.has_value(); }) {
+  if constexpr (is_optional<Value>) {
     if (member.has_value()) {
       visit_values(*member, visit);
     }
-  } else if constexpr (requires { member.begin(); }) {
+  } else if constexpr (is_list<Value>) {
     for (auto& value : member) {
       visit_values(value, visit);
     }
