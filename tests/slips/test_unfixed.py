@@ -27,7 +27,7 @@ SLIPS = (
     ("index_fill.int_Scalar", "result", "self_t.index_fill(dim + 1, index, 0)", None),
     ("var_mean.correction", "self", "var_mean_backward(grads[0], grad, self, dim, correction, keepdim)", None),
     ("var_mean.correction", "self", "var_mean_backward(grads[0], grad s[1], self, dim, correction, keepdim)", None),
-    # without the tangent it is no derivative
+    # a derivative is linear in the tangent
     (
         "elu_",
         "result",
