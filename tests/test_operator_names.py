@@ -77,6 +77,8 @@ EXCEPTIONS = {
     "src/derivlint/emit/python/expression.py": ("conj to", "methods of numbers in C++"),
     "src/derivlint/formula/python": ("slice", "a part of Python's syntax"),
     "src/derivlint/analysis/python": ("slice", "a part of Python's syntax"),
+    "src/derivlint/analysis/python/notations.py": ("expand", "the method whose second size C++ takes for a flag"),
+    "src/derivlint/emit/kernels/body.py": ("view", "a topic of the operator book"),
     "src/derivlint/cpp/expressions/calls.py": ("pow to", "functions and methods of C++ for numbers"),
     "src/derivlint/lint/shared/typed_edits.py": ("conj", "what fixes write, and take away"),
     "src/derivlint/model/generated/saved.py": ("zeros_like", "an expression that torchgen saves instead of a tensor"),

@@ -7,8 +7,8 @@ a part with a definition of its own, or an operator with a forward formula of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
@@ -340,10 +340,8 @@ class _Linearization(Analysis[DualText]):
             return arguments[-1]
         if is_method and name in _METADATA and arguments[0].items is None:
             return self._metadata(name, arguments)
-        primitive = getattr(self, f"primitive_{name}", None)
-        if primitive is not None:
-            value: DualText = primitive(*arguments)
-            return value
+        if name in self._PRIMITIVES:
+            return self._PRIMITIVES[name](self, *arguments)
         definition = helper_named(name)
         if definition is not None and name not in _KEPT:
             return self._linearizer.of(definition, dict(zip(definition.parameters, arguments, strict=False)))
@@ -359,15 +357,15 @@ class _Linearization(Analysis[DualText]):
 
     # ---- primitives of definitions
 
-    def primitive_sum_over(self, tensor: DualText, dims: DualText = ABSENT, keepdim: DualText = ABSENT) -> DualText:
+    def _sum_over(self, tensor: DualText, dims: DualText = ABSENT, keepdim: DualText = ABSENT) -> DualText:
         """The sum, over all dimensions where none are named."""
         return self._linear("sum", [tensor, dims, keepdim])
 
-    def primitive_mean_over(self, tensor: DualText, dims: DualText = ABSENT) -> DualText:
+    def _mean_over(self, tensor: DualText, dims: DualText = ABSENT) -> DualText:
         """The mean with the dimensions kept."""
         return self._linear("mean", [tensor, dims, DualText(("/*keepdim=*/true", _ATOM))])
 
-    def primitive_halves(self, tensor: DualText, dim: DualText) -> DualText:
+    def _halves(self, tensor: DualText, dim: DualText) -> DualText:
         """Both halves along a dimension."""
         return DualText(None, items=tuple(self._item(self._linear("chunk", [tensor, _TWO, dim]), i) for i in (0, 1)))
 
@@ -377,19 +375,28 @@ class _Linearization(Analysis[DualText]):
         )
         return DualText(primal, tangent)
 
-    def primitive_zeros_like(self, like: DualText, *_: DualText) -> DualText:
+    def _zeros_like(self, like: DualText, *_: DualText) -> DualText:
         """Zeros."""
         return DualText(self._zeros(like.primal))
 
-    def primitive_last_given(self, first: DualText, second: DualText = ABSENT) -> DualText:
+    def _last_given(self, first: DualText, second: DualText = ABSENT) -> DualText:
         """The second value, or the first where there is none."""
         return first if second.primal is None else second
 
-    def primitive_equal(self, value: DualText, number: DualText) -> DualText:
+    def _equal(self, value: DualText, number: DualText) -> DualText:
         """Whether two values are equal."""
         assert value.primal is not None
         assert number.primal is not None
         return DualText(self._binary("==", value.primal, number.primal))
+
+    _PRIMITIVES: ClassVar[dict[str, Callable[..., DualText]]] = {
+        "sum_over": _sum_over,
+        "mean_over": _mean_over,
+        "halves": _halves,
+        "zeros_like": _zeros_like,
+        "last_given": _last_given,
+        "equal": _equal,
+    }
 
     def _linear(self, name: str, arguments: list[DualText]) -> DualText:
         """A method that is linear in what it is called on."""
