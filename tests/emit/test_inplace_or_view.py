@@ -100,7 +100,7 @@ def test_view(installed_natives: NativeFunctions) -> None:
     assert (
         kernel.text
         == """\
-// d.yaml:1: select.int
+// d.yaml: select.int
 at::Tensor select_int_kernel(c10::DispatchKeySet ks, const at::Tensor & self, int64_t dim, c10::SymInt index) {
   auto _view = [&] {
     at::AutoDispatchBelowADInplaceOrView guard;
@@ -143,7 +143,7 @@ def test_inplace_and_out(installed_natives: NativeFunctions) -> None:
     assert (
         only(installed_natives, "mul_.Tensor").text
         == """\
-// d.yaml:3: mul_.Tensor
+// d.yaml: mul_.Tensor
 at::Tensor & mul__Tensor_kernel(c10::DispatchKeySet ks, at::Tensor & self, const at::Tensor & other) {
   {
     at::AutoDispatchBelowADInplaceOrView guard;

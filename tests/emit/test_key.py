@@ -107,7 +107,7 @@ def test_there_are_only_kernels_and_nodes_that_pytorch_lacks(file: Path, tmp_pat
     said, status = emit(file, "--key", KEY, "--out", str(out))
     assert (sorted(said.splitlines()), status) == (
         [
-            f'19 operators and 3 nodes, 2 left out: 7 of 7 files written to "{out}"',
+            f'19 operators and 3 nodes, 2 left out: 8 of 8 files written to "{out}"',
             AGAIN.format(file=file),
             "derivlint: relu is left out: its formulas are for AutogradXLA only",
             "derivlint: relu_ is left out: its formulas are for AutogradXLA only",
@@ -117,6 +117,7 @@ def test_there_are_only_kernels_and_nodes_that_pytorch_lacks(file: Path, tmp_pat
     assert sorted(path.name for path in out.iterdir()) == [
         "CMakeLists.txt",
         "derivlint.json",
+        "derivlint.map.json",
         "kernels_0.cpp",
         "loader.cpp",
         "nodes.h",
@@ -169,11 +170,11 @@ def test_there_are_only_kernels_and_nodes_that_pytorch_lacks(file: Path, tmp_pat
 def test_on_pytorchs_nodes_alone(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     said, status = emit(file, "--key", "AutogradMPS", "--ops", "matmul,mul.Tensor", "--out", str(out))
-    written = f'3 operators and 0 nodes: 5 of 5 files written to "{out}"'
+    written = f'3 operators and 0 nodes: 6 of 6 files written to "{out}"'
     assert (said.splitlines(), status) == ([written, AGAIN.format(file=file)], 0)
     manifest = json.loads((out / "derivlint.json").read_text(encoding="utf-8"))
     assert manifest["operators"] == {"matmul": "MatmulBackward0", "matmul.out": None, "mul.Tensor": "MulBackward0"}
-    assert manifest["files"] == ["CMakeLists.txt", "kernels_0.cpp", "loader.cpp", "nodes.h"]
+    assert manifest["files"] == ["CMakeLists.txt", "derivlint.map.json", "kernels_0.cpp", "loader.cpp", "nodes.h"]
     assert "TORCH_LIBRARY_IMPL(aten, AutogradMPS, m) {" in (out / "kernels_0.cpp").read_text(encoding="utf-8")
 
 
@@ -181,7 +182,7 @@ def test_without_the_release_installed_all_nodes_are_ours(file: Path, tmp_path: 
     out = tmp_path / "out"
     arguments = ["emit", "cpp", str(file), "--torch", "2.9", "--isolated", "--key", KEY, "--ops", "matmul"]
     done = runner().invoke(cli, [*arguments, "--out", str(out)])
-    assert done.stdout == f'2 operators and 1 node: 7 of 7 files written to "{out}"\n'
+    assert done.stdout == f'2 operators and 1 node: 8 of 8 files written to "{out}"\n'
     text = (out / "kernels_0.cpp").read_text(encoding="utf-8")
     assert "namespace nodes = ::derivlint_generated;\n" in text
 

@@ -15,6 +15,7 @@ from derivlint.emit.python.registration import refusal
 from derivlint.emit.python.signature import class_name, function_name
 from derivlint.emit.python.spelling import literal, qualified
 from derivlint.emit.python.wrapping import wrapped
+from derivlint.emit.release import target_version
 from derivlint.emit.selection import ATEN, is_selected
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import Model
@@ -204,7 +205,7 @@ def _module(
     text = fill(
         load("python_module.txt"),
         file=yaml_name(model.source.path),
-        version=model.natives.version or "of unknown version",
+        version=target_version(model.natives.version),
         kind=kind,
         modules="".join(f"import {module}\n" for module in used),
         names="\n".join(f'"{name}",' for name in names),
