@@ -51,6 +51,11 @@ class Accepted(Struct, frozen=True):
     edits: tuple[TextEdit, ...]
     judged: JudgedFormula | None
 
+    @property
+    def is_compared(self) -> bool:
+        """Whether its values are compared with the operator's derivative."""
+        return self.judged is not None and self.judged.is_judged(Question.VALUE)
+
 
 class Judge:
     """Checks candidates in one file.

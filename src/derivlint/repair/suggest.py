@@ -71,8 +71,8 @@ def suggest(judge: Judge, target: Target, stop: Callable[[], bool] | None = None
     if not search.accepted:
         again = (twice_edited(target, candidate, judge.model) for candidate in search.nearest())
         search.judge(merge(*again, key=_cost), MAX_JUDGED_TWICE)
-    accepted = sorted(search.accepted, key=lambda item: item.candidate.cost)
-    return Suggestion(target, tuple(accepted), "" if accepted else "no small edit makes it right")
+    best = sorted(search.best, key=lambda item: item.candidate.cost)[:MAX_SHOWN]
+    return Suggestion(target, tuple(best), "" if best else "no small edit makes it right")
 
 
 def _cost(candidate: Candidate) -> float:
@@ -93,7 +93,7 @@ class _Search:
     def judge(self, candidates: Iterable[Candidate], most: int) -> None:
         """Judge candidates until there are enough right ones, or too many wrong ones."""
         for candidate in candidates:
-            if self._stop() or most <= 0 or len(self.accepted) == MAX_SHOWN:
+            if self._stop() or most <= 0 or sum(item.is_compared for item in self.accepted) == MAX_SHOWN:
                 return
             if candidate.text in self._texts:
                 continue
@@ -105,6 +105,14 @@ class _Search:
             elif not any(self._is_equal(verdict, accepted) for accepted in self.accepted):
                 self.accepted.append(verdict)
                 most = min(most, MAX_MORE)
+
+    @property
+    def best(self) -> list[Accepted]:
+        """The right candidates; where the values of any are compared, only those.
+
+        ``grads[0.5]`` has no value that could be wrong, ``grad`` in its place is the derivative.
+        """
+        return [item for item in self.accepted if item.is_compared] or self.accepted
 
     def _is_equal(self, one: Accepted, two: Accepted) -> bool:
         target = self._target
