@@ -68,7 +68,7 @@ def suggest(judge: Judge, target: Target, stop: Callable[[], bool] | None = None
     """
     search = _Search(judge, target, stop or (lambda: False))
     search.judge(merge(*(source(target, judge.model) for source in SOURCES), key=_cost), MAX_JUDGED)
-    if not search.accepted:
+    if not any(item.candidate.how == "edit" for item in search.accepted):
         again = (twice_edited(target, candidate, judge.model) for candidate in search.nearest())
         search.judge(merge(*again, key=_cost), MAX_JUDGED_TWICE)
     best = sorted(search.best, key=lambda item: item.candidate.cost)[:MAX_SHOWN]
@@ -102,8 +102,11 @@ class _Search:
             verdict = self._judge.verdict(self._target, candidate)
             if not isinstance(verdict, Accepted):
                 self._rejected.append((verdict, candidate))
-            elif not any(self._is_equal(verdict, accepted) for accepted in self.accepted):
-                self.accepted.append(verdict)
+                continue
+            equal = [item for item in self.accepted if self._is_equal(verdict, item)]
+            # the author's own style goes before a derived formula
+            if not equal or (candidate.how == "edit" and equal[0].candidate.how == "derivation"):
+                self.accepted = [*(item for item in self.accepted if item not in equal), verdict]
                 most = min(most, MAX_MORE)
 
     @property
