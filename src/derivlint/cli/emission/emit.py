@@ -78,7 +78,7 @@ emit.add_command(python)
 @click.option(
     "--line-directives",
     is_flag=True,
-    help="Mark formulas by #line directives, for compilers and debuggers; such files change with lines of the YAML.",
+    help="Mark formulas by #line directives, for compilers and debuggers.",
 )
 @click.option("--strict", is_flag=True, help="With --mode in-tree, write nothing if an entry has errors.")
 @click.option("--compile-check", is_flag=True, help="Compile the files and report errors at the formulas.")
