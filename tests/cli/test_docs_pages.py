@@ -115,7 +115,9 @@ def test_suppressions_are_shown_where_they_work(run: Run, here: Path) -> None:
 
 def command_lines() -> Iterator[tuple[Path, str]]:
     for page, text in [*fences("sh"), *fences("yaml"), *fences("groovy")]:
-        for line in text.splitlines():
+        # an argument in quotes may go over several lines
+        joined = re.sub(r'(derivlint [^"\n]*"[^"]*)"', lambda match: " ".join(match[0].split("\n")), text)
+        for line in joined.splitlines():
             for command in re.findall(r"(?:^|[\s'/])(derivlint [a-z]+ ?[^|#'`]*)", line):
                 yield page, command.strip()
     for page in PAGES:
