@@ -203,7 +203,7 @@ def test_programs_are_named_as_for_python(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def watching(folder: Folder) -> Iterator[subprocess.Popen[str]]:
+def watching(folder: Folder, interruptible: None) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         folder.command("--quiet", "--watch", "--", "program.py"),
         cwd=folder.path,
@@ -230,4 +230,4 @@ def test_a_watched_program_runs_again_after_an_edit(folder: Folder, watching: su
     (folder.path / "derivatives.yaml").write_text(STOCK)
     assert watching.stdout.readline() == shown(1.0, [])
     watching.send_signal(signal.SIGINT)
-    assert watching.wait(timeout=60) == 130
+    assert watching.wait(timeout=600) == 130
