@@ -18,7 +18,7 @@ from derivlint.emit.release import version_warning
 from derivlint.model import build_model
 from derivlint.runtime import BuildError, LoadError, ManifestError, build, load, read_manifest
 from derivlint.runtime.syntax import syntax_errors
-from derivlint.schema import NativeFunctions, installed_torch, read_native_functions
+from derivlint.schema import NativeFunctions, available_versions, installed_torch, read_native_functions
 from derivlint.source import SourceFile
 from tests import warm
 from tests.running import runner
@@ -325,10 +325,14 @@ def test_cmake_refuses_another_release(tmp_path: Path, bundled_natives: NativeFu
             assert "emitted for PyTorch 2.6, and CMake found" in " ".join(done.stderr.split())
 
 
-def test_where_no_release_is_known_none_is_refused(tmp_path: Path, bundled_natives: NativeFunctions) -> None:
+def test_where_no_release_is_named_code_is_for_the_newest_bundled_one(
+    tmp_path: Path, bundled_natives: NativeFunctions
+) -> None:
     folder = extension(tmp_path / "ext", bundled_natives, None)
-    assert "static_assert(\n    TORCH_VERSION" not in (folder / "nodes.h").read_text()
-    assert "Torch_VERSION" not in (folder / "CMakeLists.txt").read_text()
+    major, minor = available_versions()[-1].split(".")[:2]
+    guard = f"static_assert(\n    TORCH_VERSION_MAJOR == {major} && TORCH_VERSION_MINOR == {minor},"
+    assert guard in (folder / "nodes.h").read_text()
+    assert f"emitted for PyTorch {major}.{minor}, and CMake found" in (folder / "CMakeLists.txt").read_text()
 
 
 @pytest.mark.parametrize(
