@@ -138,11 +138,8 @@ def graph(outputs: Iterable[Any]) -> Iterator[Any]:
 
 
 def is_of(node: Any, namespace: str) -> bool:
-    """Whether a node is one of an extension: PyTorch's own type has the same name, and is another one."""
-    import torch
-
-    stock = getattr(torch._C._functions, node.name(), None)
-    return bool(namespace) and type(node).__name__ == node.name() and type(node) is not stock
+    """Whether a node is one of an extension, which is the module of its Python type."""
+    return bool(namespace) and type(node).__module__ == namespace
 
 
 def numbers(values: Iterable[Any]) -> Iterator[float]:

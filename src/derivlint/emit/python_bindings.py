@@ -111,13 +111,13 @@ def functions_source(classes: Sequence[NodeClass], namespace: str, *, shard: int
         header: the header that declares the classes.
     """
     registration = fill(load("python_register_in_tree.cpp"), shard=str(shard))
-    return _source(classes, namespace, file, [f"{IN_TREE_STEM}.h", header], registration)
+    return _source(classes, namespace, file, [f"{IN_TREE_STEM}.h", header], registration, "")
 
 
 def nodes_source(classes: Sequence[NodeClass], namespace: str, *, file: str, header: str) -> str:
     """A source of an extension, which registers its classes when the library is loaded.
 
-    Their names in Python are those of PyTorch's own classes, without a module.
+    Their names in Python are qualified: ``type(fn).__module__`` is the namespace, with dots.
 
     Args:
         classes: the classes.
@@ -125,10 +125,13 @@ def nodes_source(classes: Sequence[NodeClass], namespace: str, *, file: str, hea
         file: the name of the YAML file.
         header: the header that declares the classes.
     """
-    return _source(classes, namespace, file, [header], load("python_register_extension.cpp"))
+    module = namespace.strip(":").replace("::", ".")
+    return _source(classes, namespace, file, [header], load("python_register_extension.cpp"), f"{module}.")
 
 
-def _source(classes: Sequence[NodeClass], namespace: str, file: str, headers: Sequence[str], registration: str) -> str:
+def _source(
+    classes: Sequence[NodeClass], namespace: str, file: str, headers: Sequence[str], registration: str, prefix: str
+) -> str:
     table = load("python_class.cpp")
     return fill(
         load("python_nodes.cpp") + "\n",
@@ -144,7 +147,7 @@ def _source(classes: Sequence[NodeClass], namespace: str, file: str, headers: Se
             for node_class in classes
         ),
         classes="\n".join(
-            f"{{{quoted(node_class.name)}, &typeid({node_class.name}), {node_class.name}_properties}},"
+            f"{{{quoted(prefix + node_class.name)}, &typeid({node_class.name}), {node_class.name}_properties}},"
             for node_class in classes
         ),
         registration=registration,
