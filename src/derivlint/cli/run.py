@@ -218,7 +218,6 @@ class _Run(Struct, frozen=True):
         """Become the program, in a fresh interpreter; with a comparison, run it on stock before."""
         folder = Path(tempfile.mkdtemp(prefix="derivlint-")) if self.compare else None
         task = self._task(libraries, program, folder)
-        sys.stderr.flush()
         os.execv(sys.executable, _command(task, program))
 
     def _task(self, libraries: Sequence[Path], program: Program, folder: Path | None) -> dict[str, Any]:

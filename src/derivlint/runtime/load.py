@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from derivlint.runtime.build import BuildError, build
 from derivlint.runtime.manifest import ManifestError, mismatch, read_manifest
+from derivlint.source import visible_line
 
 
 class LoadError(Exception):
@@ -40,7 +41,7 @@ class Extension(Struct, frozen=True):
 
 
 def _show(message: str) -> None:
-    print(f"derivlint: {message}", file=sys.stderr, flush=True)
+    print(visible_line(f"derivlint: {message}"), file=sys.stderr, flush=True)
 
 
 def load(

@@ -15,7 +15,7 @@ from derivlint.project.loading import load_source
 from derivlint.project.operators import INSTALLED
 from derivlint.project.settings import Settings
 from derivlint.runtime.load import helpers_problem
-from derivlint.source import SourceError, SourceFile
+from derivlint.source import SourceError, SourceFile, visible_page
 from derivlint.verify.base import Base, functions_of_base
 from derivlint.verify.code.functions import FunctionSpec, collect
 from derivlint.verify.code.interpreter import InterpretedFunctions
@@ -151,11 +151,11 @@ def replay(finding: ReplayedFinding, arguments: Sequence[Any], path: str, entry:
         source = SourceFile.read(path) if Path(path).is_file() else SourceFile("derivatives.yaml", entry)
         failures = list(_failures(finding, arguments, source, before))
     except (SourceError, ReplayError) as error:
-        print(error, file=sys.stderr)
+        print(visible_page(str(error)), file=sys.stderr)
         return 2
     for failure in failures:
         numbers = f"{failure.actual!r}, by the other way to compute it {failure.expected!r}"
-        print(f"{finding.entry}, {finding.key}: {finding.rule}: {failure.message or numbers}")
+        print(visible_page(f"{finding.entry}, {finding.key}: {finding.rule}: {failure.message or numbers}"))
     return int(bool(failures))
 
 
