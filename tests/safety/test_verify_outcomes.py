@@ -34,6 +34,9 @@ MISHAPS = {
     "leave": ("failed", "the process ended with exit status 7: \\x1b[31mfarewell"),
     "fail": ("failed", "the checks themselves fail: KeyError: 'what'"),
 }
+#: The operators on lists that share the formulas; no inputs of them are recorded.
+ON_LISTS = ("_foreach_exp", "_foreach_sin", "_foreach_cos")
+WITHOUT_INPUTS = dict.fromkeys(ON_LISTS, "no-inputs")
 
 
 @pytest.fixture
@@ -66,11 +69,12 @@ def test_an_entry_whose_check_ends_with_an_error_is_not_checked(
     status, stdout, _ = place.verify("--all", "--output-format", "json")
     why, reason = MISHAPS[mishap]
     assert (status, json.loads(stdout)["diagnostics"]) == (4, [])
-    assert list(unchecked(stdout)) == ["sin"]
+    assert list(unchecked(stdout)) == ["sin", *ON_LISTS]
+    assert {name: unchecked(stdout)[name]["why"] for name in ON_LISTS} == WITHOUT_INPUTS
     assert (unchecked(stdout)["sin"]["why"], unchecked(stdout)["sin"]["key"]) == (why, None)
     assert unchecked(stdout)["sin"]["reason"].startswith(reason)
     summary = json.loads(stdout)["summary"]
-    assert (summary["entries"], summary["unchecked"]) == (2, {why: 1})
+    assert (summary["entries"], summary["unchecked"]) == (2, {why: 1, "no-inputs": 3})
 
 
 def test_the_kinds_are_distinguished_in_text(place: Place, odd: pytest.MonkeyPatch) -> None:
@@ -80,7 +84,9 @@ def test_the_kinds_are_distinguished_in_text(place: Place, odd: pytest.MonkeyPat
     assert (status, stdout) == (4, "no findings in 1 file (1 entry, 2 formulas)\n")
     assert f"derivlint: sin is not checked: {MISHAPS['kill'][1]}\n" in stderr
     assert f"derivlint: cos is not checked: {MISHAPS['fail'][1]}\n" in stderr
-    assert re.search(r"1 entry checked with \d+ comparisons, 2 not checked \(1 killed, 1 failed\)\n", stderr)
+    kinds = r"1 killed, 1 failed, 3 without inputs"
+    assert re.search(rf"1 entry checked with \d+ comparisons, 5 not checked \({kinds}\)\n", stderr)
+    assert f"derivlint: not checked: 3 entries without inputs: {'; '.join(ON_LISTS)}\n" in stderr
 
 
 def test_the_next_run_checks_what_was_not_checked(place: Place, odd: pytest.MonkeyPatch) -> None:
@@ -102,7 +108,11 @@ def test_a_crash_is_a_finding_and_findings_come_first(place: Place, odd: pytest.
     assert [item["message"] for item in json.loads(stdout)["diagnostics"]] == [
         "checking this ended the process: SIGSEGV"
     ]
-    assert {name: item["why"] for name, item in unchecked(stdout).items()} == {"sin": "crashed", "cos": "killed"}
+    assert {name: item["why"] for name, item in unchecked(stdout).items()} == {
+        "sin": "crashed",
+        "cos": "killed",
+        **WITHOUT_INPUTS,
+    }
     odd.setenv("MISHAPS", "sin=crash")
     assert place.verify("--all", "--exit-zero")[0] == 4
 
@@ -129,7 +139,7 @@ def test_where_the_process_that_forks_ends_everything_left_is_not_checked(
     status, stdout, _ = place.verify("--all", "--output-format", "json")
     assert status == 4
     assert {item["why"] for item in unchecked(stdout).values()} == {MISHAPS[mishap][0]}
-    assert sorted(unchecked(stdout)) == ["cos", "exp", "sin"]
+    assert sorted(unchecked(stdout)) == sorted(("cos", "exp", "sin", *ON_LISTS))
 
 
 def test_lintrunner_and_sarif_hear_of_it(place: Place, odd: pytest.MonkeyPatch) -> None:
@@ -151,7 +161,8 @@ def test_an_entry_without_inputs_fails_only_who_asks_for_it(place: Place) -> Non
     path.write_text(path.read_text() + "\n- name: sqrt(Tensor self) -> Tensor\n  self: grad / (2 * result.conj())\n")
     status, stdout, stderr = place.verify("--all")
     assert (status, stdout) == (0, "no findings in 1 file (3 entries, 4 formulas)\n")
-    assert "derivlint: not checked: 1 entry without inputs: sqrt\n" in stderr
+    names = "; ".join(("sqrt", *ON_LISTS, "_foreach_sqrt"))
+    assert f"derivlint: not checked: 5 entries without inputs: {names}\n" in stderr
     assert "3 entries checked" in stderr
     status, stdout, stderr = place.verify("--ops", "sqrt,sin")
     assert status == 4
