@@ -54,7 +54,8 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
             # the formula of an operator on lists is that of an entry
             continue
         refused.add(id(function.written))
-        text = f"the compiler refuses the code that is made of this: {message}"
+        user = "" if _is_of_entry(function) else f' for "{function.spec.operator}"'
+        text = f"the compiler refuses the code that is made of this{user}: {message}"
         verdict = _verdict_of_refusal(function, outcome)
         findings.append(JudgedFinding(_found(model, function, COMPILER_ERROR, text, None, Severity.ERROR), verdict))
     successors = _successors(outcome)
@@ -64,18 +65,12 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
         if failure["rule"] in (WRONG_VJP, OTHER_CONVENTION, NOT_FINITE, CRASH) and failure["failure"] in functions
     }
     own = [(successors[failure["failure"]], failure) for failure in outcome.failures]
-    reported = {
-        (id(function.written), failure["verdict"])
-        for function, failure in own
-        if function.spec.operator == function.written.entry.operator
-    }
+    reported = {(id(function.written), failure["verdict"]) for function, failure in own if _is_of_entry(function)}
     for function, failure in own:
         if failure["failure"] in functions and function.written.auto is not None and id(function.written.body) in wrong:
             # an automatic forward formula is derived from the backward formula, which is reported already
             continue
-        if function.spec.operator != function.written.entry.operator and (
-            (id(function.written), failure["verdict"]) in reported
-        ):
+        if not _is_of_entry(function) and (id(function.written), failure["verdict"]) in reported:
             # the formula of an operator on lists is that of an entry
             continue
         rule = failure["rule"]
@@ -95,6 +90,10 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
         verdict = FindingVerdict(death["verdict"]) if death.get("verdict") else None
         findings.append(JudgedFinding(_found(model, function, CRASH, text, None, Severity.ERROR), verdict))
     return sorted(findings, key=lambda item: item.diagnostic)
+
+
+def _is_of_entry(function: FormulaFunction) -> bool:
+    return function.spec.operator == function.written.entry.operator
 
 
 def _verdict_of_refusal(function: FormulaFunction, outcome: RunOutcome) -> FindingVerdict | None:
@@ -181,7 +180,7 @@ def _help(failure: dict[str, Any], function: FormulaFunction, verdict: FindingVe
     times = f"{failure['count']} of {counted(failure['points'], 'input')}"
     before = f", at {failure['before']} more as before" if failure["before"] else ""
     text = f"at {times}{before}, the smallest ({failure['label']}): {failure['inputs']}"
-    if function.spec.operator != function.written.entry.operator:
+    if not _is_of_entry(function):
         text = f'run as "{function.spec.operator}"; {text}'
     if verdict is FindingVerdict.NEW:
         return text
