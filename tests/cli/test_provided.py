@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from derivlint.operators.book import BOOK_OF_DERIVATIVES
 from derivlint.project.files import EXAMPLE
 from derivlint.schema import NativeFunctions, installed_torch
 from tests.cli.conftest import ADD, Run
 from tests.sampling import sample
 
 NOTE = (
-    "derivlint: no derivatives file is named or found: using derivlint's example (no PyTorch is installed), "
-    f"{EXAMPLE}; name a file to use another\n"
+    "derivlint: no derivatives file is named or found: using {} (no PyTorch is installed), "
+    "{}; name a file to use another\n"
 )
 #: A command line of every command that needs entries.
 COMMANDS = (
@@ -36,9 +37,13 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_torch")
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: " ".join(arguments[:2]))
-def test_without_pytorch_every_command_takes_the_example(run: Run, arguments: tuple[str, ...]) -> None:
+def test_without_pytorch_every_command_takes_a_file_of_derivlint(run: Run, arguments: tuple[str, ...]) -> None:
+    """Where an expression is differentiated, the operator book, which has more and no mistakes; else the example."""
     outcome = run(*arguments)
-    assert (outcome.status, outcome.err) == (0, NOTE)
+    used = ("that of derivlint's operator book", BOOK_OF_DERIVATIVES)
+    if arguments[0] != "derive":
+        used = ("derivlint's example", EXAMPLE)
+    assert (outcome.status, outcome.err) == (0, NOTE.format(*used))
     assert outcome.out
 
 
