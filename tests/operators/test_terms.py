@@ -127,7 +127,13 @@ NARY = sorted(
         *("_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "_unsafe_index_put", "_sparse_mm"),
         *("_sparse_sparse_matmul", "rsub", "ldexp", "cross"),
         # no kernel for processors
-        "_masked_scale",
+        *("_masked_scale", "_mps_convolution", "_mps_convolution_transpose", "cudnn_convolution"),
+        *("cudnn_convolution_transpose", "miopen_convolution", "miopen_convolution_transpose"),
+        "miopen_depthwise_convolution",
+        # not on every processor
+        "_nnpack_spatial_convolution",
+        # below, with what else they take
+        *("conv_tbc", "mkldnn_convolution", "sparse_compressed_tensor"),
         # test_terms_of_helpers.py
         *("convolution", "_convolution", "_grouped_mm", "_linalg_solve_ex", "embedding"),
     )
@@ -169,6 +175,36 @@ def test_operators_of_several_tensors_are_what_the_table_says(name: str) -> None
             torch.testing.assert_close(both, call(**{parameter: one}) + call(**{parameter: other}))
 
 
+#: Convolutions: the sizes of their input, weight and bias, and what they take after these.
+CONVOLUTIONS: dict[str, tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]]] = {
+    "conv_tbc": (((4, 1, 2), (2, 2, 2), (2,)), (0,)),
+    "mkldnn_convolution": (((1, 2, 4, 4), (2, 2, 2, 2), (2,)), ([0, 0], [1, 1], [1, 1], 1)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CONVOLUTIONS))
+def test_convolutions_are_what_the_table_says(name: str) -> None:
+    """The product of input and weight, each of which counts once, and the bias."""
+    torch.manual_seed(0)
+    sizes, more = CONVOLUTIONS[name]
+    parameters = polynomials()[name].parameters
+    arguments = dict(zip(parameters, map(torch.rand, sizes), strict=True))
+    zeros = {parameter: torch.zeros_like(value) for parameter, value in arguments.items()}
+
+    def call(**changed: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = getattr(torch, name)(*{**arguments, **changed}.values(), *more)
+        return result
+
+    for parameter, value in arguments.items():
+        change = torch.rand_like(value)
+        both = call(**{parameter: value + change}) + call(**{parameter: zeros[parameter]})
+        torch.testing.assert_close(both, call() + call(**{parameter: change}))
+    alone = {term.factors for term in polynomials()[name].terms if len(term.factors) == 1}
+    for parameter in parameters:
+        only = call(**{**zeros, parameter: arguments[parameter]})
+        assert bool(only.any()) is ((parameter,) in alone)
+
+
 def of_values(values: torch.Tensor) -> torch.Tensor:
     made: torch.Tensor = torch.ops.aten._sparse_coo_tensor_unsafe(torch.tensor([[0, 1, 2]]), values, (4,))
     return made
@@ -180,12 +216,17 @@ def projected(values: torch.Tensor) -> torch.Tensor:
     return found
 
 
+def compressed(values: torch.Tensor) -> torch.Tensor:
+    rows, columns = torch.tensor([0, 1, 3]), torch.tensor([1, 0, 1])
+    return torch.sparse_compressed_tensor(rows, columns, values, (2, 2), layout=torch.sparse_csr, check_invariants=True)
+
+
 def nested(values: torch.Tensor) -> torch.Tensor:
     return torch._nested_tensor_from_tensor_list([values, values[:2]]).to_padded_tensor(0.0)
 
 
-@pytest.mark.parametrize("call", [of_values, projected, nested])
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("call", [of_values, projected, compressed, nested])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors", "ignore:Sparse CSR tensor support")
 def test_what_makes_sparse_and_nested_tensors_is_linear(call: Callable[[torch.Tensor], torch.Tensor]) -> None:
     one, other = torch.rand(2, 3, dtype=torch.float64)
     torch.testing.assert_close(call(one * 2 - other).to_dense(), call(one).to_dense() * 2 - call(other).to_dense())
