@@ -151,6 +151,9 @@ def margins_backward(reduction: int, p: int, weighted: bool) -> tuple[Any, ...]:
 #: Arguments of the operators; what comes after a comma tells cases of one operator apart.
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_cdist_backward": distances,
+    "_cdist_forward": lambda: (tensor(3, 2), tensor(4, 2, seed=1), 2.0, None),
+    "_cdist_forward, of batches": lambda: (tensor(2, 3, 2), tensor(4, 2, seed=1), 1.5, None),
+    "_euclidean_dist": lambda: (tensor(3, 2), tensor(4, 2, seed=1)),
     "_linalg_slogdet": lambda: (tensor(2, 3, 3),),
     "_log_softmax": lambda: (tensor(3, 4), 1, False),
     "_log_softmax_backward_data": lambda: (tensor(3, 4), softmax().log(), 1, torch.float64),
