@@ -9,6 +9,7 @@ from derivlint.emit.kernels import kernels
 from derivlint.emit.nodes import node_classes
 from derivlint.emit.places import without_marks
 from derivlint.emit.selection import unreadable_formulas
+from derivlint.emit.template import yaml_name
 from derivlint.model import Model
 
 #: What diffs call a file that is not there.
@@ -47,10 +48,13 @@ def _pieces(model: Model, operators: frozenset[str]) -> dict[str, str]:
         if str(kernel.function.name) in operators - without.keys()
     ]
     nodes = {kernel.node for kernel in listed if kernel.node is not None}
+    # comments name the file, whose two versions may have two names
+    origin = f"// {yaml_name(model.source.path)}: "
     pieces = {
-        f"node {node.name}": without_marks(f"{node.header}\n{node.source}") for node in node_classes(model, nodes)
+        f"node {node.name}": without_marks(f"{node.header}\n{node.source}").replace(origin, "// ")
+        for node in node_classes(model, nodes)
     }
     for kernel in listed:
-        text = f"{without_marks(kernel.text)}\n// {kernel.dispatch_key}: {kernel.registration}"
+        text = f"{without_marks(kernel.text).replace(origin, '// ')}\n// {kernel.dispatch_key}: {kernel.registration}"
         pieces[f"kernel {kernel.function.name} [{kernel.dispatch_key}]"] = text
     return pieces
