@@ -34,17 +34,14 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.automatic import AutomaticReason, wrong_automatic
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.lint.engine.precedence import BACKWARD_SIZES, UNCOMPILED, WRONG_VALUE
+from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING,
-    group="tangents",
-    yields_to=(UNCOMPILED, BACKWARD_SIZES, WRONG_VALUE),
-    reads=AnalysisDepth.SEMANTICS,
+    severity=Severity.WARNING, group="tangents", yields_to=(UNCOMPILED, WRONG_DEGREE), reads=AnalysisDepth.SEMANTICS
 )
 
 VALID = (

@@ -113,6 +113,18 @@ EXPLAINED = [
     ),
     # an automatic formula rests on the backward formula
     ("expm1(Tensor self) -> Tensor", "self: grad * result.conj() + 1\n  result: auto_element_wise", "affine-gradient"),
+    (
+        "sin(Tensor self) -> Tensor",
+        "self: grad.sum(7) * self.cos().conj()\n  result: auto_element_wise",
+        "illegal-operand-shapes",
+    ),
+    # the sizes of a right backward formula do not fit a tangent
+    (
+        "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+        "self: select_backward_symint(grad, self.sym_sizes(), dim, index)\n  result: auto_element_wise",
+        "wrong-auto-element-wise",
+    ),
+    ("abs(Tensor self) -> Tensor", "self: grad * self.sgn()\n  result: auto_element_wise", "wrong-auto-element-wise"),
     # the main form that is missing may be the entry whose schema is misspelt
     (
         "ell(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",

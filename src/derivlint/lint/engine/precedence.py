@@ -129,6 +129,7 @@ MISLEADING = frozenset(
         "argument-in-two-keys",
         "duplicate-yaml-key",
         "ignored-output-gradient",
+        "illegal-operand-shapes",
         "missing-conjugate",
         "missing-grad-output",
         "mixed-key",
@@ -143,6 +144,7 @@ MISLEADING = frozenset(
         "unused-gradient",
         "unused-tangent",
         "wrong-gradient",
+        "wrong-gradient-shape",
         "wrong-output-name",
         "wrong-tangent",
     }
@@ -191,11 +193,6 @@ OTHER_VARIABLE = SupersededBy(
 )
 UNKNOWN_OUTPUTS = SupersededBy(
     ("missing-forward-output",), "it is not known which outputs are meant to be differentiable", Within.ENTRY
-)
-BACKWARD_SIZES = SupersededBy(
-    ("illegal-operand-shapes", "wrong-gradient-shape"),
-    "the backward formula that the automatic one is made of is wrong itself",
-    Within.ENTRY,
 )
 UNREAD = SupersededBy(
     # what comes before a semicolon at the end is read
@@ -288,7 +285,12 @@ WRONG_TANGENT = (
     UNCOMPILED,
     WRONG_DEGREE,
     SLIP,
-    SupersededBy(("aliased-tangent", "missing-tangent"), "the slip itself is known", Within.FORMULA, joins=True),
+    SupersededBy(
+        ("aliased-tangent", "missing-tangent", "wrong-auto-element-wise", "wrong-auto-linear"),
+        "the slip itself is known",
+        Within.FORMULA,
+        joins=True,
+    ),
     UNCOMPILED_BESIDE,
 )
 #: For findings that the sizes of a formula are wrong.
