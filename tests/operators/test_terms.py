@@ -184,7 +184,7 @@ CONVOLUTIONS: dict[str, tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]]] = {
 
 @pytest.mark.parametrize("name", sorted(CONVOLUTIONS))
 def test_convolutions_are_what_the_table_says(name: str) -> None:
-    """The product of input and weight, each of which counts once, and the bias."""
+    """The product of input and weight plus the bias, each counted once."""
     torch.manual_seed(0)
     sizes, more = CONVOLUTIONS[name]
     parameters = polynomials()[name].parameters

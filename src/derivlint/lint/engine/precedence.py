@@ -118,6 +118,9 @@ UNTYPED = (
     "wrong-result-type",
     "wrong-saved-expression",
 )
+#: Sizes that no operator takes mislead only about formulas that are made of the backward formula.
+ILLEGAL_SIZES = "illegal-operand-shapes"
+MADE_OF_BACKWARD = frozenset({"wrong-auto-element-wise", "wrong-auto-linear"})
 #: Rules about the value or the key of a formula: findings that rest on such a formula are dropped.
 MISLEADING = frozenset(
     {
@@ -129,7 +132,7 @@ MISLEADING = frozenset(
         "argument-in-two-keys",
         "duplicate-yaml-key",
         "ignored-output-gradient",
-        "illegal-operand-shapes",
+        ILLEGAL_SIZES,
         "missing-conjugate",
         "missing-grad-output",
         "mixed-key",
@@ -433,7 +436,9 @@ class PremiseErrors:
         """Whether the entry of an operator has errors, or may be an entry with a misspelt name."""
         if operator == diagnostic.entry:
             return any(
-                _outweighs(error, diagnostic) and not self._follows(error, diagnostic)
+                _outweighs(error, diagnostic)
+                and not self._follows(error, diagnostic)
+                and (error.rule != ILLEGAL_SIZES or diagnostic.rule in MADE_OF_BACKWARD)
                 for error in self._misleading.get(operator, ())
             )
         question = (operator, diagnostic.severity, diagnostic.confidence)
