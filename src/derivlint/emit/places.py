@@ -1,4 +1,4 @@
-"""Where the formulas in emitted files come from: the map beside the code, and ``#line`` directives on request.
+"""Places of the formulas in emitted files: the map beside the code, and ``#line`` directives on request.
 
 Emitted code holds no line numbers of the YAML, so that a comment at the top changes none of it. ``derivlint.map.json``
 has the places of all formulas instead; a formula is on one line of the code. Its rows count from the row before and

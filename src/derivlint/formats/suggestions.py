@@ -56,7 +56,7 @@ def proof_of(judged: JudgedFormula | None) -> list[str]:
 
 
 def doubts_of(judged: JudgedFormula | None) -> list[str]:
-    """What was not checked of a candidate, with the reasons."""
+    """The properties of a candidate that were not checked, with the reasons."""
     if judged is None:
         return ["nothing but types is checked"]
     return [f"{PROPERTIES[question][1]}: {reason}" for question, reason in judged.missing.items()]

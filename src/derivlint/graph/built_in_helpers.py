@@ -263,7 +263,7 @@ def permute_backwards(builder: Builder, grad: Item, dims: Item) -> Item:
 
 
 def constant_pad_nd_backward(builder: Builder, grad: Item, pad: Item) -> Item:
-    """What was padded, by padding of the opposite sign."""
+    """The padded tensor, by padding of the opposite sign."""
     if not isinstance(pad, list):
         raise GraphError("the padding is not constant")
     return builder.call("constant_pad_nd", [grad, [builder.negative(size) for size in pad]])

@@ -166,7 +166,7 @@ class Derivation:
         )
 
     def _unread(self, argument: Argument) -> str:
-        """What to pass for an argument that no gradient reads, so that it can only be added; empty for any other."""
+        """The value for an argument that no gradient reads, so that it can only be added; empty for any other."""
         is_number = str(argument.type) in ("float", "Scalar")
         if argument.name in self._moving or not (is_number or str(argument.type) == "Tensor?"):
             return ""

@@ -18,7 +18,7 @@ from derivlint.repair.suggest import Suggestion, suggest
 
 
 class Missing(Struct, frozen=True):
-    """What an entry lacks.
+    """The formulas that an entry lacks.
 
     Attributes:
         coverage: the operator, with its verdicts.

@@ -105,7 +105,7 @@ class BuildError(Exception):
 
 
 class Unit(Struct, frozen=True):
-    """What one run of the compiler reads.
+    """The input of one run of the compiler.
 
     Attributes:
         name: the beginning of the name of its object file.
@@ -401,7 +401,7 @@ class _Builder:
         return units
 
     def _common(self) -> list[bytes | str]:
-        """What all objects are made of: PyTorch, the compiler, options, the precompiled header."""
+        """The input of all objects: PyTorch, the compiler, options, the precompiled header."""
         torch_cpu = self._libraries / LIBRARY
         if not torch_cpu.is_file():
             raise BuildError(f'no "{LIBRARY}" in "{self._libraries}": torch has no library to link with')

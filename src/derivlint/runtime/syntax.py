@@ -62,7 +62,7 @@ def syntax_errors(
 
 @contextmanager
 def _generated_folder(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Where the compiler looks first, so that files of a build of PyTorch take the place of those that it ships."""
+    """The folders in which the compiler looks first: files of a build of PyTorch take the place of shipped ones."""
     if not (folder / f"{NODES}.h").is_file():
         yield ()
         return
