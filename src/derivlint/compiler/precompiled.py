@@ -121,8 +121,10 @@ def _stamp(path: Path) -> bytes:
 
 def _delete_oldest(folder: Path) -> None:
     """Delete the headers that were not used for longest, but for one folder."""
-    others = sorted((path for path in folder.parent.iterdir() if path != folder), key=lambda path: path.stat().st_mtime)
-    for path in others[: -(KEPT - 1)]:
+    folders = sorted(
+        (path for path in folder.parent.iterdir() if path != folder), key=lambda path: path.stat().st_mtime
+    )
+    for path in folders[: -(KEPT - 1)]:
         shutil.rmtree(path, ignore_errors=True)
 
 

@@ -104,15 +104,15 @@ class TreeChanges:
     def _replaced(self, slip: Slip, node: Node, text: str, cause: str) -> Change:
         return Change(slip, Edit(node.start, node.end, text), cause)
 
-    def _dropped(self, slip: Slip, node: Expr, kept: Expr, cause: str) -> Change:
+    def _dropped(self, slip: Slip, node: Expr, operand: Expr, cause: str) -> Change:
         """An expression replaced by a part of it, without parentheses that are not needed any more."""
         place: Node = node
         parent = self._parents.get(node)
-        part = unparenthesized(kept)
+        part = unparenthesized(operand)
         is_atom = not isinstance(part, (Binary, Conditional, Unary))
         if is_atom and isinstance(parent, Parenthesized):
             place = parent
-        text = self._of(part) if is_atom or place is self._tree else self._of(kept)
+        text = self._of(part) if is_atom or place is self._tree else self._of(operand)
         return self._replaced(slip, place, text, cause)
 
     # ---- nodes
@@ -143,13 +143,13 @@ class TreeChanges:
             # a type
             yield Change(Slip.SPELLING, Edit(node.end, node.end, "()"), f"{quoted(name)} is not called")
         parameter = self._parameter_of(node)
-        for other, type in self._types.items():
-            if other != name:
-                likeness = 8.0 if _base(other) in (_base(name), parameter) else 1.0
+        for variable, type in self._types.items():
+            if variable != name:
+                likeness = 8.0 if _base(variable) in (_base(name), parameter) else 1.0
                 if type != self._types.get(name, type):
                     likeness /= 8
-                cause = f"{quoted(other)} is meant, not {quoted(name)}"
-                yield Change(Slip.VARIABLE, Edit(node.start, node.end, other), cause, likeness)
+                cause = f"{quoted(variable)} is meant, not {quoted(name)}"
+                yield Change(Slip.VARIABLE, Edit(node.start, node.end, variable), cause, likeness)
 
     def _of_member(self, node: Member) -> Iterator[Change]:
         if node.arrow:
@@ -184,10 +184,10 @@ class TreeChanges:
                         yield self._operator(slip, node, op)
         if node.op in _LOGIC:
             yield self._operator(Slip.OPERATOR, node, _LOGIC[node.op])
-        for kept, dropped in ((node.left, node.right), (node.right, node.left)):
+        for operand, dropped in ((node.left, node.right), (node.right, node.left)):
             if node.op in (*_ARITHMETIC, *_LOGIC):
                 cause = f"{quoted(self._of(dropped))} is superfluous"
-                yield self._dropped(Slip.OPERAND, node, kept, cause)
+                yield self._dropped(Slip.OPERAND, node, operand, cause)
         yield from self._regrouped(node)
         if node.op in ("-", "/"):
             text = f"{self._operand(node.right)} {node.op} {self._operand(node.left)}"
@@ -244,13 +244,13 @@ class TreeChanges:
         if isinstance(callee, Member):
             slip = Slip.CONJUGATE if callee.name == forgotten_methods()[0] else Slip.METHOD
             yield self._dropped(slip, node, callee.object, f"{quoted('.' + callee.name)} is superfluous")
-            known = self._library.method_names(TENSOR)
-            yield from self._names_for(callee.name, callee.name_start, known, siblings(callee.name))
+            declared = self._library.method_names(TENSOR)
+            yield from self._names_for(callee.name, callee.name_start, declared, siblings(callee.name))
         elif isinstance(callee, Name):
             part = callee.parts[-1]
-            known = (*self._library.function_names(HELPERS), *self._library.function_names(ATEN))
+            declared = (*self._library.function_names(HELPERS), *self._library.function_names(ATEN))
             similar = self._similar(part.identifier, len(node.args))
-            yield from self._names_for(part.identifier, part.start, known, (*siblings(part.identifier), *similar))
+            yield from self._names_for(part.identifier, part.start, declared, (*siblings(part.identifier), *similar))
             yield from self._method_of(part.identifier, part.start)
             # of "at::native::f" the first part
             end = callee.parts[1].start if len(callee.parts) > 1 else callee.start
@@ -263,14 +263,14 @@ class TreeChanges:
                 yield self._dropped(Slip.METHOD, node, argument, f"{quoted(part.identifier)} is superfluous")
         yield from self._of_arguments(node)
 
-    def _names_for(self, name: str, start: int, known: Sequence[str], similar: Iterable[str]) -> Iterator[Change]:
+    def _names_for(self, name: str, start: int, declared: Sequence[str], similar: Iterable[str]) -> Iterator[Change]:
         """Other functions for one that is called: those with similar names where there is none of that name."""
         slip = Slip.HELPER
-        if name not in known:
-            slip, similar = Slip.SPELLING, (*get_close_matches(name, known, MAX_SIBLINGS, 0.7), *similar)
-        for other in similar:
-            cause = f"{quoted(other)} is meant, not {quoted(name)}"
-            yield Change(slip, Edit(start, start + len(name), other), cause)
+        if name not in declared:
+            slip, similar = Slip.SPELLING, (*get_close_matches(name, declared, MAX_SIBLINGS, 0.7), *similar)
+        for replacement in similar:
+            cause = f"{quoted(replacement)} is meant, not {quoted(name)}"
+            yield Change(slip, Edit(start, start + len(name), replacement), cause)
 
     def _method_of(self, name: str, start: int) -> Iterator[Change]:
         """``selfsin`` as ``self.sin``."""
@@ -368,11 +368,11 @@ class TreeChanges:
         """The helpers with names most like that of another one which take as many arguments."""
         parts = set(name.split("_")) - {"backward", "jvp", ""}
         names = []
-        for other in self._library.function_names(HELPERS):
-            functions = self._library.functions(HELPERS, other).functions if parts & set(other.split("_")) else ()
-            if other != name and any(item.required <= count <= len(item.parameters) for item in functions):
-                names.append(other)
-        return sorted(names, key=lambda other: -SequenceMatcher(None, name, other).ratio())[:MAX_SIBLINGS]
+        for helper in self._library.function_names(HELPERS):
+            functions = self._library.functions(HELPERS, helper).functions if parts & set(helper.split("_")) else ()
+            if helper != name and any(item.required <= count <= len(item.parameters) for item in functions):
+                names.append(helper)
+        return sorted(names, key=lambda helper: -SequenceMatcher(None, name, helper).ratio())[:MAX_SIBLINGS]
 
 
 def _base(name: str) -> str:
