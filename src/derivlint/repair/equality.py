@@ -65,13 +65,13 @@ def compare_formulas(model: Model, body: DispatchBody, key: str, one: str, two: 
     differentiability = model.canonical_differentiability(body)
     if first is None or second is None or differentiability is None:
         return Equality.UNKNOWN
-    is_known = False
     comparisons = (_elements(differentiability, first, second, scale), _tensors(differentiability, first, second))
-    for known, differs in chain.from_iterable(comparisons):
+    verdict = Equality.UNKNOWN
+    for differs in chain.from_iterable(comparisons):
         if differs:
             return Equality.DIFFERENT
-        is_known |= known
-    return Equality.EQUAL if is_known else Equality.UNKNOWN
+        verdict = Equality.EQUAL
+    return verdict
 
 
 def _typed(model: Model, body: DispatchBody, key: str, text: str) -> TypedFormula | None:
@@ -84,8 +84,8 @@ def _typed(model: Model, body: DispatchBody, key: str, text: str) -> TypedFormul
 
 def _elements(
     differentiability: Differentiability, first: TypedFormula, second: TypedFormula, scale: float
-) -> Iterator[tuple[bool, bool]]:
-    """Compare values on one element: for each point whether they are known, and whether they differ."""
+) -> Iterator[bool]:
+    """Compare values on one element: whether they differ at each point where both are known."""
     evaluators = [of_elements.compile_formula(formula) for formula in (first, second)]
     if None in evaluators:
         return
@@ -113,16 +113,14 @@ def _elements(
                 values = [evaluate(make(arguments, outputs, seeds)) for evaluate in evaluators if evaluate]
             except UnknownValueError:
                 continue
-            yield True, _differs(*values)
+            yield _differs(*values)
 
 
 def _scaled(value: Any, scale: float) -> Any:
     return value * scale if type(value) in (float, complex) else value
 
 
-def _tensors(
-    differentiability: Differentiability, first: TypedFormula, second: TypedFormula
-) -> Iterator[tuple[bool, bool]]:
+def _tensors(differentiability: Differentiability, first: TypedFormula, second: TypedFormula) -> Iterator[bool]:
     evaluators = [of_tensors.compile_formula(formula) for formula in (first, second)]
     operator = operator_of(differentiability)
     if None in evaluators or operator is None:
@@ -143,7 +141,7 @@ def _tensors(
                     values = [_summed(value, like_own) for value in values]
             except (UnknownValueError, *FAILURES):
                 continue
-            yield True, _differs(*values)
+            yield _differs(*values)
 
 
 def _summed(value: Any, like: Any) -> Any:
