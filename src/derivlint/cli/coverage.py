@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from derivlint.cli import completing
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_models
-from derivlint.cli.shared.options import rule_names, source_options
+from derivlint.cli.shared.options import color_option, ops_option, source_options
 from derivlint.cli.shared.terminal import wants_color, write, write_json, write_lines, write_names
 from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
@@ -39,14 +38,7 @@ ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "co
     help="Show only operators that lack this at least in part; repeatable.",
 )
 @click.option("--judged", is_flag=True, help="Report instead what the checks can compare in each entry.")
-@click.option(
-    "--ops",
-    multiple=True,
-    callback=rule_names,
-    metavar="NAMES",
-    shell_complete=completing.operators,
-    help="Show only these operators.",
-)
+@ops_option("Show only these operators.")
 @click.option(
     "--output-format",
     type=click.Choice(["table", "json", "markdown"]),
@@ -54,13 +46,7 @@ ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "co
     show_default=True,
     help="Write a table, JSON or Markdown.",
 )
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Color the output.",
-)
+@color_option
 def coverage(
     paths: tuple[str, ...],
     no_config: bool,

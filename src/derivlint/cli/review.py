@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from derivlint.cli.shared.exits import CLEAN, FINDINGS
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.inputs import FallbackPolicy, ResolvedInputs, resolve_inputs
-from derivlint.cli.shared.options import inputs, operator_options, settings_options
+from derivlint.cli.shared.options import color_option, inputs, operator_options, settings_options
 from derivlint.cli.shared.terminal import wants_color, write, write_json, write_lines
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import read_source
@@ -43,13 +43,7 @@ NOTHING = "[]\n"
 )
 @click.option("--no-code", is_flag=True, help="Omit the diff of the generated C++.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 despite new findings.")
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Color the output.",
-)
+@color_option
 def review(
     what: tuple[str, ...],
     no_config: bool,

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from msgspec import Struct
 
-from derivlint.cli import completing
 from derivlint.cli.checking.watch import run_and_watch, watch_paths
 from derivlint.cli.shared.exits import USAGE, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs
 from derivlint.cli.shared.loading import load_model, print_findings
-from derivlint.cli.shared.options import EXISTING, inputs, operator_options, rule_names
+from derivlint.cli.shared.options import EXISTING, inputs, operator_options, ops_option
 from derivlint.cli.shared.terminal import Progress, results_to_stderr
 from derivlint.lint import Severity
 from derivlint.lint.wording import counted
@@ -92,14 +91,7 @@ class RunCommand(GroupedCommand):
 
 @click.command(cls=RunCommand, short_help="Run a program with a file's derivatives in the installed PyTorch.")
 @click.argument("paths", nargs=-1, metavar="[FILE]", callback=inputs)
-@click.option(
-    "--ops",
-    multiple=True,
-    callback=rule_names,
-    metavar="NAMES",
-    shell_complete=completing.operators,
-    help="Replace these operators. [default: those whose entries differ]",
-)
+@ops_option("Replace these operators. [default: those whose entries differ]")
 @click.option("--compare", is_flag=True, help="Compare losses and gradients with those of a run on stock.")
 @click.option("--watch", is_flag=True, help="Run again whenever the file or the program changes.")
 @click.option("--helpers", type=EXISTING, help="Compile this FunctionsManual.cpp with the formulas.")

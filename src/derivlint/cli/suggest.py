@@ -12,7 +12,7 @@ import click
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_models
-from derivlint.cli.shared.options import inputs, operator_options
+from derivlint.cli.shared.options import color_option, inputs, operator_options
 from derivlint.cli.shared.terminal import wants_color, write_exactly, write_json, write_lines
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.errors import InputError
@@ -49,13 +49,7 @@ _SUFFIXES = (".yaml", ".yml")
     show_default=True,
     help="Write text or JSON.",
 )
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Color the output.",
-)
+@color_option
 def suggest(
     targets: tuple[str, ...],
     no_config: bool,

@@ -58,6 +58,28 @@ def one_of(values: type[Enum]) -> Callback:
     return lambda context, parameter, value: None if value is None else values(value)
 
 
+#: Whether output is colored, for ``wants_color``.
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Color the output.",
+)
+
+
+def ops_option(help: str) -> Callable[[Command], Command]:
+    """The option that names operators."""
+    return click.option(
+        "--ops",
+        multiple=True,
+        callback=rule_names,
+        metavar="NAMES",
+        shell_complete=completing.operators,
+        help=help,
+    )
+
+
 def source_options(function: Command) -> Command:
     """Add the options of commands that read derivatives files."""
     options = [
@@ -120,21 +142,19 @@ def operator_options(function: Command) -> Command:
 
 def emission_options(function: Command) -> Command:
     """Add the options of commands that write code: selected operators, allowed errors, dry runs."""
-    names: dict[str, Any] = {"multiple": True, "callback": rule_names, "metavar": "NAMES"}
     options = [
+        ops_option("Emit only these operators. [default: *, all]"),
         click.option(
-            "--ops", **names, shell_complete=completing.operators, help="Emit only these operators. [default: *, all]"
+            "--ignore",
+            multiple=True,
+            callback=rule_names,
+            metavar="NAMES",
+            shell_complete=completing.rules,
+            help="Disregard errors of these rules.",
         ),
-        click.option("--ignore", **names, shell_complete=completing.rules, help="Disregard errors of these rules."),
         click.option("--allow-errors", is_flag=True, help="Emit despite errors."),
         click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything is stale."),
-        click.option(
-            "--color",
-            type=click.Choice(["auto", "always", "never"]),
-            default="auto",
-            show_default=True,
-            help="Color the output.",
-        ),
+        color_option,
     ]
     return _with(options, function)
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from derivlint.cli.shared.exits import CLEAN, warn
 from derivlint.cli.shared.help import GroupedCommand
+from derivlint.cli.shared.options import color_option
 from derivlint.cli.shared.terminal import terminal_width, text_of, wants_color, write_json, write_lines, write_rendered
 from derivlint.formats import Report
 from derivlint.formats.places import repository_root
@@ -123,13 +124,7 @@ def output_options(function: Command) -> Command:
             metavar="PATH",
             help="Write the output to this file.",
         ),
-        click.option(
-            "--color",
-            type=click.Choice(["auto", "always", "never"]),
-            default="auto",
-            show_default=True,
-            help="Color the output.",
-        ),
+        color_option,
         click.option("--quiet", "-q", is_flag=True, help="Print findings only, without the summary."),
         click.option(
             "--verbose",

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from derivlint.cli import completing
 from derivlint.cli.shared.exits import INTERRUPTED
 from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs
 from derivlint.cli.shared.loading import load_model
-from derivlint.cli.shared.options import EXISTING, rule_names, source_options
+from derivlint.cli.shared.options import EXISTING, ops_option, rule_names, source_options
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
 from derivlint.cli.shared.terminal import Progress
 from derivlint.lint.wording import did_you_mean
@@ -30,14 +29,7 @@ DEVICES = ("cpu", "cuda", "mps")
 @click.command(cls=CheckCommand, short_help="Check formulas numerically with the installed PyTorch.")
 @source_options
 @output_options
-@click.option(
-    "--ops",
-    multiple=True,
-    callback=rule_names,
-    metavar="NAMES",
-    shell_complete=completing.operators,
-    help="Check the entries of these operators.",
-)
+@ops_option("Check the entries of these operators.")
 @click.option("--changed", is_flag=True, help="Check the entries that changed since --diff-base. [default]")
 @click.option("--diff-base", metavar="REV", help="Compare with this git revision. [default: the merge base]")
 @click.option("--against", type=EXISTING, help="Compare with this derivatives file instead of a revision.")
