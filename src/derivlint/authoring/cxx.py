@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from derivlint.formula.written import ATOM, COMPARISON, PRODUCT, SUM, UNARY, Text, enclosed
 from derivlint.graph.builder import ARITHMETIC, COMPARISONS, default_of, item_of
 from derivlint.graph.differentiation.entries import operator_name
 from derivlint.graph.differentiation.reverse import SUM_TO_SIZE
@@ -13,17 +14,14 @@ from derivlint.graph.operators import GraphOperators
 from derivlint.graph.types import GraphError
 from derivlint.schema import Argument, NativeFunction
 
-#: Operators that C++ has a sign for, with its precedence; 9 is that of names and calls.
-_COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = 3, 5, 6, 8, 9
-_BINARY = {name: (sign, _SUM if sign in "+-" else _PRODUCT) for sign, name in ARITHMETIC.items()}
+#: Operators that C++ has a sign for, with its precedence.
+_BINARY = {name: (sign, SUM if sign in "+-" else PRODUCT) for sign, name in ARITHMETIC.items()}
 # of integers alone
-_BINARY["floordiv"] = ("/", _PRODUCT)
-_BINARY.update((name, (sign, _COMPARISON)) for sign, name in COMPARISONS.items())
-ONE = ("1", _ATOM)
+_BINARY["floordiv"] = ("/", PRODUCT)
+_BINARY.update((name, (sign, COMPARISON)) for sign, name in COMPARISONS.items())
+ONE = ("1", ATOM)
 #: Longer formulas are nothing that anybody reads.
 MAX_LENGTH = 2000
-
-Text = tuple[str, int]
 
 
 class Printer:
@@ -39,7 +37,7 @@ class Printer:
         """
         self._operators = operators
         self._texts: dict[GraphValue, Text] = {
-            value: (names.get(value.name, value.name), _ATOM) for value in graph.inputs
+            value: (names.get(value.name, value.name), ATOM) for value in graph.inputs
         }
         #: sizes, and numbers and lists that are made of them
         self._symbolic: set[GraphValue] = set()
@@ -74,7 +72,7 @@ class Printer:
                 name = next(name for number in range(len(taken) + 1) if (name := f"t{number}") not in taken)
                 taken.add(name)
                 lines.append(f"const auto {name} = {self._texts[output][0]};")
-                self._texts[output] = name, _ATOM
+                self._texts[output] = name, ATOM
         (output,) = self._graph.outputs
         return [*lines, f"return {self._texts[output][0]};"]
 
@@ -87,13 +85,13 @@ class Printer:
         if node.blocks:
             raise GraphError(f'"{node.kind}" cannot be written as a C++ expression')
         if node.kind in (LIST_UNPACK, TUPLE_UNPACK):
-            held = _at(self._texts[node.inputs[0]], _ATOM)
+            held = enclosed(self._texts[node.inputs[0]], ATOM)
             for place, output in enumerate(node.outputs):
-                self._texts[output] = (f"{held}[{place}]" if node.kind == LIST_UNPACK else _item(held, place)), _ATOM
+                self._texts[output] = (f"{held}[{place}]" if node.kind == LIST_UNPACK else _item(held, place)), ATOM
             return
         if len(node.outputs) != 1:
             text, _ = self._call(node, operator_name(node))
-            self._texts.update((output, (_item(text, place), _ATOM)) for place, output in enumerate(node.outputs))
+            self._texts.update((output, (_item(text, place), ATOM)) for place, output in enumerate(node.outputs))
             return
         self._texts[node.output] = self._text(node)
         asks = operator_name(node) in ("size", "numel")
@@ -104,22 +102,22 @@ class Printer:
         if node.kind == CONSTANT:
             return _constant(node.attributes.get("value"))
         if node.kind == LIST:
-            return "{" + ", ".join(self._texts[value][0] for value in node.inputs) + "}", _ATOM
+            return "{" + ", ".join(self._texts[value][0] for value in node.inputs) + "}", ATOM
         operands = [self._texts[value] for value in node.inputs]
         if node.kind == ADD:
-            return self._binary("+", _SUM, *operands)
+            return self._binary("+", SUM, *operands)
         name = operator_name(node)
         if node.kind == ZERO:
             raise GraphError("a gradient is zero")
         if name == "size":
             method = "sym_sizes()" if len(operands) == 1 else f"sym_size({operands[1][0]})"
-            return f"{_at(operands[0], _ATOM)}.{method}", _ATOM
+            return f"{enclosed(operands[0], ATOM)}.{method}", ATOM
         if name == "numel" and len(operands) == 1:
-            return f"{_at(operands[0], _ATOM)}.sym_numel()", _ATOM
+            return f"{enclosed(operands[0], ATOM)}.sym_numel()", ATOM
         if node.kind == SUM_TO_SIZE:
-            return f"at::sum_to({operands[0][0]}, {operands[1][0]})", _ATOM
+            return f"at::sum_to({operands[0][0]}, {operands[1][0]})", ATOM
         if node.kind == "prim::dtype":
-            return f"{_at(operands[0], _ATOM)}.scalar_type()", _ATOM
+            return f"{enclosed(operands[0], ATOM)}.scalar_type()", ATOM
         return self._call(node, name)
 
     def _call(self, node: GraphNode, name: str) -> Text:
@@ -127,7 +125,7 @@ class Printer:
             str(node.function.name) if node.function is not None else name, [value.type for value in node.inputs]
         )
         if bound is None and name == "neg" and len(node.inputs) == 1:
-            return f"-{_at(self._texts[node.inputs[0]], _UNARY)}", _UNARY
+            return f"-{enclosed(self._texts[node.inputs[0]], UNARY)}", UNARY
         if bound is None and name in _BINARY and len(node.inputs) == 2:
             # numbers, which no operator is for
             return self._binary(*_BINARY[name], *(self._texts[value] for value in node.inputs))
@@ -146,43 +144,38 @@ class Printer:
         if base == "neg" and len(operands) == 1:
             text, precedence = operands[0]
             return (
-                (text[1:], _UNARY)
-                if precedence == _UNARY and text[0] == "-"
-                else (f"-{_at(operands[0], _UNARY)}", _UNARY)
+                (text[1:], UNARY)
+                if precedence == UNARY and text[0] == "-"
+                else (f"-{enclosed(operands[0], UNARY)}", UNARY)
             )
         if base == "pow" and operands[1:] == [ONE]:
             return operands[0]
         if base == "mul" and ONE in operands:
             return operands[operands[0] == ONE]
         if base == "rsub" and len(operands) == 2:
-            return self._binary("-", _SUM, operands[1], operands[0])
+            return self._binary("-", SUM, operands[1], operands[0])
         if len(operands) == 2 and base in _BINARY:
             return self._binary(*_BINARY[base], *operands)
         texts = [text for text, _ in operands]
         if self._symbolic.intersection(node.inputs) and _has_symint(function):
             base += "_symint"
         if "method" in function.variants and passed and passed[0][0].name == "self":
-            return f"{_at(operands[0], _ATOM)}.{base}({', '.join(texts[1:])})", _ATOM
+            return f"{enclosed(operands[0], ATOM)}.{base}({', '.join(texts[1:])})", ATOM
         # torchgen rewrites "zeros_like(self)" to a member of what it saves, which cannot be qualified
         namespace = "" if base == "zeros_like" and passed[0][1] in self._graph.inputs else "at::"
-        return f"{namespace}{base}({', '.join(texts)})", _ATOM
+        return f"{namespace}{base}({', '.join(texts)})", ATOM
 
     @staticmethod
     def _binary(sign: str, precedence: int, left: Text, right: Text) -> Text:
         # what stands to the right of a sign of the same precedence would be taken apart
         text, own = right
         if sign == "+" and left == right:
-            return f"2 * {_at(left, _PRODUCT)}", _PRODUCT
-        if sign == "+" and own == precedence == _SUM:
+            return f"2 * {enclosed(left, PRODUCT)}", PRODUCT
+        if sign == "+" and own == precedence == SUM:
             return f"{left[0]} + {text}", precedence
         if sign == "+" and text.startswith("-"):
-            return f"{_at(left, precedence)} - {text[1:]}", precedence
-        return f"{_at(left, precedence)} {sign} {_at(right, precedence + 1)}", precedence
-
-
-def _at(text: Text, precedence: int) -> str:
-    """An expression as an operand, in parentheses where it would be taken apart."""
-    return text[0] if text[1] >= precedence else f"({text[0]})"
+            return f"{enclosed(left, precedence)} - {text[1:]}", precedence
+        return f"{enclosed(left, precedence)} {sign} {enclosed(right, precedence + 1)}", precedence
 
 
 def _item(text: str, place: int) -> str:
@@ -192,17 +185,17 @@ def _item(text: str, place: int) -> str:
 
 def _constant(value: object) -> Text:
     if isinstance(value, bool):
-        return str(value).lower(), _ATOM
+        return str(value).lower(), ATOM
     if value is None:
-        return "std::nullopt", _ATOM
+        return "std::nullopt", ATOM
     if isinstance(value, str):
-        return json.dumps(value), _ATOM
+        return json.dumps(value), ATOM
     if isinstance(value, tuple):
-        return "{" + ", ".join(_constant(item)[0] for item in value) + "}", _ATOM
+        return "{" + ", ".join(_constant(item)[0] for item in value) + "}", ATOM
     text = repr(value)
     if isinstance(value, float):
         text = text.replace("inf", "INFINITY").replace("nan", "NAN")
-    return text, _UNARY if text.startswith("-") else _ATOM
+    return text, UNARY if text.startswith("-") else ATOM
 
 
 def _is_default(argument: Argument, value: GraphValue) -> bool:

@@ -26,7 +26,8 @@ from derivlint.operators.reference.definitions import Definition, definitions, o
 from derivlint.operators.reference.derived import derived
 from derivlint.operators.reference.terms import Polynomial, polynomials
 from derivlint.repair.candidates import Candidate, Target
-from derivlint.repair.linearization import DualText, Linearizer, UnsupportedError
+from derivlint.repair.dual_text import DualText, UnsupportedError
+from derivlint.repair.linearization import Linearizer
 from derivlint.schema import Argument, NativeFunction, OptionalType, load_index
 
 GRAD = "grad"

@@ -8,9 +8,7 @@ a part with a definition of its own, or an operator with a forward formula of th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeAlias
-
-from msgspec import Struct
+from typing import ClassVar
 
 from derivlint.cpp.operator_signatures import functional, with_symint, without_symint
 from derivlint.formula import (
@@ -27,6 +25,7 @@ from derivlint.formula import (
     parse_formula,
 )
 from derivlint.formula.analysis import Analysis, position_of, tuple_access
+from derivlint.formula.written import ATOM, BINARY, COMPARISON, CONDITIONAL, OR, UNARY, Text, enclosed
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.types import GraphError
 from derivlint.model.generated.forward import PRIMAL, TANGENT
@@ -34,15 +33,18 @@ from derivlint.operators import Book
 from derivlint.operators.reference.definitions import Definition, definitions, helper_named, tree_of
 from derivlint.operators.reference.derived import derived
 from derivlint.operators.reference.terms import polynomials
+from derivlint.repair.dual_text import (
+    ABSENT,
+    TRUTHS,
+    TWO,
+    ZERO,
+    DualText,
+    RefusedCaseError,
+    UnsupportedError,
+    default_value,
+)
 from derivlint.schema import NativeFunction
 
-#: A formula, and the precedence of its outermost operator.
-Text: TypeAlias = tuple[str, int]
-_CONDITIONAL, _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = range(1, 9)
-_PRECEDENCE = {
-    "||": _OR, "&&": _AND, "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON,
-    ">": _COMPARISON, ">=": _COMPARISON, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT,
-}  # fmt: skip
 #: Methods that read no element of a tensor, and the form that knows symbolic sizes.
 _METADATA = {
     "size": "sym_size", "sizes": "sym_sizes", "numel": "sym_numel", "dim": "dim", "options": "options",
@@ -55,36 +57,6 @@ _CONSTANT = frozenset[str]().union(*map(Book.by_hand, ("compares", "answers", "z
 _CONJUGATES = frozenset({"conj", "resolve_conj"})
 MAX_DEPTH = 12
 MAX_LENGTH = 2000
-
-
-class DualText(Struct, frozen=True):
-    """An expression with its tangent.
-
-    Attributes:
-        primal: the expression, or None for an absent value.
-        tangent: the tangent, or None if it is zero.
-        items: several values, of a list or tuple.
-        symbolic: whether it is made of symbolic sizes.
-        may_be_absent: whether it is an optional argument.
-    """
-
-    primal: Text | None
-    tangent: Text | None = None
-    items: tuple[DualText, ...] | None = None
-    symbolic: bool = False
-    may_be_absent: bool = False
-
-    @property
-    def is_moving(self) -> bool:
-        """Whether anything in it has a tangent."""
-        return self.tangent is not None or any(item.is_moving for item in self.items or ())
-
-
-ABSENT = DualText(None)
-
-
-class UnsupportedError(Exception):
-    """A definition has no tangent as a formula; the message says why."""
 
 
 class Linearizer:
@@ -131,12 +103,12 @@ class Linearizer:
         value = _Substitution(self, names).of(tree)
         return value.tangent
 
-    def made(self, text: str, precedence: int = _ATOM) -> Text:
+    def made(self, text: str, precedence: int = ATOM) -> Text:
         """An expression, by its name if the kernel has it."""
         if len(text) > MAX_LENGTH:
             raise UnsupportedError("a derived formula is longer than anybody reads")
         name = self.names.get(text)
-        return (text, precedence) if name is None else (name, _ATOM)
+        return (text, precedence) if name is None else (name, ATOM)
 
 
 class _Linearization(Analysis[DualText]):
@@ -156,25 +128,27 @@ class _Linearization(Analysis[DualText]):
             return self._values[node.simple]
         if node.spelling in ("nullopt", "std::nullopt", "::std::nullopt"):
             return ABSENT
-        return DualText((node.spelling, _ATOM))
+        return DualText((node.spelling, ATOM))
 
     def number(self, node: Number) -> DualText:
-        return DualText((node.text, _ATOM))
+        return DualText((node.text, ATOM))
 
     def string(self, node: String) -> DualText:
-        return DualText((node.text, _ATOM))
+        return DualText((node.text, ATOM))
 
     def unary(self, node: Unary) -> DualText:
         operand = self.of(node.operand)
         if operand.primal is None:
             raise UnsupportedError("an absent value is used")
-        if node.op == "!" and operand.primal[0] in _TRUTHS:
-            return DualText((_TRUTHS[operand.primal[0]], _ATOM))
+        if node.op == "!" and operand.primal[0] in TRUTHS:
+            return DualText((TRUTHS[operand.primal[0]], ATOM))
         tangent = None if operand.tangent is None or node.op == "!" else self._negative(operand.tangent)
-        return DualText(self._made(node.op + at(operand.primal, _UNARY), _UNARY), tangent, symbolic=operand.symbolic)
+        return DualText(
+            self._made(node.op + enclosed(operand.primal, UNARY), UNARY), tangent, symbolic=operand.symbolic
+        )
 
     def _negative(self, text: Text) -> Text:
-        return self._made("-" + at(text, _UNARY), _UNARY)
+        return self._made("-" + enclosed(text, UNARY), UNARY)
 
     def binary(self, node: Binary) -> DualText:
         left, right = self.of(node.left), self.of(node.right)
@@ -190,19 +164,19 @@ class _Linearization(Analysis[DualText]):
         assert left.primal is not None
         assert right.primal is not None
         if decided in (left.primal[0], right.primal[0]):
-            return DualText((decided, _ATOM))
-        if left.primal[0] in _TRUTHS:
+            return DualText((decided, ATOM))
+        if left.primal[0] in TRUTHS:
             return right
-        return left if right.primal[0] in _TRUTHS else DualText(self._binary(op, left.primal, right.primal))
+        return left if right.primal[0] in TRUTHS else DualText(self._binary(op, left.primal, right.primal))
 
     def _binary(self, op: str, left: Text, right: Text) -> Text:
-        if op not in _PRECEDENCE:
+        if op not in BINARY:
             raise UnsupportedError(f'the operator "{op}" is not followed')
-        precedence = _PRECEDENCE[op]
-        if op == "+" and right[0].startswith("-") and right[1] >= _UNARY:
+        precedence = BINARY[op]
+        if op == "+" and right[0].startswith("-") and right[1] >= UNARY:
             op, right = "-", (right[0][1:], right[1])
         inner = precedence if op == "+" or (op == "*" and "/" not in right[0]) else precedence + 1
-        return self._made(f"{at(left, precedence)} {op} {at(right, inner)}", precedence)
+        return self._made(f"{enclosed(left, precedence)} {op} {enclosed(right, inner)}", precedence)
 
     def _tangent_of(self, op: str, left: DualText, right: DualText) -> Text | None:
         """The tangent of two operands; both have primals."""
@@ -221,13 +195,9 @@ class _Linearization(Analysis[DualText]):
                 return first
             quotient = self._binary("/", x, self._binary("*", y, y))
             return self.sum(first, self._negative(self._binary("*", dy, quotient)))
-        if dx is not None or dy is not None:
-            return None if op in _PRECEDENCE and _PRECEDENCE[op] == _COMPARISON else self._refuse(op)
+        if (dx is not None or dy is not None) and BINARY.get(op) != COMPARISON:
+            raise UnsupportedError(f'the tangent of "{op}" is not known')
         return None
-
-    @staticmethod
-    def _refuse(name: str) -> Text | None:
-        raise UnsupportedError(f'the tangent of "{name}" is not known')
 
     def _times(self, tangent: Text | None, factor: Text) -> Text | None:
         return None if tangent is None else self._binary("*", tangent, factor)
@@ -242,7 +212,7 @@ class _Linearization(Analysis[DualText]):
         condition = self.of(node.condition).primal
         if condition is None:
             raise UnsupportedError("an absent value is used")
-        if condition[0] in _TRUTHS:
+        if condition[0] in TRUTHS:
             return self.of(node.then if condition[0] == "true" else node.otherwise)
         branches: list[DualText | None] = []
         error: UnsupportedError | None = None
@@ -262,7 +232,7 @@ class _Linearization(Analysis[DualText]):
         return self._chosen(condition, then, otherwise)
 
     def _opposite(self, condition: Text) -> Text:
-        return self._made("!" + at(condition, _UNARY), _UNARY)
+        return self._made("!" + enclosed(condition, UNARY), UNARY)
 
     def _refusing(self, condition: Text, value: DualText) -> DualText:
         """A value whose tangent raises in a case that the definition refuses."""
@@ -270,7 +240,7 @@ class _Linearization(Analysis[DualText]):
             return DualText(value.primal, items=tuple(self._refusing(condition, item) for item in value.items))
         if value.tangent is None:
             return value
-        refusal = 'not_implemented("the tangent of this case")', _ATOM
+        refusal = 'not_implemented("the tangent of this case")', ATOM
         return DualText(value.primal, self._choice(condition, refusal, value.tangent), symbolic=value.symbolic)
 
     def _chosen(self, condition: Text, then: DualText, otherwise: DualText) -> DualText:
@@ -279,7 +249,7 @@ class _Linearization(Analysis[DualText]):
             return DualText(None, items=tuple(self._chosen(condition, *pair) for pair in pairs))
         if then.primal is None or otherwise.primal is None:
             then, otherwise = (
-                DualText(("Tensor()", _ATOM)) if value.primal is None else value for value in (then, otherwise)
+                DualText(("Tensor()", ATOM)) if value.primal is None else value for value in (then, otherwise)
             )
         assert then.primal is not None
         assert otherwise.primal is not None
@@ -291,12 +261,12 @@ class _Linearization(Analysis[DualText]):
         return DualText(primal, tangent, symbolic=then.symbolic or otherwise.symbolic)
 
     def _choice(self, condition: Text, then: Text, otherwise: Text) -> Text:
-        parts = f"{at(condition, _OR)} ? {at(then, _OR)} : {at(otherwise, _CONDITIONAL)}"
-        return self._made(parts, _CONDITIONAL)
+        parts = f"{enclosed(condition, OR)} ? {enclosed(then, OR)} : {enclosed(otherwise, CONDITIONAL)}"
+        return self._made(parts, CONDITIONAL)
 
     def _zeros(self, like: Text | None) -> Text:
         if like is None or like[0] == "Tensor()":
-            return "Tensor()", _ATOM
+            return "Tensor()", ATOM
         return self._made(f"at::zeros_like({like[0]})")
 
     def braces(self, node: BraceList) -> DualText:
@@ -327,7 +297,7 @@ class _Linearization(Analysis[DualText]):
         if name in ("make_tuple",):
             return DualText(None, items=tuple(arguments))
         if name in ("defined", "has_value") and not arguments[0].may_be_absent:
-            return DualText(("false" if arguments[0].primal is None else "true", _ATOM))
+            return DualText(("false" if arguments[0].primal is None else "true", ATOM))
         if name == "value_or":
             return arguments[1] if arguments[0].primal is None else self._metadata(name, arguments)
         if name == "Tensor" and not arguments:
@@ -335,7 +305,7 @@ class _Linearization(Analysis[DualText]):
         if name == "is_complex_tensor" and self._linearizer.is_complex:
             raise UnsupportedError("its definition differs for complex tensors")
         if name in ("is_complex_tensor", "is_number"):
-            return DualText(("false", _ATOM))
+            return DualText(("false", ATOM))
         if name == "handle_r_to_c" or (name in _CONJUGATES and not self._linearizer.is_complex):
             return arguments[-1]
         if is_method and name in _METADATA and arguments[0].items is None:
@@ -352,7 +322,7 @@ class _Linearization(Analysis[DualText]):
         texts = ", ".join(argument.primal[0] for argument in rest if argument.primal is not None)
         if held.primal is None:
             raise UnsupportedError("an absent value is used")
-        text = self._made(f"{at(held.primal, _ATOM)}.{_METADATA.get(name, name)}({texts})")
+        text = self._made(f"{enclosed(held.primal, ATOM)}.{_METADATA.get(name, name)}({texts})")
         return DualText(text, symbolic=name in ("size", "sizes", "numel"))
 
     # ---- primitives of definitions
@@ -363,15 +333,16 @@ class _Linearization(Analysis[DualText]):
 
     def _mean_over(self, tensor: DualText, dims: DualText = ABSENT) -> DualText:
         """The mean with the dimensions kept."""
-        return self._linear("mean", [tensor, dims, DualText(("/*keepdim=*/true", _ATOM))])
+        return self._linear("mean", [tensor, dims, DualText(("/*keepdim=*/true", ATOM))])
 
     def _halves(self, tensor: DualText, dim: DualText) -> DualText:
         """Both halves along a dimension."""
-        return DualText(None, items=tuple(self._item(self._linear("chunk", [tensor, _TWO, dim]), i) for i in (0, 1)))
+        return DualText(None, items=tuple(self._item(self._linear("chunk", [tensor, TWO, dim]), i) for i in (0, 1)))
 
     def _item(self, held: DualText, place: int) -> DualText:
         primal, tangent = (
-            None if text is None else self._made(f"{at(text, _ATOM)}[{place}]") for text in (held.primal, held.tangent)
+            None if text is None else self._made(f"{enclosed(text, ATOM)}[{place}]")
+            for text in (held.primal, held.tangent)
         )
         return DualText(primal, tangent)
 
@@ -405,7 +376,7 @@ class _Linearization(Analysis[DualText]):
         texts = ", ".join(argument.primal[0] for argument in rest if argument.primal is not None)
         symbol = with_symint(name) if any(argument.symbolic for argument in rest) else name
         primal, tangent = (
-            None if text is None else self._made(f"{at(text, _ATOM)}.{symbol}({texts})")
+            None if text is None else self._made(f"{enclosed(text, ATOM)}.{symbol}({texts})")
             for text in (held.primal, held.tangent)
         )
         return DualText(primal, tangent)
@@ -419,7 +390,8 @@ class _Linearization(Analysis[DualText]):
         if not any(argument.is_moving for argument in arguments):
             return self._results(name, arguments, primal)
         if name in _KEPT and not any(argument.is_moving for argument in arguments[1:]):
-            return DualText(primal, self._written(name, [_moved(arguments[0]), *arguments[1:]], is_method=is_method))
+            operands = [DualText(arguments[0].tangent), *arguments[1:]]
+            return DualText(primal, self._written(name, operands, is_method=is_method))
         if name in _CONSTANT:
             return DualText(primal)
         function = self._function(functional(without_symint(name)), arguments)
@@ -435,9 +407,7 @@ class _Linearization(Analysis[DualText]):
         return DualText(primal, items=items if count > 1 else None)
 
     def _written(self, name: str, arguments: Sequence[DualText], *, is_method: bool) -> Text:
-        texts = [
-            argument.primal if argument.primal is not None else ("::std::nullopt", _ATOM) for argument in arguments
-        ]
+        texts = [argument.primal if argument.primal is not None else ("::std::nullopt", ATOM) for argument in arguments]
         if any(argument.symbolic for argument in arguments):
             if self._has_symint(name):
                 name = with_symint(name)
@@ -445,7 +415,7 @@ class _Linearization(Analysis[DualText]):
                 texts = [(text.replace(".sym_", "."), precedence) for text, precedence in texts]
         if is_method:
             held, *rest = texts
-            return self._made(f"{at(held, _ATOM)}.{name}({', '.join(text for text, _ in rest)})")
+            return self._made(f"{enclosed(held, ATOM)}.{name}({', '.join(text for text, _ in rest)})")
         namespace = "" if name in _KEPT else "at::"
         return self._made(f"{namespace}{name}({', '.join(text for text, _ in texts)})")
 
@@ -464,7 +434,7 @@ class _Linearization(Analysis[DualText]):
             if any(item.is_moving and not parameter.type.is_tensor_like for parameter, item in pairs):
                 continue
             misfits = sum(
-                parameter.type.is_tensor_like != (item.is_moving or not _is_plain(item)) for parameter, item in pairs
+                parameter.type.is_tensor_like != (item.is_moving or not item.is_plain) for parameter, item in pairs
             )
             candidates.append((misfits, function))
         if not candidates:
@@ -479,7 +449,8 @@ class _Linearization(Analysis[DualText]):
             term.factors == (polynomials()[name].parameters[0],) for term in polynomials()[name].terms
         )
         if linear and arguments[0].tangent is not None and not any(item.is_moving for item in arguments[1:]):
-            return DualText(primal, self._written(name, [_moved(arguments[0]), *arguments[1:]], is_method=is_method))
+            operands = [DualText(arguments[0].tangent), *arguments[1:]]
+            return DualText(primal, self._written(name, operands, is_method=is_method))
         product = self._product(name, arguments, is_method=is_method)
         if product is not None:
             return DualText(primal, product)
@@ -521,7 +492,7 @@ class _Linearization(Analysis[DualText]):
         total = None
         for place, argument in enumerate(arguments):
             if argument.tangent is not None:
-                operands = [_moved(item) if number == place else item for number, item in enumerate(arguments)]
+                operands = [DualText(item.tangent) if n == place else item for n, item in enumerate(arguments)]
                 total = self.sum(total, self._written(name, operands, is_method=is_method))
         return total
 
@@ -529,9 +500,9 @@ class _Linearization(Analysis[DualText]):
         """The names that the forward formulas of an operator use."""
         names: dict[str, DualText] = {}
         for place, parameter in enumerate(function.schema.arguments.flat_non_out):
-            value = arguments[place] if place < len(arguments) else _default(parameter.default)
+            value = arguments[place] if place < len(arguments) else default_value(parameter.default)
             names[parameter.name] = names[parameter.name + PRIMAL] = DualText(value.primal, symbolic=value.symbolic)
-            names[parameter.name + TANGENT] = DualText(value.primal, value.tangent or _ZERO_TEXT, items=value.items)
+            names[parameter.name + TANGENT] = DualText(value.primal, value.tangent or ZERO, items=value.items)
         return names
 
 
@@ -548,20 +519,20 @@ class _Substitution(_Linearization):
             return super().binary(node)
         if node.op in ("+", "-"):
             second = right.tangent
-            if node.op == "-" and second not in (None, _ZERO_TEXT):
+            if node.op == "-" and second not in (None, ZERO):
                 assert second is not None
                 second = self._negative(second)
-            parts = [part for part in (left.tangent, second) if part not in (None, _ZERO_TEXT)]
+            parts = [part for part in (left.tangent, second) if part not in (None, ZERO)]
             total = None
             for part in parts:
                 total = self.sum(total, part)
-            return DualText(None, total or _ZERO_TEXT)
+            return DualText(None, total or ZERO)
         if all(moving) or (node.op == "/" and moving[1]) or node.op not in ("*", "/"):
             raise UnsupportedError("a forward formula is not linear")
         moved, fixed = (left, right) if moving[0] else (right, left)
         assert moved.tangent is not None
         assert fixed.primal is not None
-        if moved.tangent == _ZERO_TEXT:
+        if moved.tangent == ZERO:
             return moved
         operands = (moved.tangent, fixed.primal) if moving[0] else (fixed.primal, moved.tangent)
         return DualText(None, self._binary(node.op, *operands))
@@ -570,7 +541,7 @@ class _Substitution(_Linearization):
         operand = self.of(node.operand)
         if operand.tangent is None:
             return super().unary(node)
-        return operand if operand.tangent == _ZERO_TEXT else DualText(None, self._negative(operand.tangent))
+        return operand if operand.tangent == ZERO else DualText(None, self._negative(operand.tangent))
 
     def conditional(self, node: Conditional) -> DualText:
         condition = self.of(node.condition).primal
@@ -579,7 +550,7 @@ class _Substitution(_Linearization):
             return super().conditional(node)
         if then.tangent == otherwise.tangent:
             return then
-        if _ZERO_TEXT in (then.tangent, otherwise.tangent):
+        if ZERO in (then.tangent, otherwise.tangent):
             raise UnsupportedError("a branch of a forward formula is zero")
         assert otherwise.tangent is not None
         return DualText(None, self._choice(condition, then.tangent, otherwise.tangent))
@@ -588,13 +559,13 @@ class _Substitution(_Linearization):
         moving = [argument for argument in arguments if argument.tangent is not None]
         if not moving:
             if name in _CONJUGATES:
-                return arguments[0] if _is_plain(arguments[0]) else self._conj(arguments[0])
+                return arguments[0] if arguments[0].is_plain else self._conj(arguments[0])
             texts = self._written(name, arguments, is_method=is_method)
             if is_method and name in _METADATA:
                 return self._metadata(name, arguments)
             return DualText(texts)
-        if all(argument.tangent == _ZERO_TEXT for argument in moving):
-            return DualText(None, _ZERO_TEXT)
+        if all(argument.tangent == ZERO for argument in moving):
+            return DualText(None, ZERO)
         if name in _CONJUGATES:
             assert arguments[0].tangent is not None
             return DualText(None, self._conjugate(arguments[0].tangent))
@@ -616,7 +587,7 @@ class _Substitution(_Linearization):
         """An argument as it is passed: zeros for a tangent that is zero."""
         if argument.tangent is None:
             return argument
-        text = self._zeros(argument.primal) if argument.tangent == _ZERO_TEXT else argument.tangent
+        text = self._zeros(argument.primal) if argument.tangent == ZERO else argument.tangent
         return DualText(text)
 
     def _conj(self, value: DualText) -> DualText:
@@ -626,34 +597,4 @@ class _Substitution(_Linearization):
     def _conjugate(self, text: Text) -> Text:
         if not self._linearizer.is_complex:
             return text
-        return self._made(f"{at(text, _ATOM)}.conj()")
-
-
-class RefusedCaseError(UnsupportedError):
-    """A case that a definition refuses."""
-
-
-_TRUTHS = {"true": "false", "false": "true"}
-_ZERO_TEXT: Text = ("0", 0)
-_TWO = DualText(("2", _ATOM))
-
-
-def at(text: Text, precedence: int) -> str:
-    """An expression as an operand, in parentheses where it would be taken apart."""
-    return text[0] if text[1] >= precedence else f"({text[0]})"
-
-
-def _moved(value: DualText) -> DualText:
-    return DualText(value.tangent)
-
-
-def _is_plain(value: DualText) -> bool:
-    """Whether a value is a number, a list of numbers or absent."""
-    text = value.primal[0] if value.primal is not None else ""
-    return not text or text[0] in '0123456789-{"' or text in _TRUTHS
-
-
-def _default(text: str | None) -> DualText:
-    if text is None or text == "None":
-        return ABSENT
-    return DualText((text.lower() if text in ("True", "False") else text.replace("[", "{").replace("]", "}"), _ATOM))
+        return self._made(f"{enclosed(text, ATOM)}.conj()")

@@ -1,0 +1,58 @@
+"""Expressions with tangents, as text."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from derivlint.formula.written import ATOM, Text
+
+TRUTHS = {"true": "false", "false": "true"}
+ZERO: Text = ("0", 0)
+
+
+class UnsupportedError(Exception):
+    """A definition has no tangent as a formula; the message says why."""
+
+
+class RefusedCaseError(UnsupportedError):
+    """A case that a definition refuses."""
+
+
+class DualText(Struct, frozen=True):
+    """An expression with its tangent.
+
+    Attributes:
+        primal: the expression, or None for an absent value.
+        tangent: the tangent, or None if it is zero.
+        items: several values, of a list or tuple.
+        symbolic: whether it is made of symbolic sizes.
+        may_be_absent: whether it is an optional argument.
+    """
+
+    primal: Text | None
+    tangent: Text | None = None
+    items: tuple[DualText, ...] | None = None
+    symbolic: bool = False
+    may_be_absent: bool = False
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether anything in it has a tangent."""
+        return self.tangent is not None or any(item.is_moving for item in self.items or ())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a number, a list of numbers or absent."""
+        text = self.primal[0] if self.primal is not None else ""
+        return not text or text[0] in '0123456789-{"' or text in TRUTHS
+
+
+ABSENT = DualText(None)
+TWO = DualText(("2", ATOM))
+
+
+def default_value(text: str | None) -> DualText:
+    """The value of a default as the schema writes it."""
+    if text is None or text == "None":
+        return ABSENT
+    return DualText((text.lower() if text in ("True", "False") else text.replace("[", "{").replace("]", "}"), ATOM))
