@@ -21,9 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from derivlint.cli.main import cli
+from derivlint.repair import causes
 from derivlint.rules import load_rules
 
 HERE = Path(__file__).resolve().parent
+# as in editors, nothing is searched for after each key: the command names causes of wrong values, which takes longer
+causes.EXPLAINED = frozenset()
 #: A part of what each tab shows for the first example.
 PARTS = {"model": '"version"', "cpp": "Backward", "python": "import torch", "derive": "cosh"}
 
