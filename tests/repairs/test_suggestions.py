@@ -75,6 +75,19 @@ def test_the_help_of_a_wrong_value_names_the_slip(file: Path, capsys: pytest.Cap
     assert helps == ['the sign is wrong; write "-grad * self.sin().conj()"']
 
 
+def test_the_sign_of_what_is_subtracted_is_the_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(
+        "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n"
+        "  self: mul_tensor_backward(grad, other, self.scalar_type())\n"
+        "  other: mul_tensor_backward(grad, self, other.scalar_type())\n"
+        "  result: other_t * self_p - self_t * other_p\n"
+    )
+    assert run(["check", "--no-cache", str(path), "--output-format", "json"]) == 1
+    (item,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert item["help"] == '"+" is meant, not "-"; write "other_t * self_p + self_t * other_p"'
+
+
 def test_a_formula_without_suggestion_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "derivatives.yaml"
     path.write_text(UNSOLVED)

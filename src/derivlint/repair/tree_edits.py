@@ -218,7 +218,7 @@ class TreeChanges:
         if isinstance(right, Call) and isinstance(right.callee, Member):
             object = right.callee.object
             texts.append(f"({self._text[node.start : object.end]}){self._text[object.end : right.end]}")
-        if isinstance(unparenthesized(left), Unary) is False and isinstance(left, Parenthesized):
+        if isinstance(left, Parenthesized) and not isinstance(unparenthesized(left), Unary):
             texts.append(f"{self._of(left.inner)} {node.op} {self._of(right)}")
         if isinstance(right, Parenthesized):
             texts.append(f"{self._of(left)} {node.op} {self._of(right.inner)}")
@@ -324,7 +324,9 @@ class TreeChanges:
         for index, method in enumerate(forgotten_methods()):
             slip = Slip.METHOD if index else Slip.CONJUGATE
             yield self._replaced(slip, node, f"{text}.{method}()", f"{quoted(f'.{method}()')} is missing")
-        if isinstance(parent, (Call, Parenthesized, Conditional)) or (isinstance(parent, Binary) and parent.op != "*"):
+        # the sign of what is added or subtracted is the operator before it
+        is_signed = isinstance(parent, Binary) and (parent.op == "*" or (parent.op in "+-" and parent.right is node))
+        if isinstance(parent, (Call, Parenthesized, Conditional)) or (isinstance(parent, Binary) and not is_signed):
             yield self._replaced(Slip.SIGN, node, f"-{text}", f"the sign of {quoted(self._of(node))} is wrong")
         if isinstance(node, Binary) and node.op in ("*", "/"):
             return
