@@ -42,6 +42,6 @@ def mistakes(formula: str, natives: NativeFunctions) -> Counter[Unsound]:
 )
 def test_equal_spellings_have_equal_values(formula: str, bundled_natives: NativeFunctions) -> None:
     """The released backward formula is wrong without "train", the forward formula is right in every spelling."""
-    found = mistakes(formula, bundled_natives)
-    assert found == mistakes(RELEASED, bundled_natives)
-    assert {(item.key, item.kind) for item in found} == {("input", "value")}
+    unsound_formulas = mistakes(formula, bundled_natives)
+    assert unsound_formulas == mistakes(RELEASED, bundled_natives)
+    assert {(item.key, item.kind) for item in unsound_formulas} == {("input", "value")}

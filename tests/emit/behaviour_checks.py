@@ -45,8 +45,8 @@ def results(nodes: dict[str, frozenset[str]]) -> Iterator[tuple[str, Any, list[s
         names = {
             node.name()
             for node in SHOWN
-            for known in nodes.values()
-            if node.name() in known and type(node) is not getattr(torch._C._functions, node.name(), None)
+            for names in nodes.values()
+            if node.name() in names and type(node) is not getattr(torch._C._functions, node.name(), None)
         }
         yield name, found, sorted(names)
 

@@ -79,8 +79,8 @@ def step(device):
         for each in weights:
             each -= 0.1 * each.grad
     numbers = [loss.item(), *(number for each in weights for number in each.detach().cpu().flatten().tolist())]
-    stock = [type(each) is getattr(torch._C._functions, each.name(), None) for each in nodes]
-    names = [f"{'stock' if is_stock else 'own'} {each.name()}" for each, is_stock in zip(nodes, stock)]
+    stock = [type(node) is getattr(torch._C._functions, node.name(), None) for node in nodes]
+    names = [f"{'stock' if is_stock else 'own'} {node.name()}" for node, is_stock in zip(nodes, stock)]
     return numbers, names
 
 

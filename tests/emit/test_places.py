@@ -68,7 +68,7 @@ def test_comments_and_folding_change_no_code(
     )
     assert count > 600
     folded = build_model(SourceFile(model.source.path, f"# A comment.\n{text}"), installed_natives)
-    before, after = (dict(emission(each, None, "ns", mode=mode).files) for each in (model, folded))
+    before, after = (dict(emission(item, None, "ns", mode=mode).files) for item in (model, folded))
     assert code_of(before) == code_of(after)
 
 
@@ -102,12 +102,12 @@ def test_a_message_points_at_the_character(bundled_natives: NativeFunctions, tmp
         for row, line in enumerate(files[name].splitlines(), start=1):
             for match in re.finditer("|".join(WORDS), line):
                 message = f"{name}:{row}:{match.start() + 1}: error: no"
-                found = re.match(r"d\.yaml:(\d+):(\d+): error: no", located(tmp_path, message))
-                if found is not None:
-                    offset = source.line_starts[int(found[1]) - 1] + int(found[2]) - 1
+                place = re.match(r"d\.yaml:(\d+):(\d+): error: no", located(tmp_path, message))
+                if place is not None:
+                    offset = source.line_starts[int(place[1]) - 1] + int(place[2]) - 1
                     written = WORDS[match[0]]
                     assert FOLDED[offset:].startswith(written) or FOLDED[offset - 5 :].startswith(written)
-                    places.add((match[0], int(found[1])))
+                    places.add((match[0], int(place[1])))
     assert places == {("handle_r_to_c", 3), ("sgn", 2), ("sgn", 3), ("self_scalar_type", 7), ("other_p", 11)}
 
 

@@ -32,11 +32,11 @@ def made(operator: str, values: list[Any], **known: Any) -> dict[str, list[Any]]
 def test_numbers_lie_at_bounds_and_on_both_sides() -> None:
     """Those that the formula compares with, and those that the operator is given."""
     x = torch.rand(8, dtype=torch.float64)
-    found = made("leaky_relu", [x, 0.5], bounds=(-2.0,))
-    assert torch.equal(found["at -2 (self)"][0], torch.full_like(x, -2))
-    assert bool((found["above 0.5 (self)"][0] > 0.5).all())
-    assert bool((found["below 0.5 (self)"][0] < 0.5).all())
-    around = found["around -2 (self)"][0] + 2
+    inputs = made("leaky_relu", [x, 0.5], bounds=(-2.0,))
+    assert torch.equal(inputs["at -2 (self)"][0], torch.full_like(x, -2))
+    assert bool((inputs["above 0.5 (self)"][0] > 0.5).all())
+    assert bool((inputs["below 0.5 (self)"][0] < 0.5).all())
+    around = inputs["around -2 (self)"][0] + 2
     assert bool((around == 0).any())
     assert bool((around > 0).any())
     assert bool((around < 0).any())
@@ -46,12 +46,12 @@ def test_flags_and_optional_arguments_have_all_states() -> None:
     """Of several flags all combinations; words are those of any recorded input."""
     x = torch.rand(3, 3, dtype=torch.float64)
     index = torch.tensor([[0, 1, 2], [2, 0, 1]])
-    found = made("scatter_reduce.two", [x, 0, index, x, "prod", True])
-    assert {values[4] for label, values in found.items() if label.startswith("reduce ")} == {"sum", "amax"}
-    assert found["smaller index 0, prod"][2].shape == (1, 3)
-    assert found["smaller index 1, prod"][2].shape == (2, 2)
-    found = made("std.correction", [x, [0], None, True])
-    assert (found["correction present"][2], found["dim absent"][1]) == (0.4, None)
+    inputs = made("scatter_reduce.two", [x, 0, index, x, "prod", True])
+    assert {values[4] for label, values in inputs.items() if label.startswith("reduce ")} == {"sum", "amax"}
+    assert inputs["smaller index 0, prod"][2].shape == (1, 3)
+    assert inputs["smaller index 1, prod"][2].shape == (2, 2)
+    inputs = made("std.correction", [x, [0], None, True])
+    assert (inputs["correction present"][2], inputs["dim absent"][1]) == (0.4, None)
     flags = made("aminmax", [x, 0, True])
     assert {values[2] for label, values in flags.items() if label.startswith("flags")} == {True, False}
 
@@ -59,14 +59,14 @@ def test_flags_and_optional_arguments_have_all_states() -> None:
 def test_other_types_and_views_of_the_same_numbers() -> None:
     """Integers beside real numbers, NaN in one argument, numbers that are conjugated or negated when they are read."""
     one, other = torch.rand(2, 3, dtype=torch.float64), torch.rand(2, 3, dtype=torch.float64)
-    found = made("mul.Tensor", [one, other])
-    assert found["integers 1"][1].dtype == torch.int64
-    assert found["single 0"][0].dtype == torch.float32
-    assert math.isnan(float(found["nan 1"][1].sum()))
-    assert bool(found["nan 1"][0].isfinite().all())
-    assert found["negated"][0].is_neg()
-    assert torch.equal(found["negated"][0], one)
-    assert not found["stepped"][0].is_contiguous()
+    inputs = made("mul.Tensor", [one, other])
+    assert inputs["integers 1"][1].dtype == torch.int64
+    assert inputs["single 0"][0].dtype == torch.float32
+    assert math.isnan(float(inputs["nan 1"][1].sum()))
+    assert bool(inputs["nan 1"][0].isfinite().all())
+    assert inputs["negated"][0].is_neg()
+    assert torch.equal(inputs["negated"][0], one)
+    assert not inputs["stepped"][0].is_contiguous()
     z = torch.complex(one, other)
     conjugated = made("mul.Tensor", [z, z])["conjugated"][0]
     assert conjugated.is_conj()
@@ -117,13 +117,13 @@ def test_a_formula_that_tells_its_arms_is_the_same_without_that(formula: str) ->
 def test_axes_and_places_count_from_both_ends() -> None:
     """A length that ends at the last place is among them, from either end."""
     x = torch.rand(2, 5, dtype=torch.float64)
-    found = made("narrow_copy", [x, 1, 1, 2])
-    assert found["axes from the other end"][1] == -1
-    assert found["places from the other end"][2] == -4
-    assert {values[2] for values in found.values()} >= {-1, -2, 3}
-    found = made("slice.Tensor", [x, -1, -4, 3, 1])
-    assert (found["axes from the other end"][1], found["places from the other end"][2:4]) == (1, [1, -2])
-    assert {values[3] for values in found.values()} >= {5, 7}
+    inputs = made("narrow_copy", [x, 1, 1, 2])
+    assert inputs["axes from the other end"][1] == -1
+    assert inputs["places from the other end"][2] == -4
+    assert {values[2] for values in inputs.values()} >= {-1, -2, 3}
+    inputs = made("slice.Tensor", [x, -1, -4, 3, 1])
+    assert (inputs["axes from the other end"][1], inputs["places from the other end"][2:4]) == (1, [1, -2])
+    assert {values[3] for values in inputs.values()} >= {5, 7}
     assert made("roll", [x, [1, -2], [0, 1]])["shifts to the other side"][1] == [-1, 2]
 
 
@@ -131,20 +131,20 @@ def test_results_are_asked_for_in_other_types() -> None:
     """Whatever type is passed."""
     x = torch.rand(3, dtype=torch.float64)
     arguments = (FunctionValue("self", "Tensor"), FunctionValue("dtype", "ScalarType?"))
-    found = made("sum", [x, None], arguments=arguments)
+    inputs = made("sum", [x, None], arguments=arguments)
     types = {torch.float16, torch.float32, torch.float64, torch.complex128}
-    assert {values[1] for label, values in found.items() if label.startswith("dtype ")} == types
+    assert {values[1] for label, values in inputs.items() if label.startswith("dtype ")} == types
 
 
 def test_indices_are_repeated_and_negative() -> None:
     """And rows have no deviation, or no norm."""
     x = torch.rand(3, 4, dtype=torch.float64)
-    found = made("gather", [x, 0, torch.tensor([[0, 2], [1, 0]]), False])
-    assert found["repeated index"][2].tolist() == [[0, 0], [0, 0]]
-    assert found["negative index"][2].tolist() == [[0, -1], [1, 0]]
-    found = made("std.correction", [x, [1], 1, False])
-    assert (float(found["equal elements 0"][0][0].std()), bool(found["zero row 0"][0][0].any())) == (0, False)
-    assert torch.equal(found["zero row 0"][0][1:], x[1:])
+    inputs = made("gather", [x, 0, torch.tensor([[0, 2], [1, 0]]), False])
+    assert inputs["repeated index"][2].tolist() == [[0, 0], [0, 0]]
+    assert inputs["negative index"][2].tolist() == [[0, -1], [1, 0]]
+    inputs = made("std.correction", [x, [1], 1, False])
+    assert (float(inputs["equal elements 0"][0][0].std()), bool(inputs["zero row 0"][0][0].any())) == (0, False)
+    assert torch.equal(inputs["zero row 0"][0][1:], x[1:])
 
 
 def test_states_of_arguments() -> None:
