@@ -6,10 +6,8 @@ campaigns compile without it.
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
-import shutil
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -22,36 +20,22 @@ HEADERS = (
 )  # fmt: skip
 #: Options that have to be those of the headers; for a unit that is only read they change nothing.
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
-NAME = "precompiled.h"
 
 
 def compiler(cache: Path) -> Path:
     """Return the path of the compiler, whose headers a folder keeps from run to run."""
-    from derivlint.compiler.gxx import compile_command, find_toolchain, run
+    from derivlint.compiler.gxx import find_toolchain
+    from derivlint.compiler.precompiled import precompiled_header
+    from derivlint.source import replace_file
 
     toolchain = find_toolchain()
     lines = "".join(f"#include <{name}>\n" for name in HEADERS)
-    library = (toolchain.includes[0].parent / "lib" / "libtorch_cpu.so").stat()
-    made_of = (lines, toolchain, library.st_size, library.st_mtime_ns)
-    folder = cache / hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]
-    header, front = folder / NAME, folder / "g++"
     # one of the workers makes it, and the others wait
-    with open(cache / "lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not front.exists():
-            for old in cache.iterdir():
-                if old.is_dir():
-                    shutil.rmtree(old)
-            folder.mkdir()
-            header.write_text(lines, encoding="utf-8")
-            command = compile_command(toolchain, *FLAGS, "-O0", "-x", "c++-header", NAME, "-o", f"{NAME}.gch")
-            done = run(command, folder)
-            assert done.status == 0, done.stderr
-            front.write_text(
-                f'#!/bin/sh\nexec {sys.executable} {Path(__file__)} {toolchain.compiler.path} {header} "$@"\n',
-                encoding="utf-8",
-            )
-            front.chmod(0o755)
+    options = precompiled_header(cache / "headers", toolchain, lines, (*FLAGS, "-O0"))
+    assert options
+    front = cache / "g++"
+    words = (sys.executable, str(Path(__file__)), str(toolchain.compiler.path), *options)
+    replace_file(front, f'#!/bin/sh\nexec {shlex.join(words)} -- "$@"\n'.encode(), mode=0o755)
     return front
 
 
@@ -63,11 +47,13 @@ def begin(cache: Path) -> subprocess.Popen[bytes]:
 
 def main() -> None:
     """Run the compiler: with the headers first, where it compiles a unit without optimization and macros of its own."""
-    path, header, *arguments = sys.argv[1:]
-    own = any(each.startswith("-DAT_PER_OPERATOR_HEADERS") for each in arguments)
-    optimizes = any(each in ("-O1", "-O2", "-O3") for each in arguments)
-    if any(each.endswith(".cpp") for each in arguments) and not own and not optimizes:
-        arguments = [*FLAGS, "-include", header, *arguments]
+    place = sys.argv.index("--")
+    path, *options = sys.argv[1:place]
+    arguments = sys.argv[place + 1 :]
+    own = any(argument.startswith("-DAT_PER_OPERATOR_HEADERS") for argument in arguments)
+    optimizes = any(argument in ("-O1", "-O2", "-O3") for argument in arguments)
+    if any(argument.endswith(".cpp") for argument in arguments) and not own and not optimizes:
+        arguments = [*FLAGS, *options, *arguments]
     os.execv(path, [path, *arguments])
 
 
