@@ -131,7 +131,8 @@ def wrong_usage(command: str) -> str | None:
     # "..." stands for more of the same, brackets for what may be left out, and patterns are expanded by shells
     words = [word for word in shlex.split(command.replace("...", "").replace("[", "").replace("]", "")) if word]
     try:
-        cli.main([*words[1:], "--help"], prog_name="derivlint", standalone_mode=False)
+        # in front: behind "--" are the arguments of a program, which would run in place of the tests
+        cli.main([words[1], "--help", *words[2:]], prog_name="derivlint", standalone_mode=False)
     except click.ClickException as error:
         return error.format_message()
     return None
