@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from torchgen.packaged.autograd import gen_variable_type
-from torchgen.packaged.autograd.gen_inplace_or_view_type import use_derived
 
 from derivlint.emit.kernels import SHIPPED_NAMESPACE, SHIPPED_NODES, Kernel, kernels, kernels_source
-from derivlint.emit.places import without_marks
 from derivlint.emit.selection import is_selected
 from derivlint.model.layout import CANDLE
 from derivlint.model.model import Model, build_model
@@ -24,23 +19,6 @@ from tests.emit.compiling import errors
 @pytest.fixture(scope="module")
 def all_kernels(model: Model) -> dict[tuple[str, str], Kernel]:
     return {(str(kernel.function.name), kernel.dispatch_key): kernel for kernel in kernels(model)}
-
-
-@pytest.fixture(scope="module")
-def torchgen_kernels(torchgen_infos: tuple[Any, list[Any]]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Registration and definition of every kernel that torchgen generates."""
-    found: dict[tuple[str, str], tuple[str, str]] = {}
-    for match in torchgen_infos[1]:
-        if not use_derived(match):
-            continue
-        made = gen_variable_type.gen_variable_type_func(match)
-        for part, (registration,) in made.items():
-            if part.startswith("wrapper_registrations_"):
-                key = part.removeprefix("wrapper_registrations_")
-                (definition,) = made[f"type_derived_method_definitions_{key}"]
-                name = (str(match.func.func.name), "Autograd" if key == "Default" else key)
-                found[name] = registration, definition
-    return found
 
 
 def only(natives: NativeFunctions, text: str, name: str) -> Kernel:
@@ -217,71 +195,6 @@ def test_an_operator_that_only_an_entry_declares_has_no_kernel(installed_natives
     assert [entry.function is not None for entry in model.entries] == [True, True]
     found = kernels(model, only_with_entry=True)
     assert {kernel.function.name.base for kernel in found} == {"neg"}
-
-
-# ---- against torchgen
-
-
-def test_kernels_are_those_of_torchgen(
-    all_kernels: dict[tuple[str, str], Kernel], torchgen_kernels: dict[tuple[str, str], tuple[str, str]]
-) -> None:
-    assert all_kernels.keys() == torchgen_kernels.keys()
-    generic = {name for name, (registration, _) in torchgen_kernels.items() if "NotImplementedFallback" in registration}
-    assert {name for name, kernel in all_kernels.items() if kernel.is_generic} == generic
-
-
-def test_every_statement_about_differentiation_is_torchgens(
-    all_kernels: dict[tuple[str, str], Kernel], torchgen_kernels: dict[tuple[str, str], tuple[str, str]]
-) -> None:
-    different = {
-        name: (theirs, own)
-        for name, kernel in all_kernels.items()
-        if (theirs := _statements(torchgen_kernels[name][1], is_out=kernel.function.schema.is_out))
-        != (own := _statements(without_marks(kernel.text), is_out=kernel.function.schema.is_out))
-    }
-    assert different == {}
-
-
-_STATEMENTS = re.compile(
-    r"(?=("
-    r"grad_fn->\w+=(?!=)[^;]*;|if\(grad_fn->should_compute_output[^{]*\{|check_no_requires_grad\([^;]*;"
-    r"|throw_error\w+\([^;]*;|check_inplace\([^;]*;|(?:set|rebase)_history\([^;]*;"
-    r"|compute_requires_grad\([^;{]*[;{]|collect_next_edges\([^;]*;|original_selfs?(?:\[i\])?=[^;]*;"
-    r"|\w+_new_fw_grad_opts?(?:\[i\])?=(?!=)[^;]*;|AutoDispatch\w+guard|run_jit_decomposition\w+"
-    r"|reset_grad_accumulator\(|TORCH_CHECK_NOT_IMPLEMENTED[^;]*;|_any_has_forward_grad_\w+(?:\[i\])?=[^;]*;|auto\w+_p=toNonOptPrimal\([^;]*;"
-    r"|auto\w+_t_raw=toNonOptFwGrad\([^;]*;|WRITTEN|READ|_any_requires_grad&=[^;]*;"
-    r"))"
-)
-_UNDIFFERENTIATED = ("set_history", "rebase_history", "compute_requires_grad", "_any_has_forward_grad")
-
-
-def _statements(text: str, *, is_out: bool) -> Counter[str]:
-    """The statements that matter, without blanks and in the same words for both."""
-    text = re.sub(r"#ifndef NDEBUG.*?#endif", "", text, flags=re.S)
-    text = re.sub(r"//.*", "", text)
-    text = re.sub(r"\s+", "", text.replace("at::zeros_symint(", "WRITTEN(").replace("tangent_to_write(", "WRITTEN("))
-    for theirs, own in (
-        (r"at::_efficientzerotensor_symint\(", "READ("),
-        (r"tangent_or_zero\(", "READ("),
-        (r"nodes::", ""),
-        (r"isFwGradDefinedTensorList\(", "any_tangent("),
-        (r"isFwGradDefined\(", "has_tangent("),
-        (r"ith_requires_grad", "_requires_grad"),
-        (r"differentiable_outputs\[i\]", "self[i]"),
-        (r"auto&(\w+)_new_fw_grad_opt=\1_new_fw_grad_opts\[i\];", ""),
-        (r"\w+_new_fw_grad_opt=::std::nullopt;", ""),
-    ):
-        text = re.sub(theirs, own, text)
-    # an out function throws where anything requires a gradient, so that torchgen's other statements do nothing
-    skipped = _UNDIFFERENTIATED if is_out else ()
-    found = (statement for statement in _STATEMENTS.findall(text) if not statement.startswith(skipped))
-    return Counter(_without_parentheses(statement) for statement in found)
-
-
-def _without_parentheses(statement: str) -> str:
-    """A condition without the parentheses that only group it."""
-    is_condition = statement.startswith(("_any_has_forward_grad", "TORCH_CHECK_NOT_IMPLEMENTED"))
-    return re.sub(r"[()]", "", statement) if is_condition else statement
 
 
 # ---- files
