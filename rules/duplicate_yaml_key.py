@@ -166,7 +166,7 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
 def _where_another_begins(mapping: Mapping) -> int | None:
     """The position of the key where another entry without a name seems to begin: several names occur again from there.
 
-    None where that is nowhere so.
+    None if that is nowhere so.
     """
     names = [key.value for key, _ in mapping.scalars()]
     last = {name: index for index, name in enumerate(names)}

@@ -49,7 +49,7 @@ def derived_from(wrong: Iterable[TypedFormula], formulas: Collection[TypedFormul
 def bodies_without_default(model: Model, entry: Entry) -> tuple[str, ...]:
     """The dispatch keys of an entry that has formulas for these alone while other backends need some, too.
 
-    Empty where there is a ``Default``, where the operator consists of other operators elsewhere, where only backends
+    Empty if there is a ``Default``, where the operator consists of other operators elsewhere, where only backends
     with formulas have a kernel, and where another rule reports the keys or the missing ``Default`` formulas.
     """
     if entry.function is None or entry.dispatch_key_node is None or entry.beside_dispatch or entry.problems:

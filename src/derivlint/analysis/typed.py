@@ -93,7 +93,7 @@ class TypedFormula(Struct, eq=False, dict=True):
         return self.written.parsed.text[written[0] : written[1]]
 
     def span_of(self, node: Node | Word) -> Span:
-        """The place in the file of a part of the expression; the whole value where it is generated."""
+        """The span of a part of the expression; the whole value where it is generated."""
         written = self.evaluation.written_range(node.start, node.end)
         return self.written.value_span if written is None else self.written.range(*written)
 
@@ -126,7 +126,7 @@ def seed_names(formula: TypedFormula) -> frozenset[str]:
     function = formula.written.entry.function
     if function is None:
         return frozenset()
-    # a name ending like a tangent is none where an argument or an output is called like that
+    # a name ending like a tangent is none if an argument or an output is called like that
     taken = {*(binding.name for binding in function.arguments), *(output.name for output in function.outputs)}
     return frozenset(
         name

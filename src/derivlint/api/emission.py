@@ -53,7 +53,7 @@ class FileErrors(Struct, frozen=True):
 
     Attributes:
         findings: the errors that concern the requested operators.
-        left_out: the operators that get no code because of them, by full name, with the reason; None where nothing at
+        left_out: the operators that get no code because of them, by full name, with the reason; None if nothing at
             all can be written.
     """
 

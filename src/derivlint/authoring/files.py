@@ -37,8 +37,8 @@ class Wanted(Struct, frozen=True):
 
     Attributes:
         operator: a name or a schema.
-        schema: the schema; empty where the operator or the expression says it.
-        forward: what the operator computes; empty where that is not said.
+        schema: the schema; empty if the operator or the expression says it.
+        forward: what the operator computes; empty if that is not said.
         inline: whether derived gradients are in the entry.
         is_complex: whether gradients are derived for complex numbers.
         has_one_shape: whether all tensors that meet in the expression have one shape.

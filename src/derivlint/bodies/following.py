@@ -50,7 +50,7 @@ class ExecutionResult(Struct, frozen=True):
     """The result of executing a body.
 
     Attributes:
-        value: what it returns: a sum or a tuple of values; None where it never returns a value.
+        value: what it returns: a sum or a tuple of values; None if it never returns a value.
         returns: the parameters of which every ``return`` gives one, or a view of one.
         is_exact: whether every statement was understood.
     """

@@ -35,7 +35,7 @@ class Helper(Struct, frozen=True):
 
     Attributes:
         definition: the function.
-        derived: what it is linear in and how it conjugates; None where that is not known.
+        derived: what it is linear in and how it conjugates; None if that is not known.
         returns: the parameters that every ``return`` gives back, as they are or as what may be a view.
         lost: the gradients that have no part in what it returns, although it is not zero.
         nonlinear: the gradients that it is surely not linear in.

@@ -294,7 +294,7 @@ class Values(Analysis[Any]):
 
 
 def callee_of(node: Call) -> str:
-    """The name of the function or method that is called; empty where it has none."""
+    """The name of the function or method that is called; empty if it has none."""
     callee = node.callee
     if isinstance(callee, Member):
         return callee.name

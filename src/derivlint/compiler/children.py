@@ -118,7 +118,7 @@ def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
         # an empty entry, and one that is not absolute, depend on the current folder
         "path": [path for path in sys.path if os.path.isabs(path)],
         "start_folder": start_folder,
-        # empty where the user's own packages are not seen
+        # empty if the user's own packages are not seen
         "user_site": site.getusersitepackages() if site.ENABLE_USER_SITE else "",
         "file": os.path.abspath(str(package.__file__)),
         "folders": [os.path.abspath(path) for path in package.__path__],
@@ -166,7 +166,7 @@ class HangDetector:
 
 
 def _usage(pid: int) -> tuple[float | None, bool]:
-    """The processor time of a process in seconds, None where that is not known; whether it waits for a processor."""
+    """The processor time of a process in seconds, None if that is not known; whether it waits for a processor."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # the name of the program may hold anything, blanks and brackets as well

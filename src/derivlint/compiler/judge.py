@@ -29,7 +29,7 @@ class CompilerRefusal(Struct, frozen=True):
     Attributes:
         evaluation: the expression.
         message: the compiler's first message about it.
-        offset: the offset in the expression that the message names; None where it names what is around it.
+        offset: the offset in the expression that the message names; None if it names what is around it.
     """
 
     evaluation: Evaluation

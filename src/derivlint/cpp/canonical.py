@@ -90,7 +90,7 @@ _POSTFIX = frozenset({"*", "&", "&&", "const", "volatile"})
 
 @lru_cache(maxsize=16384)
 def canonical_type(text: str) -> CppType | None:
-    """The type that C++ writes like that, None where the text is not a type."""
+    """The type that C++ writes like that, None if the text is not a type."""
     tokens = _tokens(text)
     if not tokens:
         return None

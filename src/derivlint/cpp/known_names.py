@@ -28,7 +28,7 @@ class KnownNames:
         self._sets: dict[str, frozenset[str]] = {}
 
     def of(self, namespace: str) -> frozenset[str]:
-        """The names of a namespace; empty where it was not listed."""
+        """The names of a namespace; empty if it was not listed."""
         names = self._sets.get(namespace)
         if names is None:
             names = self._sets[namespace] = frozenset(self._names.get(namespace, "").split())

@@ -316,7 +316,7 @@ class Library:
     # ---- types
 
     def type_named(self, spelling: str) -> CppType | None:
-        """The canonical type that a name spells, None where it is not a type that is known."""
+        """The canonical type that a name spells, None if it is not a type that is known."""
         canonical = canonical_type(spelling)
         if canonical is None:
             return None
@@ -335,7 +335,7 @@ class Library:
     # ---- members
 
     def members(self, type: CppType) -> ClassMembers | None:
-        """The members of a class, None where nothing is known about it."""
+        """The members of a class, None if nothing is known about it."""
         if type not in self._members:
             self._members[type] = self._members_of(type)
         return self._members[type]

@@ -65,7 +65,7 @@ class OperatorSignatures:
         self._methods: dict[str, tuple[Function, ...]] = {}
 
     def functions(self, name: str) -> tuple[Function, ...]:
-        """The overloads of ``at::name``; empty where no operator gives one."""
+        """The overloads of ``at::name``; empty if no operator gives one."""
         functions = self._functions.get(name)
         if functions is None:
             functions = self._functions[name] = tuple(dict.fromkeys(self._find(name, FUNCTION)))
@@ -88,7 +88,7 @@ class OperatorSignatures:
         }
 
     def methods(self, name: str) -> tuple[Function, ...]:
-        """The overloads of the method ``name`` of tensors; empty where no operator gives one."""
+        """The overloads of the method ``name`` of tensors; empty if no operator gives one."""
         methods = self._methods.get(name)
         if methods is None:
             methods = self._methods[name] = tuple(dict.fromkeys(self._find(name, METHOD)))

@@ -81,7 +81,7 @@ class Relations:
         return self._single("condition", a) is not None
 
     def unary(self, op: str, a: CppType) -> CppType | None:
-        """The type of ``op a``, None where that is not defined, ``UNKNOWN`` where it is not a type of the table.
+        """The type of ``op a``, None if that is not defined, ``UNKNOWN`` where it is not a type of the table.
 
         Of an operator that is not tabulated, such as ``.*``, the type is unknown.
         """

@@ -76,7 +76,7 @@ class Emission(Struct, frozen=True):
 
     Attributes:
         files: their texts, by their paths in the folder.
-        operators: the operators that get a kernel, with the class of its node, None where it makes none.
+        operators: the operators that get a kernel, with the class of its node, None if it makes none.
         nodes: the number of node classes.
         left_out: operators that get none, with the reason.
     """

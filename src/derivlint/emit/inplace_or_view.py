@@ -52,7 +52,7 @@ class InplaceOrViewKernel(Struct, frozen=True):
         name: the name of the C++ function.
         text: its definition.
         registration: the statement that registers it, in a ``TORCH_LIBRARY_IMPL`` with ``m``.
-        view_func: the class that recreates its views; None where it makes none, or none that can be differentiated.
+        view_func: the class that recreates its views; None if it makes none, or none that can be differentiated.
         inverse: the declaration of the function that goes back from a view to its base; empty without view function,
             and for operators that are not PyTorch's.
         line: the line of the entry that applies, None without one.

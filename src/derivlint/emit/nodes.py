@@ -67,7 +67,7 @@ class NodeMember(Struct, frozen=True):
         kind: what it is for.
         initial: its initial value as C++, or empty.
         variable: the name that formulas know it under: ``self``.
-        variable_type: the type of that variable, without a reference; None where formulas do not see the member.
+        variable_type: the type of that variable, without a reference; None if formulas do not see the member.
         is_output: whether it keeps an output of the function.
         saved: what the model says is saved; None of members that go with others.
     """
@@ -144,7 +144,7 @@ class NodeClass(Struct, frozen=True):
         header: the C++ of the class.
         source: the C++ of its functions; holds the marks of :mod:`derivlint.emit.places`.
         file: the name of the YAML file.
-        line: the line of the entry in it, None where several make the class.
+        line: the line of the entry in it, None if several make the class.
         release: the API of PyTorch that it is written against.
     """
 

@@ -127,7 +127,7 @@ def marked(expression: str, start: int | None) -> str:
 
     Args:
         expression: the C++.
-        start: where its scalar begins in the YAML, None where it comes from elsewhere.
+        start: where its scalar begins in the YAML, None if it comes from elsewhere.
     """
     if re.search("[\x01-\x03]|//", expression):
         # no code: what holds a comment is refused by PyTorch's generator

@@ -32,7 +32,7 @@ class Getter(Struct, frozen=True):
         name: its name in Python.
         member: what it reads.
         is_raw: whether it gives what holds a tensor instead of the tensor.
-        released: the flag that says that the member was given back; empty where there is none.
+        released: the flag that says that the member was given back; empty if there is none.
     """
 
     name: str

@@ -153,7 +153,7 @@ def number_of(version: str | None) -> tuple[int, int]:
     """The major and minor number of a version of PyTorch, ``2.13.0+cpu``.
 
     Args:
-        version: as PyTorch prints it; None where it is not known. What is not a version is taken for the newest
+        version: as PyTorch prints it; None if it is not known. What is not a version is taken for the newest
             release.
     """
     if version is None:

@@ -65,10 +65,10 @@ class Report(Struct, frozen=True):
         root: the folder that paths are relative to where a consumer wants them so.
         fail_levels: for each file, the severity from which on findings count; ``warning`` where it is not named.
         statistics: whether counts for each rule are wanted.
-        unchecked: what could not be checked as numbers; None where nothing was to be.
-        as_before: findings that the version that is compared with has as well; None where nothing is compared.
+        unchecked: what could not be checked as numbers; None if nothing was to be.
+        as_before: findings that the version that is compared with has as well; None if nothing is compared.
         gone: findings that only that version has.
-        coverage: what inputs reached of formulas; None where that was not asked for.
+        coverage: what inputs reached of formulas; None if that was not asked for.
         show_fixes: whether the text formats show the fix of each finding.
         exit_status: the status with which ``derivlint check`` exits.
     """
@@ -126,7 +126,7 @@ class Report(Struct, frozen=True):
         return {**self.related_sources, **self.sources}
 
     def source(self, path: str) -> SourceFile | None:
-        """The file of that path, None where it was not read."""
+        """The file of that path, None if it was not read."""
         return self.sources.get(path) or self.related_sources.get(path)
 
     def file_of(self, diagnostic: Diagnostic) -> SourceFile:

@@ -23,7 +23,7 @@ class RuleMetadata(Struct, frozen=True):
         description: what it finds, in one paragraph.
         page: the whole page in Markdown.
         url: where that page is on the web.
-        severity: how bad its findings are; None where that depends on the finding.
+        severity: how bad its findings are; None if that depends on the finding.
         confidence: how sure it is.
         fixable: whether findings may have a fix.
     """

@@ -50,7 +50,7 @@ class Formula:
 
     @property
     def tree(self) -> Expr | None:
-        """The syntax tree, or None where the text cannot be understood as an expression."""
+        """The syntax tree, or None if the text cannot be understood as an expression."""
         self._parsed()
         return self._tree
 
@@ -88,7 +88,7 @@ class Formula:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node of the tree, parents first, in source order; nothing where there is no tree."""
+        """Every node of the tree, parents first, in source order; nothing if there is no tree."""
         if self._nodes is None:
             self._nodes = () if self.tree is None else tuple(walk(self.tree))
         return self._nodes

@@ -52,7 +52,7 @@ class NamePart(Struct, eq=False, array_like=True):
         identifier: the identifier, ``get``.
         start: where the identifier begins.
         end: where the segment ends, after its template arguments.
-        template_args: the template arguments, or None where it has no angle brackets.
+        template_args: the template arguments, or None if it has no angle brackets.
     """
 
     identifier: str
@@ -270,7 +270,7 @@ class LambdaParam(Struct, eq=False):
     Attributes:
         start: where its declaration begins, with the type.
         end: where its declaration ends.
-        name: its name, empty where it has none.
+        name: its name, empty if it has none.
         name_start: where the name begins; the end where there is no name.
         name_end: where the name ends.
         type_start: where the type begins.

@@ -89,7 +89,7 @@ def options(tensor: Tensor) -> dict[str, Any]:
 
 
 def strides(tensor: Tensor) -> tuple[int, ...]:
-    """The strides of a tensor; empty where its layout has none."""
+    """The strides of a tensor; empty if its layout has none."""
     return tuple(tensor.stride()) if tensor.layout == torch.strided else ()
 
 

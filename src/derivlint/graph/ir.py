@@ -37,7 +37,7 @@ class NodeOrigin(Struct, frozen=True):
     Attributes:
         operator: the operator whose entry it is, with its overload.
         key: the names that the formula is for, as written; empty for what no entry says.
-        path: the derivatives file; empty where no entry says it.
+        path: the derivatives file; empty if no entry says it.
         line: the line of the formula in it, from 1.
         formula: the formula's text.
     """
@@ -59,7 +59,7 @@ class GraphValue(Struct, eq=False):
 
     Attributes:
         type: its type.
-        name: its name without the percent sign; empty where it has none of its own.
+        name: its name without the percent sign; empty if it has none of its own.
         node: the node that defines it, None for a parameter of a block.
     """
 
@@ -79,7 +79,7 @@ class GraphNode(Struct, eq=False):
         blocks: the blocks in it.
         function: the overload that is meant, once it is resolved.
         origin: the formula that it comes from, None for a node of the graph that was given.
-        line: the line of the text that it was read from, from 1; None where it was not read.
+        line: the line of the text that it was read from, from 1; None if it was not read.
     """
 
     kind: str

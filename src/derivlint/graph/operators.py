@@ -100,7 +100,7 @@ class GraphOperators:
     def bind(
         self, name: str, operands: Sequence[GraphType], keywords: Mapping[str, GraphType] | None = None
     ) -> Bound | None:
-        """The overload that takes such operands, None where none does."""
+        """The overload that takes such operands, None if none does."""
         key = (name, tuple(operands), tuple((keywords or {}).items()))
         if key not in self._known:
             candidates: list[tuple[tuple[int, int], Bound]] = []

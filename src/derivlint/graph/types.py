@@ -60,8 +60,8 @@ class GraphType(Struct, frozen=True):
         name: ``Tensor``, ``int``, ``float``, ``number``, ``bool``, ``str``, ``NoneType``, ``Device``, ``list``,
             ``tuple``, ``optional``, or a name that is not known.
         elements: the types in a list, a tuple or an optional.
-        scalar: of a tensor its scalar type, ``Double``; None where it is not known.
-        shape: of a tensor its sizes, None for one that is not known; None where not even their number is known.
+        scalar: of a tensor its scalar type, ``Double``; None if it is not known.
+        shape: of a tensor its sizes, None for one that is not known; None if not even their number is known.
         requires_grad: of a tensor what is said of it, None for nothing.
         strides: the strides of a tensor, if given.
         device: the device of a tensor, if given.

@@ -96,7 +96,7 @@ class FixCheck:
             self._names.append(entry.place_in(entry.name, 0, max(entry.name.value.find("("), 0)))
 
     def chosen(self, alternatives: Sequence[Sequence[Fix]]) -> list[Fix | None]:
-        """Return of each group of alternatives the fix that is sound, None where none is or several are."""
+        """Return of each group of alternatives the fix that is sound, None if none is or several are."""
         unsound = self._unsound([fix for fixes in alternatives for fix in fixes])
         sound = [[fix for fix in fixes if fix not in unsound] for fixes in alternatives]
         return [fixes[0] if len(fixes) == 1 else None for fixes in sound]

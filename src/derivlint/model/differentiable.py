@@ -60,7 +60,7 @@ class Differentiability:
         forwards: the forward formulas that apply.
         inputs: the differentiable arguments, under the names that formulas use.
         returns: all returns under their kernel names.
-        outputs: the differentiable returns; None where ``output_differentiability`` has another length.
+        outputs: the differentiable returns; None if ``output_differentiability`` has another length.
     """
 
     def __init__(self, match: FunctionMatch, key: str) -> None:

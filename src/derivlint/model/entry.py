@@ -97,21 +97,21 @@ class DerivativeFormula:
 
     @property
     def key_span(self) -> Span:
-        """The place of the key in the file."""
+        """The span of the key."""
         return self.entry.place(self.key)
 
     def name_span(self, name: KeyName) -> Span:
-        """The place of a name of the key in the file, or of the key where there is none after a comma."""
+        """The span of a name of the key, or of the key where there is none after a comma."""
         return self.entry.place_in(self.key, name.start, name.end) if name.text else self.key_span
 
     @property
     def value_span(self) -> Span:
-        """The place of the formula in the file."""
+        """The span of the formula."""
         return self.entry.place(self.value)
 
     @cached_property
     def text(self) -> str | None:
-        """The formula's text, or None where the value is not a string."""
+        """The formula's text, or None if the value is not a string."""
         value = self.value
         return value.value if isinstance(value, Scalar) and value.kind == "str" else None
 
@@ -146,7 +146,7 @@ class DerivativeFormula:
 
     @cached_property
     def resolved_names(self) -> tuple[tuple[KeyName, ResolvedName], ...]:
-        """The names of the key with what they stand for; empty where the entry's function is not known."""
+        """The names of the key with what they stand for; empty if the entry's function is not known."""
         function = self.entry.function
         return () if function is None else tuple((name, function.resolve(name.text)) for name in self.names)
 
@@ -177,11 +177,11 @@ class DerivativeFormula:
         return parse_formula(self.text or "")
 
     def span_of(self, part: Node | Word | Token) -> Span:
-        """The place in the file of a node or word of the formula."""
+        """The span of a node or word of the formula."""
         return self.range(part.start, part.end)
 
     def range(self, start: int, end: int) -> Span:
-        """The place in the file of a range of the formula's text."""
+        """The span of a range of the formula's text."""
         if isinstance(self.value, Scalar):
             return self.entry.place_in(self.value, start, end)
         return self.value_span
@@ -198,7 +198,7 @@ class DispatchBody:
         entry: the entry.
         key: the dispatch key; ``Default`` for an entry without ``dispatch``.
         key_node: where the key is written, None for an entry without ``dispatch``.
-        mapping: the mapping that holds the formulas; None where there is something else.
+        mapping: the mapping that holds the formulas; None if there is something else.
         formulas: the pairs of key and formula, in file order.
     """
 
@@ -273,12 +273,12 @@ class Expression(Struct, frozen=True):
         return parse_formula(self.scalar.value)
 
     def range(self, start: int, end: int) -> Span:
-        """The place in the file of a range of the expression's text."""
+        """The span of a range of the expression's text."""
         return self.entry.place_in(self.scalar, start, end)
 
     @property
     def span(self) -> Span:
-        """The place of the expression in the file."""
+        """The span of the expression."""
         return self.entry.place(self.scalar)
 
     def is_exact(self) -> bool:
@@ -293,7 +293,7 @@ class Entry:
         index: its position in the list, from 0.
         node: its YAML node.
         start: where in the file the text begins that the node was read from.
-        operators: what it is understood with; None where only its form is of interest.
+        operators: what it is understood with; None if only its form is of interest.
         bodies: its formulas, one group for each dispatch key.
         name, dispatch, dispatch_key_node, beside_dispatch, output_differentiability, problems, misnamed, versions: see
             :class:`EntrySyntax`.
@@ -359,15 +359,15 @@ class Entry:
 
     @property
     def span(self) -> Span:
-        """The place of the whole entry in the file."""
+        """The span of the whole entry."""
         return self.place(self.node)
 
     def place(self, part: YamlNode | Pair) -> Span:
-        """The place in the file of a part of the entry."""
+        """The span of a part of the entry."""
         return part.within.shift(self.start)
 
     def place_in(self, scalar: Scalar, start: int, end: int) -> Span:
-        """The place in the file of a range of the text of a scalar of the entry."""
+        """The span of a range of the text of a scalar of the entry."""
         return scalar.range_of(start, end).shift(self.start)
 
     @property
@@ -386,7 +386,7 @@ class Entry:
 
     @property
     def name_span(self) -> Span:
-        """The place of the operator's name in the schema, or of the entry where it has none."""
+        """The span of the operator's name in the schema, or of the entry where it has none."""
         if self.name is None:
             return self.span
         operator = self.operator
@@ -470,7 +470,7 @@ class ForwardDerivative(KeyedEquality, Struct, frozen=True):
         var_names: the outputs whose tangent it computes.
         var_types: the schema types of those outputs.
         required_inputs_fw_grad: arguments whose tangent it needs.
-        required_inputs_primal: arguments whose primal value it needs; None where torchgen leaves it unset.
+        required_inputs_primal: arguments whose primal value it needs; None if torchgen leaves it unset.
         required_original_self_value: whether an in-place kernel must keep a copy of ``self``.
         is_reusing_outplace_formula: whether an in-place kernel reuses the out-of-place formula.
         written: the pair of key and formula that it comes from.
@@ -512,7 +512,7 @@ class DifferentiabilityInfo(Struct):
         name: the operator's name without its overload.
         key: the dispatch key.
         func: the function whose autograd code this describes (the canonical one of the entry's signature).
-        prefix: the name of the generated autograd node without its number (:meth:`Model.node_name`), or None where
+        prefix: the name of the generated autograd node without its number (:meth:`Model.node_name`), or None if
             nothing is differentiable.
         derivatives: the backward formulas, keys in alphabetical order as torchgen reads them.
         forward_derivatives: the forward formulas, in the same order.

@@ -81,7 +81,7 @@ class BodySyntax(Struct, frozen=True):
     Attributes:
         key: the dispatch key; ``Default`` for an entry without ``dispatch``.
         key_node: where the key is written, None for an entry without ``dispatch``.
-        mapping: the mapping that holds the formulas; None where there is something else.
+        mapping: the mapping that holds the formulas; None if there is something else.
         pairs: the keys with their formulas.
     """
 
@@ -97,7 +97,7 @@ class OutputDifferentiability(Struct, frozen=True):
     Attributes:
         key: the YAML key.
         node: the YAML value.
-        values: one boolean for each output, as torchgen understands them; None where it means "not given".
+        values: one boolean for each output, as torchgen understands them; None if it means "not given".
         conditions: the C++ condition, for a list of one string.
     """
 
@@ -125,7 +125,7 @@ class EntrySyntax(Struct, frozen=True):
     """The YAML of an entry, taken apart.
 
     Attributes:
-        name: the scalar with the schema, None where there is none.
+        name: the scalar with the schema, None if there is none.
         bodies: its formulas, one group for each dispatch key.
         dispatch: the YAML value of ``dispatch``, if the entry has that key.
         dispatch_key_node: the key ``dispatch`` itself.

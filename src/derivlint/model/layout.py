@@ -18,7 +18,7 @@ class Layout(Struct, frozen=True):
     """The layout of a file's entries.
 
     Attributes:
-        entries: the top-level key below which the list stands; None where the list is the file.
+        entries: the top-level key below which the list stands; None if the list is the file.
         versions: the top-level key with the names of all versions that the file serves, oldest first; the same word
             as an entry's version means all of them.
         version: the key of an entry that says for which of them it holds.

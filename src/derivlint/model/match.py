@@ -65,9 +65,9 @@ class FunctionMatch(Struct):
 
     Attributes:
         function: the function.
-        infos: the info for each dispatch key; empty where no entry applies.
+        infos: the info for each dispatch key; empty if no entry applies.
         how: how it came by them.
-        forwards: the forward formulas for each dispatch key, None where no entry applies.
+        forwards: the forward formulas for each dispatch key, None if no entry applies.
         book: the operator book.
         problems: why it cannot have infos that would apply.
     """

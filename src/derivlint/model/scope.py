@@ -107,7 +107,7 @@ def forward_names(function: EntryFunction, info: DifferentiabilityInfo) -> list[
 
 
 def visible_names(formula: DerivativeFormula) -> list[str]:
-    """The variables that the formula can use; empty where its entry is not resolved."""
+    """The variables that the formula can use; empty if its entry is not resolved."""
     function, info = formula.entry.function, formula.body.info
     if function is None or info is None:
         return []
@@ -127,7 +127,7 @@ def variables(formula: Formula) -> list[Word]:
 
 @memoized
 def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
-    """The variables of a formula that nothing declares, each use once; none where the key is not understood.
+    """The variables of a formula that nothing declares, each use once; none if the key is not understood.
 
     Names that are called are not judged here: functions are declared in headers.
     """

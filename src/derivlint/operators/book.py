@@ -78,7 +78,7 @@ class Book:
         """A book for one version.
 
         Args:
-            version: the version of PyTorch, None where it is not known. What is not a version is taken for the newest.
+            version: the version of PyTorch, None if it is not known. What is not a version is taken for the newest.
             own: lists that a checkout's generators have, by topic; they count instead of the bundled ones.
         """
         releases = bundled_releases()

@@ -92,6 +92,6 @@ def is_older(version: str) -> bool:
 
 
 def release_called(version: str) -> str | None:
-    """The bundled release that a back end's version is for (``v2.7``), None where there is none."""
+    """The bundled release that a back end's version is for (``v2.7``), None if there is none."""
     major_minor = version.removeprefix("v").split(".")[:2]
     return next((bundled for bundled in bundled_versions() if bundled.split(".")[:2] == major_minor), None)

@@ -89,7 +89,7 @@ class TorchSource:
         return (self.path / PurePosixPath(name)).is_file()
 
     def _read(self, name: str) -> SourceFile | None:
-        """A file, None where it is not there.
+        """A file, None if it is not there.
 
         Raises:
             SourceProblem: it cannot be read, or is too large.

@@ -84,7 +84,7 @@ class Revision:
     def text_of(self, path: Path) -> bytes | None:
         """Return the content of a file in the revision, under its former name if it was renamed since.
 
-        None where it was not there.
+        None if it was not there.
 
         Raises:
             InputError: it is too large.

@@ -67,8 +67,8 @@ class ValueChange(Struct, frozen=True):
     Attributes:
         dispatch: the dispatch key; None for what belongs to the entry as a whole.
         key: the key it stands under.
-        before: the value, in one line; None where there was none.
-        after: the value now; None where there is none.
+        before: the value, in one line; None if there was none.
+        after: the value now; None if there is none.
     """
 
     dispatch: str | None
@@ -84,7 +84,7 @@ class DerivativeChange(Struct, frozen=True):
         operator: the operator with its overload.
         dispatch: the dispatch key.
         aspect: the kind.
-        before: whether there was one, as ``derivlint coverage`` says it; None where there was no operator.
+        before: whether there was one, as ``derivlint coverage`` says it; None if there was no operator.
         after: whether there is one.
     """
 

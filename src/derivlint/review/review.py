@@ -45,7 +45,7 @@ class Review(Struct, frozen=True):
         new: what the checks find now and did not find before.
         gone: what they found before and no longer find.
         code: a unified diff of the C++ that is generated for the entries that both versions have.
-        no_code: why there is none; None where there is.
+        no_code: why there is none; None if there is.
         fails: whether a new finding is at the fail level or above.
     """
 

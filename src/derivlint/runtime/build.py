@@ -125,7 +125,7 @@ class Built(Struct, frozen=True):
         library: the file to load.
         compiled: the sources that had to be compiled.
         stubs: the number of hidden helpers that are called through stubs.
-        without_bindings: why Python does not know the classes of nodes although they were emitted; empty where it does.
+        without_bindings: why Python does not know the classes of nodes although they were emitted; empty if it does.
     """
 
     library: Path

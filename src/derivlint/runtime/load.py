@@ -23,10 +23,10 @@ class Extension(Struct, frozen=True):
     Attributes:
         library: the loaded file.
         namespace: the namespace of its node classes.
-        operators: the operators that it overrides, such as ``mul.Tensor``, with the classes of their nodes; None where
+        operators: the operators that it overrides, such as ``mul.Tensor``, with the classes of their nodes; None if
             a kernel makes no node.
         left_out: operators that it does not override, with the reason.
-        without_bindings: why Python does not know the classes of its nodes; empty where it does.
+        without_bindings: why Python does not know the classes of its nodes; empty if it does.
     """
 
     library: Path

@@ -28,10 +28,10 @@ class Manifest(Struct, frozen=True):
     Attributes:
         namespace: the namespace of the node classes.
         files: the paths of the files.
-        operators: the overridden operators with the classes of their nodes, None where a kernel makes no node.
+        operators: the overridden operators with the classes of their nodes, None if a kernel makes no node.
         left_out: operators that are not overridden, with the reason.
-        torch: the version of PyTorch that it was emitted for, None where that is not known.
-        authors: the author's own sources, by their paths from the folder; None where they and their headers have no
+        torch: the version of PyTorch that it was emitted for, None if that is not known.
+        authors: the author's own sources, by their paths from the folder; None if they and their headers have no
             part in it.
     """
 
@@ -142,14 +142,14 @@ def _version(content: Mapping[str, object]) -> str | None:
 
 
 def mismatch(folder: Path, emitted_for: str | None, installed: str | None) -> str | None:
-    """Why an emitted folder cannot be built with or loaded into a PyTorch; None where nothing speaks against it.
+    """Why an emitted folder cannot be built with or loaded into a PyTorch; None if nothing speaks against it.
 
     The C++ API changes from release to release, and where it does not, what kernels have to do may.
 
     Args:
         folder: the folder.
-        emitted_for: the version that it was emitted for, None where no one knows.
-        installed: the version that is there, None where no one knows.
+        emitted_for: the version that it was emitted for, None if no one knows.
+        installed: the version that is there, None if no one knows.
     """
     emitted_number, installed_number = known_number(emitted_for), known_number(installed)
     if emitted_number is None or installed_number is None or emitted_number == installed_number:

@@ -21,7 +21,7 @@ class PythonHeaders(Struct, frozen=True):
     Attributes:
         includes: the directories.
         version: what identifies the Python whose headers they are.
-        missing: why nothing can be compiled with them; empty where all is there.
+        missing: why nothing can be compiled with them; empty if all is there.
     """
 
     includes: tuple[Path, ...]

@@ -42,8 +42,8 @@ class SchemaDifference(Struct, frozen=True):
     Attributes:
         kind: what differs.
         span: the differing part of the schema's text; where something is missing, what it has to come before.
-        written: the part as written, None where it is missing.
-        expected: the part as declared, None where there is to be nothing.
+        written: the part as written, None if it is missing.
+        expected: the part as declared, None if there is to be nothing.
         name: the argument's name, or the number of the return from 1, where the part belongs to one.
         before: what a missing argument comes before, None for the last.
         context: the declared argument or return as a whole, where the part belongs to one.

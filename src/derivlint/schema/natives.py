@@ -51,7 +51,7 @@ class HelperBody(NamedTuple):
         span: the function.
         name_span: its name.
         derived: what it is linear in and how it conjugates, as :mod:`derivlint.operators.reference.derived` writes it;
-            empty where that is not known.
+            empty if that is not known.
         returns: the parameters that every ``return`` gives back, as they are or as what may be a view.
         lost: the gradients of a backward function that have no part in what it returns.
         nonlinear: the gradients of a backward function that it is not linear in.
@@ -101,7 +101,7 @@ class NativeFunctions:
         derivatives: for each operator with an entry in PyTorch's derivatives.yaml, by full name, the names that have a
             formula there; None when not known.
         generator_lists: the lists of operators in the generators of the PyTorch that the operators are of, by topic,
-            as :mod:`derivlint.operators` reads them; None where those of its release count.
+            as :mod:`derivlint.operators` reads them; None if those of its release count.
         origin: how the functions were obtained.
         is_older: whether they are for a PyTorch older than the oldest release in the operator book.
         of_version: for a back end's files that serve several versions, the functions of one of them.

@@ -73,7 +73,7 @@ def functional_variant(function: NativeFunction) -> NativeFunction:
 
 
 def out_variant(function: NativeFunction) -> NativeFunction | None:
-    """The variant that writes its results to out arguments, None where there can be none."""
+    """The variant that writes its results to out arguments, None if there can be none."""
     schema = function.schema
     arguments = schema.arguments
     if arguments.out:

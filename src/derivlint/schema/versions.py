@@ -49,7 +49,7 @@ class FileVersions(Struct, frozen=True):
 
     Attributes:
         word: the top-level key, and what an entry says for "all of them".
-        names: the versions, oldest first; empty where they are not known.
+        names: the versions, oldest first; empty if they are not known.
         problem: what is wrong with the list.
     """
 
@@ -75,7 +75,7 @@ def file_versions(root: YamlNode | None, word: str | None) -> FileVersions | Non
 
     Args:
         root: the file.
-        word: the top-level key with their names; None where files of its kind have no versions.
+        word: the top-level key with their names; None if files of its kind have no versions.
     """
     if word is None or not isinstance(root, Mapping):
         return None
@@ -92,7 +92,7 @@ def entry_versions(node: YamlNode | None, file_versions: FileVersions) -> EntryV
     """The versions for which an entry holds.
 
     Args:
-        node: the value of its key for versions, None where it has none.
+        node: the value of its key for versions, None if it has none.
         file_versions: those of the file.
     """
     if node is None or not file_versions.names:
@@ -143,7 +143,7 @@ def _place(word: str, file_versions: FileVersions) -> int | None:
 
 
 def _texts(node: YamlNode) -> list[str]:
-    """The texts of a list; empty where something else is among them."""
+    """The texts of a list; empty if something else is among them."""
     items = node.items if isinstance(node, Sequence) else ()
     texts = [item.value for item in items if isinstance(item, Scalar)]
     return texts if len(texts) == len(items) else []

@@ -41,7 +41,7 @@ def needs_newer(message: str, natives: NativeFunctions) -> str:
 
 
 def operator_since(name: str, natives: NativeFunctions) -> str:
-    """The first release after the installed one that has an operator; empty where none has.
+    """The first release after the installed one that has an operator; empty if none has.
 
     Args:
         name: the operator with its overload.

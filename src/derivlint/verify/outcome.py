@@ -30,7 +30,7 @@ class OperatorResult(Struct, frozen=True):
         arms: for each function, by its number, which arms of its sites were taken: 1 for the first, 2 for the second.
         states: the states that arguments had (:func:`derivlint.verify.inputs.arguments.argument_states`).
         refused: the states that arguments had at inputs that the operator refuses.
-        why: why it was not checked, None where it was.
+        why: why it was not checked, None if it was.
         reason: that in words.
     """
 
@@ -60,7 +60,7 @@ class RunOutcome(Struct):
         deaths: the operators at which a child died, with the number of the function and the reason.
         is_broken_off: whether the user had the run broken off.
         measures: how precise formulas are, as the server wrote it.
-        base: the functions of the earlier version of the file, by operator; None where nothing is compared with one.
+        base: the functions of the earlier version of the file, by operator; None if nothing is compared with one.
     """
 
     collected: CollectedFunctions

@@ -47,7 +47,7 @@ _COARSE = ", eps=3e-2, atol=2e-2, rtol=2e-2"
 
 
 def reproduction(spec: FunctionSpec, point: SamplePoint, rule: str, target: str) -> str:
-    """The script; empty where the input is too large or of another layout, or is written to.
+    """The script; empty if the input is too large or of another layout, or is written to.
 
     Args:
         spec: a function of the operator.
@@ -76,7 +76,7 @@ def reproduction(spec: FunctionSpec, point: SamplePoint, rule: str, target: str)
 
 
 def written_arguments(spec: FunctionSpec, point: SamplePoint) -> str:
-    """The lines that make the list ``arguments``; empty where the input has another layout or is large.
+    """The lines that make the list ``arguments``; empty if the input has another layout or is large.
 
     Args:
         spec: a function of the operator.

@@ -105,7 +105,7 @@ def verify(
         operators: only entries of these operators, None for all.
         options: what to do.
         progress: called with how far it is.
-        base: what findings are compared with; None where they are not.
+        base: what findings are compared with; None if they are not.
 
     What cannot be checked is part of the outcome, also where that is everything. So is what Ctrl-C leaves unchecked,
     once something was checked.

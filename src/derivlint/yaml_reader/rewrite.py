@@ -30,7 +30,7 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
         in_flow: whether the scalar is inside ``[]`` or ``{}``, where a plain scalar may hold less.
 
     Returns:
-        the range of the file and its new characters; None where the scalar has no exact places, where its style
+        the range of the file and its new characters; None if the scalar has no exact places, where its style
         cannot express the text, or where the range reaches into blank lines that a block keeps.
     """
     escaped = _escaped(scalar, text)

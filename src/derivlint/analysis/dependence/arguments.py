@@ -63,7 +63,7 @@ class MissingDerivative(Struct, frozen=True):
         passer: the formula that passes the argument on to a helper, or None if that is not the evidence.
         n_with_formula: how many other entries give an argument of that name a formula, if that is evidence, else 0.
         n_entries: how many other entries have an argument of that name, if that is evidence, else 0.
-        is_usual: whether such an argument usually has a formula; True where there is other evidence.
+        is_usual: whether such an argument usually has a formula; True if there is other evidence.
         is_optional: whether the argument may be absent.
     """
 
@@ -220,7 +220,7 @@ class ConstantMask(Struct, frozen=True):
         call: the call.
         callee: the name of what is called.
         parameter: the parameter that takes the mask.
-        argument: the constant; None where the parameter is left to its default.
+        argument: the constant; None if the parameter is left to its default.
         size: the length of the mask.
     """
 

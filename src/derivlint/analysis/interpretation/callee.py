@@ -28,7 +28,7 @@ class CallArgument(Struct, frozen=True):
 
     Attributes:
         node: the expression.
-        parameter: the parameter that it is for, None where the function is not known.
+        parameter: the parameter that it is for, None if the function is not known.
     """
 
     node: Expr

@@ -22,7 +22,7 @@ def argument_positions(call: CallFacts, derived: Derived, *, is_same: bool = Fal
         is_same: whether a helper that is not declared is taken for the one that is defined.
 
     Returns:
-        None where a helper of another signature is called, as other releases have it.
+        None if a helper of another signature is called, as other releases have it.
     """
     names = derived.parameters
     if derived.is_by_position:

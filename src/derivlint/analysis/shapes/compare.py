@@ -47,7 +47,7 @@ class WrongShape(Struct, frozen=True):
         formula: the formula.
         problem: the part with wrong sizes.
         at: the arguments.
-        name: the input or output that its value is for; empty where operands do not fit.
+        name: the input or output that its value is for; empty if operands do not fit.
         actual: the sizes of the value.
         expected: those of the input or output.
         place: the part of the formula whose operands do not fit.

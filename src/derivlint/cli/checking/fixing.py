@@ -156,7 +156,7 @@ def write_fixed(path: str, source: SourceFile, text: str) -> None:
 
 
 def unified_diff(path: str, before: str, after: str) -> Iterator[str]:
-    """The lines of a unified difference, with their ends; none where the texts are equal."""
+    """The lines of a unified difference, with their ends; none if the texts are equal."""
     shown = visible(path)
     for line in difflib.unified_diff(_lines(before), _lines(after), shown, shown):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

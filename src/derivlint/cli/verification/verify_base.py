@@ -39,7 +39,7 @@ def base_of(
         stands_in: whether the file of the installed PyTorch may stand in where no revision has the file.
 
     Returns:
-        None where there is none: the file is the one of the installed PyTorch.
+        None if there is none: the file is the one of the installed PyTorch.
 
     Raises:
         InputError: the requested base does not exist, or there is no repository and no default.

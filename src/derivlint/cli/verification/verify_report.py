@@ -70,7 +70,7 @@ class VerifyReporter(Struct, frozen=True):
         scripts: where scripts are written, None for nowhere.
         page: where a page of Markdown is written, None for nowhere.
         shows_coverage: whether the parts of formulas that no input reached are listed.
-        baseline: the file of known findings, None where there is none.
+        baseline: the file of known findings, None if there is none.
         updates_baseline: whether what is found becomes known.
         exit_zero: whether findings do not matter for the exit status.
         requires_all: whether every requested formula has to be checked.

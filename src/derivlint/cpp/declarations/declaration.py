@@ -20,7 +20,7 @@ UNREADABLE = cpp_type("?")
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of a function; ``name`` is empty where the declaration gives none."""
+    """A parameter of a function; ``name`` is empty if the declaration gives none."""
 
     type: CppType
     name: str

@@ -42,7 +42,7 @@ class Named(NamedTuple):
     """A type and what has it.
 
     Attributes:
-        type: the type as it is written, empty where there is none.
+        type: the type as it is written, empty if there is none.
         name: the name that is declared.
         specifiers: "static", "virtual", ...
         is_pack: whether there is an ellipsis.

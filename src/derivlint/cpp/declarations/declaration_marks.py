@@ -299,7 +299,7 @@ class _Marker:
         return self._type_at(closing + 1) in ("LPAR", "LBRACE", "SCOPE", "COMMA", "RPAR", "RBRACE", "GREATER", "")
 
     def _angle_end(self, index: int) -> int | None:
-        """The ">" that closes a "<", None where it is not one that is closed."""
+        """The ">" that closes a "<", None if it is not one that is closed."""
         depth = 0
         limit = min(self._end, index + MAX_ARGUMENTS)
         while index < limit:

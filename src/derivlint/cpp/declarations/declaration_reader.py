@@ -63,7 +63,7 @@ class Reader:
         }
 
     def take(self, syntax: Syntax, scope: DeclarationScope, marked: Marked) -> DeclarationScope | None:
-        """A declaration that was read; for a head the scope that it opens, None where its body is passed over."""
+        """A declaration that was read; for a head the scope that it opens, None if its body is passed over."""
         handler = self._handlers.get(type(syntax))
         return handler(syntax, scope, marked) if handler is not None else None
 

@@ -43,7 +43,7 @@ class Syntax(Struct, frozen=True):
     """A declaration as it is read.
 
     Attributes:
-        template: what comes ahead of it; None where it is not a template. A full specialization has no names.
+        template: what comes ahead of it; None if it is not a template. A full specialization has no names.
     """
 
     template: Template | None = None
@@ -77,7 +77,7 @@ class FunctionSyntax(Syntax, frozen=True):
 
 
 class ClassHead(Syntax, frozen=True):
-    """``struct Node : Base {``; the name is None where there is none."""
+    """``struct Node : Base {``; the name is None if there is none."""
 
     name: Token | None = None
     key: str = ""
@@ -105,7 +105,7 @@ class Using(Syntax, frozen=True):
 
 
 class Alias(Syntax, frozen=True):
-    """``using OptTensor = std::optional<Tensor>``; the type is empty where it is not one that is known."""
+    """``using OptTensor = std::optional<Tensor>``; the type is empty if it is not one that is known."""
 
     name: Token | None = None
     type: str = ""

@@ -344,7 +344,7 @@ def member_value(typer: Typer, node: Member) -> Value:
 
 
 def _owner(typer: Typer, node: Member) -> CppType | None:
-    """The class whose member is meant, None where it is not known or the access is wrong."""
+    """The class whose member is meant, None if it is not known or the access is wrong."""
     value = typer.operand(node.object)
     if value.is_unknown:
         return None

@@ -84,7 +84,7 @@ def _converts_explicitly(typer: Typer, value: Value, type: CppType) -> bool:
 
 
 def _has_constructor(typer: Typer, type: CppType, arguments: Sequence[Value]) -> bool:
-    """Whether a constructor may take these arguments; True where the constructors are not known."""
+    """Whether a constructor may take these arguments; True if the constructors are not known."""
     conversions = typer.conversions
     head, elements = type.head, type.arguments
     if type in ARITHMETIC:

@@ -66,7 +66,7 @@ TEMPLATES = LISTS | {"optional", "array", "tuple", "pair", "OptionalArray"}
 
 @lru_cache(maxsize=2048)
 def element_of(type: CppType) -> CppType | None:
-    """The type of the elements of a list, None where the type is not a list."""
+    """The type of the elements of a list, None if the type is not a list."""
     if type in NAMED_LISTS:
         return NAMED_LISTS[type]
     return type.arguments[0] if type.arguments and (type.head in LISTS or type.head == "array") else None

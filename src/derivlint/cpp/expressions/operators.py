@@ -207,7 +207,7 @@ def conditional_value(typer: Typer, node: Conditional, then: Value, otherwise: V
 
 
 def common_type(typer: Typer, then: Value, otherwise: Value) -> CppType | None:
-    """The common type of two branches, None where they have none."""
+    """The common type of two branches, None if they have none."""
     a, b = then.type, otherwise.type
     if a is b:
         return a

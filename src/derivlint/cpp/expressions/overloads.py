@@ -185,7 +185,7 @@ def _takes(conversions: Conversions, argument: Value, target: CppType, function:
 
 
 def deduce(function: Function, arguments: Sequence[Value], *, tolerant: bool = False) -> Function | None:
-    """The function with its template parameters deduced from the arguments, None where that fails."""
+    """The function with its template parameters deduced from the arguments, None if that fails."""
     bindings: dict[str, CppType] = {}
     for parameter, argument in zip(function.parameters, arguments, strict=False):
         pattern = parameter.type.unreferenced

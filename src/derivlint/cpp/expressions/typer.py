@@ -38,7 +38,7 @@ class Typer(Analysis[Value]):
         self.asked: set[str] = set()
 
     def variable(self, name: str) -> Value | None:
-        """The value of a variable, None where there is none of that name."""
+        """The value of a variable, None if there is none of that name."""
         self.asked.add(name)
         return self.scope.variables.get(name)
 

@@ -189,7 +189,7 @@ class ElfFile:
         return places
 
     def _symbol(self, name: str, address: int, size: int, index: int, is_function: bool) -> LibrarySymbol | None:
-        """The symbol, None where it does not lie where its kind belongs."""
+        """The symbol, None if it does not lie where its kind belongs."""
         if index >= len(self.sections) or size == 0:
             return None
         section = self.sections[index]

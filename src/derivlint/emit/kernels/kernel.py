@@ -46,11 +46,11 @@ class Kernel(Struct, frozen=True):
     Attributes:
         function: the function.
         dispatch_key: the dispatch key that it is registered for; ``Autograd`` for formulas without ``dispatch``.
-        name: the name of the C++ function; empty where PyTorch's generic kernel is registered.
+        name: the name of the C++ function; empty if PyTorch's generic kernel is registered.
         text: its definition, with marks where the text comes from the YAML; empty for the generic kernel.
         registration: the statement that registers it, in a ``TORCH_LIBRARY_IMPL`` with ``m``.
-        line: the line of the entry that it is made of, None where no entry applies.
-        node: the class of the node that it creates, None where that is PyTorch's ``NotImplemented`` or none.
+        line: the line of the entry that it is made of, None if no entry applies.
+        node: the class of the node that it creates, None if that is PyTorch's ``NotImplemented`` or none.
         path: the YAML file.
         release: the API of PyTorch that it is written against.
     """

@@ -51,7 +51,7 @@ def helper_modules(own: Mapping[str, str] | None = None) -> dict[str, str]:
 def called_operator(
     node: Call, name: str, receiver: Expr | None, callee: Function | None, natives: NativeFunctions
 ) -> NativeFunction | None:
-    """The operator that a call calls, None where it calls none or it is not known which.
+    """The operator that a call calls, None if it calls none or it is not known which.
 
     Args:
         node: the call.

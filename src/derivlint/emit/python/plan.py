@@ -89,7 +89,7 @@ class Plan(Struct, frozen=True):
         flattened: the arguments that are lists of tensors with a gradient; their tensors come last.
         gradients: the backward formulas.
         tangents: the forward formulas.
-        no_tangents: why there are no tangents where formulas exist; None where there are.
+        no_tangents: why there are no tangents where formulas exist; None if there are.
         saved: what is kept for backward.
         gradient_names: the incoming gradients that formulas use, by name, with the position of the output.
     """

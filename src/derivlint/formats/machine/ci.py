@@ -21,7 +21,7 @@ MAX_ANNOTATIONS = 10
 
 
 def render_github(report: Report) -> str:
-    """The report as workflow commands, one a line; nothing where nothing was found.
+    """The report as workflow commands, one a line; nothing if nothing was found.
 
     GitHub shows the first few of each kind: the worst come first, and a notice tells how many it leaves out.
     """

@@ -56,7 +56,7 @@ def render_json(report: Report) -> str:
 
 
 def render_json_lines(report: Report) -> str:
-    """The findings of the document, one a line; nothing where nothing was found."""
+    """The findings of the document, one a line; nothing if nothing was found."""
     return "".join(
         visible_json(json.dumps(_diagnostic(item, report), ensure_ascii=False, separators=(",", ":"))) + "\n"
         for item in report.diagnostics

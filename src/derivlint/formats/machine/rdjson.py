@@ -21,7 +21,7 @@ def render_rdjson(report: Report) -> str:
 
 
 def render_rdjsonl(report: Report) -> str:
-    """The report as a line of JSON for each finding; nothing where nothing was found."""
+    """The report as a line of JSON for each finding; nothing if nothing was found."""
     return "".join(f"{json_line({**_diagnostic(item, report), 'source': SOURCE})}\n" for item in report.diagnostics)
 
 

@@ -25,7 +25,7 @@ class _Open(Struct):
 
 
 def adjacency_problem(text: str, tokens: list[Token]) -> SyntaxProblem | None:
-    """The first pair of tokens that cannot stand side by side, or None where this reading finds nothing."""
+    """The first pair of tokens that cannot stand side by side, or None if this reading finds nothing."""
     return _TokenReader(text, tokens).read()
 
 

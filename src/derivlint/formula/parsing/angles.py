@@ -59,7 +59,7 @@ def mark_angles(tokens: list[Token]) -> list[Token]:
 
 
 def _template_brackets(tokens: list[Token], opening: int) -> dict[int, int]:
-    """For each bracket how many it closes, 0 for an opening one; empty where ``<`` is a comparison."""
+    """For each bracket how many it closes, 0 for an opening one; empty if ``<`` is a comparison."""
     if opening == 0 or tokens[opening - 1].type != "IDENT":
         return {}
     name = tokens[opening - 1].text

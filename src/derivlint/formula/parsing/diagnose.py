@@ -59,7 +59,7 @@ _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
 def bracket_problem(tokens: list[Token]) -> SyntaxProblem | None:
-    """The first bracket without partner, or None where all pair."""
+    """The first bracket without partner, or None if all pair."""
     stack: list[Token] = []
     for token in tokens:
         text = token.text

@@ -92,7 +92,7 @@ def partners(tokens: list[Token]) -> dict[int, int]:
 
 
 def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple[LambdaInfo, int] | None:
-    """The lambda that begins at a ``[`` and the index of its body's brace, or None where there is none."""
+    """The lambda that begins at a ``[`` and the index of its body's brace, or None if there is none."""
     captures_end = partner.get(index)
     if captures_end is None or captures_end + 1 >= len(tokens):
         return None

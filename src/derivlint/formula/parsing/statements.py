@@ -373,7 +373,7 @@ def _declared(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple
 
 
 def _after_angles(tokens: list[Token], index: int) -> int | None:
-    """The index after the ``>`` of a ``<`` in a type; None where it is none."""
+    """The index after the ``>`` of a ``<`` in a type; None if it is none."""
     open_angles = 0
     while index < len(tokens):
         token = tokens[index]

@@ -13,7 +13,7 @@ class Description(TypedDict):
         grammar: the checksum of the grammar.
         terminals: the terminals that are matched in the text, in the order in which they are tried: name and pattern.
         rules: for each rule the symbol that it is for, how many symbols it consists of, and the method of the tree
-            builder that makes its value; empty where the value is that of the one symbol.
+            builder that makes its value; empty if the value is that of the one symbol.
         rows: for each state of the parser what each symbol means in it: the next state, or, as ``-1 - n``, that the
             rule ``n`` is complete. The first row is the state at the start.
         end: the state at the end.

@@ -49,7 +49,7 @@ class _NotUnderstoodError(Exception):
 
 
 def read_python(text: str) -> tuple[Part | None, list[PythonComment]]:
-    """The parts of a text, None where it cannot be read; and its comments in Python's notation."""
+    """The parts of a text, None if it cannot be read; and its comments in Python's notation."""
     tokens, comments = python_tokens(text)
     reader = _PythonReader(tokens)
     try:

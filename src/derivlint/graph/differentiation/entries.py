@@ -96,7 +96,7 @@ class Entries:
         return NodeArguments(bound.function, items, tuple(values))
 
     def info(self, function: NativeFunction) -> DifferentiabilityInfo | None:
-        """The formulas of an overload, None where no entry has some."""
+        """The formulas of an overload, None if no entry has some."""
         name = str(function.name)
         if name not in self._infos:
             match = self._model_for(function).match(function)

@@ -77,7 +77,7 @@ def entry_of(item: object, depth: int = _DEPTH) -> Entry | None:
 
 
 def place_of(target: object) -> Span:
-    """The place of an entry, or of the key of formulas or of one formula."""
+    """The span of an entry, or of the key of formulas or of one formula."""
     from derivlint.model import DerivativeFormula, DispatchBody, Entry
     from derivlint.model.generated.typing import FormulaProblem
 

@@ -29,7 +29,7 @@ def given(formula: TypedFormula, about: str, arguments: Iterable[tuple[str, Valu
 
     Args:
         formula: the formula.
-        about: the name that is spoken of anyway; empty where there is none.
+        about: the name that is spoken of anyway; empty if there is none.
         arguments: names with their values, sizes for tensors.
     """
     variables = formula.variables

@@ -27,13 +27,13 @@ LOOSE = (Binary, Unary, Conditional, Cast, Lambda)
 
 
 def written(formula: TypedFormula, node: Expr) -> tuple[int, int] | None:
-    """Where the author wrote a part of a formula, counted in the formula's text; None where it is generated."""
+    """Where the author wrote a part of a formula, counted in the formula's text; None if it is generated."""
     evaluation = formula.evaluation
     return None if evaluation.place is not None else evaluation.written_range(node.start, node.end)
 
 
 def with_method(formula: TypedFormula, node: Expr, method: str) -> list[Change]:
-    """The changes that call a method on a part of a formula; none where the part is generated."""
+    """The changes that call a method on a part of a formula; none if the part is generated."""
     place = written(formula, node)
     if place is None:
         return []

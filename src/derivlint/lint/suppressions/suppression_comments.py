@@ -88,7 +88,7 @@ class Suppression(Struct, frozen=True):
         span: from the number sign to the end of the reason.
         head: from the number sign to the closing bracket.
         kind: ``ignore`` or ``ignore-file``; empty for anything else.
-        names: the rules; empty where it is malformed.
+        names: the rules; empty if it is malformed.
         inside: the text between the brackets; an empty range where there are none.
         reason: the text after the brackets.
         malformed: the mistake in it.

@@ -27,7 +27,7 @@ def format_range(analysis: DocumentAnalysis, span: Span) -> tuple[TextEdit, ...]
 
 
 def format_entry(source: SourceFile, entry: Entry) -> tuple[TextEdit, ...]:
-    """The edits that format one entry; none where it is written in one line or would mean something else."""
+    """The edits that format one entry; none if it is written in one line or would mean something else."""
     mapping = entry.mapping
     if mapping is None or mapping.flow:
         return ()

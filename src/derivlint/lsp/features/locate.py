@@ -34,7 +34,7 @@ class AtFormula(Struct, frozen=True):
         expression: the expression, with its key; the condition of ``output_differentiability`` has none.
         formula: its tree and its words.
         index: the offset in the expression's text.
-        path: the nodes of the tree that hold it, the innermost last; empty where there is no tree.
+        path: the nodes of the tree that hold it, the innermost last; empty if there is no tree.
         word: the word that it belongs to, if any.
         span: the place of the word, else of the innermost node.
     """
@@ -161,7 +161,7 @@ def locate(analysis: DocumentAnalysis, offset: int) -> Located | None:
 def decoded_index(entry: Entry, scalar: Scalar, offset: int) -> int | None:
     """The decoded character of a scalar of an entry that comes from a place of the file; ``len(value)`` after the last.
 
-    None where the scalar's characters have no known places, or the place is outside.
+    None if the scalar's characters have no known places, or the place is outside.
     """
     offset -= entry.start
     if not scalar.exact or not scalar.start <= offset <= scalar.end:

@@ -36,7 +36,7 @@ def definition(analysis: DocumentAnalysis, offset: int) -> tuple[FileSpan, ...]:
     """Return the declarations of the name at an offset.
 
     A variable of a formula in the schema of ``name:``; an operator in native_functions.yaml and in the entry that holds
-    its derivative; a helper in the headers. Empty where that is in no file, as with the bundled operators.
+    its derivative; a helper in the headers. Empty if that is in no file, as with the bundled operators.
     """
     at = locate(analysis, offset)
     if isinstance(at, AtSchema):

@@ -116,7 +116,7 @@ async def wait_for_exit(identifier: int, gone: Callable[[], None]) -> None:
 
 
 def is_running(identifier: int) -> bool:
-    """Whether there is a process of that number; True where that cannot be found out."""
+    """Whether there is a process of that number; True if that cannot be found out."""
     if sys.platform == "win32" or identifier <= 0:
         # there, a signal would end it; its end closes standard input
         return True

@@ -88,7 +88,7 @@ class Evaluation(Struct, frozen=True):
         text: the expression.
         variables: the declared types of the variables, by name.
         consumer: what its value is used for.
-        edits: the changes that make the text of the written formula; None where it is made in another way.
+        edits: the changes that make the text of the written formula; None if it is made in another way.
         place: the range of the written formula that a whole expression stands for, where that is a part of it.
         primals: the variables that are primals, with their arguments.
         tangents: the variables that are tangents, with their arguments.
@@ -108,7 +108,7 @@ class Evaluation(Struct, frozen=True):
     tangents: Mapping[str, str] = NO_VARIABLES
 
     def written_range(self, start: int, end: int) -> tuple[int, int] | None:
-        """The range of the written formula that a range of the text comes from, None where there is none."""
+        """The range of the written formula that a range of the text comes from, None if there is none."""
         if self.place is not None:
             return self.place
         if self.edits is None:

@@ -78,7 +78,7 @@ def foreach_info(
         reference: the info of the function it applies to every element.
 
     Returns:
-        The info, or None where a formula cannot be rewritten, and what is wrong.
+        The info, or None if a formula cannot be rewritten, and what is wrong.
     """
     mine = function.schema.arguments.flat_non_out
     arguments = reference.func.schema.arguments.flat_non_out

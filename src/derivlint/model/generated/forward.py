@@ -22,7 +22,7 @@ PRIMAL = "_p"
 
 
 def forward_output_types(formula: DerivativeFormula, function: EntryFunction) -> tuple[Type, ...] | None:
-    """The types of the outputs that a forward key names, or None where it names none.
+    """The types of the outputs that a forward key names, or None if it names none.
 
     Follows ``create_forward_derivative``: returns by their declared names, in the order of the returns; only where
     none matches, ``result`` and ``result<i>``.
@@ -90,7 +90,7 @@ def build_forward(
     derivatives: Sequence[Derivative],
     args: Sequence[Binding],
 ) -> ForwardDerivative | None:
-    """The forward derivative of one key, or None where its outputs or an automatic formula have no meaning."""
+    """The forward derivative of one key, or None if its outputs or an automatic formula have no meaning."""
     types = forward_output_types(written, function)
     text = written.text
     if types is None or text is None:
@@ -153,7 +153,7 @@ def base_name_uses(formula: DerivativeFormula) -> list[tuple[Binding, tuple[Word
 def misread_base_name(formula: DerivativeFormula) -> list[tuple[str, Word | None]]:
     """The arguments that torchgen finds without suffix in a forward formula that uses only primals and tangents.
 
-    With the word that it takes for the argument, or with None where ``auto_element_wise`` leaves the name behind: of
+    With the word that it takes for the argument, or with None if ``auto_element_wise`` leaves the name behind: of
     ``self*self`` the pattern replaces one. Follows ``find_required_inputs``.
     """
     info, forward = formula.body.info, formula.forward

@@ -167,7 +167,7 @@ def derived(name: str) -> Derived | None:
     """Return the facts of a function that formulas call by a base name.
 
     Returns:
-        None where it has no definition, or its overloads are not the same.
+        None if it has no definition, or its overloads are not the same.
     """
     first: Derived | None = None
     for head, lines in _shipped().get(name, ()):

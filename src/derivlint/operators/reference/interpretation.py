@@ -55,11 +55,11 @@ class Domain(ABC):
 
     @abstractmethod
     def primitive(self, name: str) -> Primitive | None:
-        """The function of a name, None where the domain has none; asked before definitions are."""
+        """The function of a name, None if the domain has none; asked before definitions are."""
 
     @abstractmethod
     def operator(self, name: str) -> Primitive | None:
-        """The operator of a name that is not defined, None where the domain has none."""
+        """The operator of a name that is not defined, None if the domain has none."""
 
     @abstractmethod
     def number(self, text: str) -> Any:

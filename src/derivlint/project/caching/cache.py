@@ -3,7 +3,7 @@
 An entry is named by a digest of what it was made from, so that it never gets stale. A cache that cannot be read or
 written is the same as none; what it holds is used only where it has the form that it was written in.
 
-The folder belongs to the user alone. There is none where that cannot be had: a folder that others can write to is not
+The folder belongs to the user alone. There is none if that cannot be had: a folder that others can write to is not
 used, and no folder for everybody takes its place.
 """
 
@@ -33,7 +33,7 @@ Value = TypeVar("Value")
 def cache_folder() -> Path | None:
     """Return the folder of the cache, which only this user can write to; create it if it is missing.
 
-    None where the system has no place for one, or where that place is not the user's alone: then there is no cache,
+    None if the system has no place for one, or where that place is not the user's alone: then there is no cache,
     and nothing that is built is kept.
     """
     place = _place()

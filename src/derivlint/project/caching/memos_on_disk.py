@@ -81,7 +81,7 @@ def store_memos(file: Path, memos: Memos) -> None:
 
 
 def load_memos(file: Path, path: str) -> Memos:
-    """The memos that a file of the cache holds; none where it holds something else.
+    """The memos that a file of the cache holds; none if it holds something else.
 
     Args:
         file: the file of the cache.

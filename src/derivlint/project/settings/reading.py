@@ -82,7 +82,7 @@ def shown(path: Path) -> str:
 def table_of(document: SettingsDocument) -> SettingsValue | None:
     """The table of derivlint: that of ``[tool.derivlint]``, or the whole document in a file of derivlint's own.
 
-    None where a ``pyproject.toml`` that was asked for has none, which is noted.
+    None if a ``pyproject.toml`` that was asked for has none, which is noted.
     """
     name = Path(document.name).name
     table = document.value(*TABLE) if name != OWN_FILE else None

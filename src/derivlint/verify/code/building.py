@@ -53,7 +53,7 @@ def built_library(
         folder: the sources.
         common: sources of what all libraries have.
         compiler: the name of the C++ compiler.
-        headers: the headers that all formulas need; None where sources include all of PyTorch's.
+        headers: the headers that all formulas need; None if sources include all of PyTorch's.
         progress: called with what is being done.
 
     Raises:

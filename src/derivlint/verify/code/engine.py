@@ -172,7 +172,7 @@ def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_spli
 def _refused_by_halves(
     model: Model, functions: Sequence[FormulaFunction], place: Path, toolchain: Toolchain, helpers: Helpers | None
 ) -> dict[int, str]:
-    """The functions without which all others compile; none where it is not for them that nothing does.
+    """The functions without which all others compile; none if it is not for them that nothing does.
 
     For errors that name no formula: half of the functions is compiled at a time.
     """

@@ -67,7 +67,7 @@ class OperatorChecker:
     Attributes:
         tally: what was done at all points.
         before: called before each step, so that a crash can be traced to it.
-        invalid: why the last point is none of the operator, empty where it is.
+        invalid: why the last point is none of the operator, empty if it is.
         refusal: what a formula said last of an input that the installed PyTorch does not differentiate at either.
         precision: what the numbers of the last point allow.
     """

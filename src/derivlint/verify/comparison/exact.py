@@ -40,7 +40,7 @@ class _Scope(dict[str, Any]):
 
 @cache
 def _mpmath() -> Any:
-    """The module, None where it is not installed."""
+    """The module, None if it is not installed."""
     try:
         import mpmath  # type: ignore[import-untyped]
     except ImportError:

@@ -42,7 +42,7 @@ class Form(Struct, frozen=True):
 
     Attributes:
         kind: its layout and type.
-        sizes: its sizes, None where components differ.
+        sizes: its sizes, None if components differ.
         shares: the names of the tensors with the same memory.
     """
 
@@ -106,7 +106,7 @@ class Failure(Struct, frozen=True):
         rule: what is wrong.
         target: which argument or output it is about.
         expected: the number that differences, or the other way to compute it, gave.
-        actual: what the formula gave; None where it gave none.
+        actual: what the formula gave; None if it gave none.
         message: the text, where it is about something else than numbers.
         part: the position of the tensor where ``target`` is a list.
         turn: which one of the point's random directions showed it.

@@ -160,7 +160,7 @@ class _Directional:
     # ---- its derivatives
 
     def _differentiated(self, step: float, order: int = 1) -> tuple[Any, float]:
-        """The number, None where there is none, and its derivative along the directions.
+        """The number, None if there is none, and its derivative along the directions.
 
         The derivative by a tensor that autograd does not connect to the number is zero.
 

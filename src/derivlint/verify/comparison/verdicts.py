@@ -55,7 +55,7 @@ class Referee:
         earlier: checks the earlier version, at the same inputs along the same directions.
 
     Attributes:
-        invalid: why the last point is none of the operator, empty where it is.
+        invalid: why the last point is none of the operator, empty if it is.
     """
 
     def __init__(

@@ -71,7 +71,7 @@ def is_single(operator: str) -> bool:
 
 
 def recipe_points(spec: FunctionSpec, random: Any) -> list[SamplePoint]:
-    """The points of an operator by its recipe, none where there is no recipe.
+    """The points of an operator by its recipe, none if there is no recipe.
 
     Args:
         spec: a function of the operator.

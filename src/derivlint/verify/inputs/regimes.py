@@ -75,7 +75,7 @@ def regimes(
 
 
 def _all(point: SamplePoint, change: Callable[[Any], Any], label: str) -> Iterator[SamplePoint]:
-    """A change of all plain tensors, those in lists as well; nothing where it changes none of them."""
+    """A change of all plain tensors, those in lists as well; nothing if it changes none of them."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, list):

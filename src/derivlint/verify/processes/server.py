@@ -44,7 +44,7 @@ _NAME = "torch._dynamo"
 
 
 class _DynamoStub(ModuleType):
-    """Has the mark, which does nothing where nothing is compiled, and becomes the module where more of it is wanted."""
+    """Has the mark, which does nothing if nothing is compiled, and becomes the module where more of it is wanted."""
 
     @staticmethod
     def disable(function: Any = None, recursive: bool = True, **options: Any) -> Any:

@@ -36,9 +36,9 @@ class CheckContext(Struct, frozen=True):
         namespace: where the functions of formulas are.
         inputs: the recorded inputs by type of numbers.
         task: how much is to be done.
-        arms: says which arms of a site of a function were taken, 1 for the first and 2 for the second; None where that
+        arms: says which arms of a site of a function were taken, 1 for the first and 2 for the second; None if that
             is not known.
-        base: the functions of an earlier version of the file, by operator; None where nothing is compared with one.
+        base: the functions of an earlier version of the file, by operator; None if nothing is compared with one.
     """
 
     namespace: Any

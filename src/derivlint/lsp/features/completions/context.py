@@ -65,7 +65,7 @@ class CompletionContext(Struct, frozen=True):
 
     @property
     def schema(self) -> str:
-        """The schema in ``name:``, empty where there is none yet."""
+        """The schema in ``name:``, empty if there is none yet."""
         pair = next((pair for pair in self.pairs if pair.key == NAME and not pair.path), None)
         return decoded(self.text[pair.value.start : pair.value.end]) if pair is not None else ""
 
