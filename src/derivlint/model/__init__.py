@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from derivlint.model.read import called_functions, entry_names, read_file
     from derivlint.model.resolve import EntryFunction, NameKind, Output, ResolvedName, SchemaProblem, SchemaProblemKind
 
-# what needs a layout only, such as settings, must not wait for all the others
+# lazy: settings import this package for the layout only
 __getattr__ = lazy_exports(
     __name__,
     {

@@ -15,7 +15,7 @@ from derivlint.model.match import FunctionMatch, How
 from derivlint.schema import Argument, ListType, SchemaKind, Type
 from derivlint.source.lazy import cached_property
 
-#: An argument of a backward operator that has no derivative although it may require one: what the operator returned.
+#: The value of an argument of a backward operator that has no derivative but may require grad: the returned tensor.
 OUTPUT_ARGUMENT = "output"
 #: Schema types that the function which recreates a view can keep by value (gen_inplace_or_view_type.py).
 VIEW_ARGUMENT_TYPES = frozenset({"int", "int?", "SymInt", "SymInt?", "bool", "int[]", "SymInt[]", "Tensor", "Tensor?"})
@@ -46,7 +46,7 @@ def is_tensor_list(kind: Type) -> bool:
 
 
 def fits_view_function(kind: Type) -> bool:
-    """Whether the function that recreates a view can keep an argument of this type; list sizes do not matter."""
+    """Whether the function that recreates a view can hold an argument of this type, whatever its list size."""
     return (f"{kind.elem}[]" if isinstance(kind, ListType) else str(kind)) in VIEW_ARGUMENT_TYPES
 
 
@@ -56,8 +56,8 @@ class Differentiability:
     Attributes:
         match: the function and the infos that apply.
         key: the dispatch key.
-        info: the info for it.
-        forwards: the forward formulas that apply.
+        info: its info under that key.
+        forwards: the forward formulas.
         inputs: the differentiable arguments, under the names that formulas use.
         returns: all returns under their kernel names.
         outputs: the differentiable returns; None if ``output_differentiability`` has another length.
@@ -86,7 +86,7 @@ class Differentiability:
     def _inputs(self) -> tuple[DifferentiableValue, ...]:
         arguments = [argument for argument in self.function.schema.arguments.non_out if isinstance(argument, Argument)]
         if self.is_inplace_foreach:
-            # the kernel loops over the lists and calls the reference's node: names and types are the reference's
+            # the kernel loops over the lists and calls the reference's node, so names and types are the reference's
             reference = self.info.func.schema.arguments.flat_non_out
             arguments = [*reference[: len(arguments)], *arguments[len(reference) :]]
         excluded = self.info.non_differentiable_arg_names
@@ -100,7 +100,7 @@ class Differentiability:
 
     @cached_property
     def inputs_with_derivatives(self) -> tuple[DifferentiableValue, ...]:
-        """The inputs that the node has edges for, in order: those with a formula, or all where there is no formula."""
+        """The inputs that are edges of the node, in order: those with a formula, or all if none has one."""
         if not self.info.has_derivatives:
             return self.inputs
         names = {name for derivative in self.info.derivatives for name in derivative.var_names}
@@ -108,7 +108,7 @@ class Differentiability:
 
     @property
     def refused_inputs(self) -> tuple[DifferentiableValue, ...]:
-        """The inputs without a formula beside inputs with one: that they require a gradient is an error."""
+        """The inputs without a formula where others have one: the kernel raises if they require grad."""
         return tuple(
             value
             for value in self.inputs
@@ -117,7 +117,7 @@ class Differentiability:
 
     @cached_property
     def undifferentiable_names(self) -> tuple[str, ...]:
-        """Names in backward keys that are of no differentiable argument."""
+        """The names in backward keys that no differentiable argument has."""
         names = [name for derivative in self.info.derivatives for name in derivative.var_names]
         inputs = {value.name for value in self.inputs}
         return tuple(name for name in dict.fromkeys(names) if name not in inputs)
@@ -155,7 +155,7 @@ class Differentiability:
 
     @cached_property
     def uses_single_grad(self) -> bool:
-        """Whether torchgen finds ``grad`` in a formula and therefore takes only the first output as differentiable."""
+        """Whether torchgen finds ``grad`` in a formula, so that only the first output is differentiable."""
         return any(derivative.uses_grad for derivative in self.info.derivatives)
 
     @property
@@ -171,12 +171,12 @@ class Differentiability:
 
     @property
     def takes_single_tensor_list(self) -> bool:
-        """Whether the only differentiable argument is a list of tensors, whose tangents the formula unpacks itself."""
+        """Whether the only differentiable argument is a list of tensors, whose tangents the forward formula unpacks."""
         return len(self.inputs) == 1 and is_tensor_list(self.inputs[0].type)
 
     @property
     def is_own_inplace_foreach_entry(self) -> bool:
-        """Whether an entry is written for an in-place foreach function, which the generator cannot serve."""
+        """Whether the entry is for an in-place foreach function, for which the generator cannot emit code."""
         return self.is_inplace_foreach and self.match.how is How.EXACT
 
     @property

@@ -1,8 +1,8 @@
-"""The entries of a derivatives file, their keys and formulas, and the derivatives that torchgen makes of them.
+"""The entries of a derivatives file, their keys and formulas, and torchgen's records of their derivatives.
 
-Entries are immutable, and keep all that was written: mistakes are :class:`FormProblem` and unresolved names, which
-rules report. Facts are computed from the entry and the operators on demand. :class:`Derivative`,
-:class:`ForwardDerivative` and :class:`DifferentiabilityInfo` have the names and fields of torchgen/api/autograd.py.
+Entries are immutable and keep malformed parts: mistakes are :class:`FormProblem` and unresolved names, which rules
+report. Facts are computed from the entry and the operators on demand. :class:`Derivative`, :class:`ForwardDerivative`
+and :class:`DifferentiabilityInfo` have the names and fields of torchgen/api/autograd.py.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class EntryContext(Protocol):
-    """The context of an entry: the operators, the layout of its file, and torchgen's infos."""
+    """The interface through which an entry computes facts: the operators, its file's layout, and torchgen's infos."""
 
     @property
     def natives(self) -> NativeFunctions:
@@ -52,12 +52,12 @@ class EntryContext(Protocol):
         ...
 
     def info_of(self, body: DispatchBody) -> DifferentiabilityInfo | None:
-        """The info that torchgen makes of the formulas of one dispatch key."""
+        """The ``DifferentiabilityInfo`` for the formulas of one dispatch key."""
         ...
 
 
 class Role(Enum):
-    """The declaration of a key with its formula."""
+    """The kind of derivative that a key declares with its formula."""
 
     BACKWARD = "backward"
     FORWARD = "forward"
@@ -87,12 +87,12 @@ class DerivativeFormula:
 
     @property
     def entry(self) -> Entry:
-        """The entry it belongs to."""
+        """The entry that holds the formula."""
         return self.body.entry
 
     @property
     def key_text(self) -> str:
-        """The key as written, decoded."""
+        """The text of the key, decoded from YAML."""
         return self.key.value
 
     @property
@@ -101,7 +101,7 @@ class DerivativeFormula:
         return self.entry.place(self.key)
 
     def name_span(self, name: KeyName) -> Span:
-        """The span of a name of the key, or of the key where there is none after a comma."""
+        """The span of a name in the key; the whole key for an empty name after a stray comma."""
         return self.entry.place_in(self.key, name.start, name.end) if name.text else self.key_span
 
     @property
@@ -117,14 +117,14 @@ class DerivativeFormula:
 
     @cached_property
     def auto(self) -> str | None:
-        """``auto_linear`` or ``auto_element_wise`` where the formula is exactly that word."""
+        """``auto_linear`` or ``auto_element_wise`` if that is the whole formula, else None."""
         return self.text if self.text in (AUTO_LINEAR, AUTO_ELEMENT_WISE) else None
 
     @cached_property
     def role(self) -> Role:
-        """Its declaration, by the first name of the key, as for torchgen.
+        """The kind of derivative, which the first name of the key decides.
 
-        Follows ``is_forward_derivative_definition`` and ``create_forward_derivative``.
+        Follows ``is_forward_derivative_definition`` and ``create_forward_derivative`` of torchgen.
         """
         function = self.entry.function
         if function is None:
@@ -136,27 +136,27 @@ class DerivativeFormula:
 
     @cached_property
     def derivative(self) -> Derivative | None:
-        """The backward formula's derivative, where it has a meaning."""
+        """The record of a backward formula, or None if the formula has another role or does not resolve."""
         return self.body.derivatives.get(self)
 
     @cached_property
     def forward(self) -> ForwardDerivative | None:
-        """The forward formula's derivative, where it has a meaning."""
+        """The record of a forward formula, or None if the formula has another role or does not resolve."""
         return self.body.forwards.get(self)
 
     @cached_property
     def resolved_names(self) -> tuple[tuple[KeyName, ResolvedName], ...]:
-        """The names of the key with what they stand for; empty if the entry's function is not known."""
+        """The names of the key with their meanings; empty if the entry's function is unknown."""
         function = self.entry.function
         return () if function is None else tuple((name, function.resolve(name.text)) for name in self.names)
 
     @cached_property
     def says_non_differentiable(self) -> bool:
-        """Whether the value is ``non_differentiable``, in any case and with any blanks around, whatever the key."""
+        """Whether the value is ``non_differentiable`` under any key, ignoring case and surrounding blanks."""
         return self.text is not None and self.text.lower().strip() == NON_DIFFERENTIABLE
 
     def key_written_with(self, names: Collection[str]) -> str | None:
-        """The key as YAML text, in its own quotes, with other names, or None if a name would need escapes."""
+        """The key with other names, quoted as before, or None if a name would need escapes."""
         if not names or not all(name.isidentifier() for name in names):
             return None
         text = ", ".join(names)
@@ -166,14 +166,14 @@ class DerivativeFormula:
 
     @cached_property
     def is_expression(self) -> bool:
-        """Whether the value is C++ and none of the words that stand for something else."""
+        """Whether the value is C++, not ``auto_linear``, ``auto_element_wise`` or ``non_differentiable``."""
         if self.text is None or self.role is Role.NON_DIFFERENTIABLE:
             return False
         return not (self.role is Role.FORWARD and self.auto is not None)
 
     @cached_property
     def parsed(self) -> Formula:
-        """The syntax tree of the formula; of the empty text where the value is not a string."""
+        """The parsed formula; the empty text is parsed if the value is not a string."""
         return parse_formula(self.text or "")
 
     def span_of(self, part: Node | Word | Token) -> Span:
@@ -187,7 +187,7 @@ class DerivativeFormula:
         return self.value_span
 
     def is_exact(self) -> bool:
-        """Whether ranges of the formula have exact places, so that they can be edited."""
+        """Whether offsets in the formula map exactly to the file, as edits require."""
         return isinstance(self.value, Scalar) and self.value.exact
 
 
@@ -197,8 +197,8 @@ class DispatchBody:
     Attributes:
         entry: the entry.
         key: the dispatch key; ``Default`` for an entry without ``dispatch``.
-        key_node: where the key is written, None for an entry without ``dispatch``.
-        mapping: the mapping that holds the formulas; None if there is something else.
+        key_node: the YAML key, or None for an entry without ``dispatch``.
+        mapping: the mapping of formulas, or None if the value is not a mapping.
         formulas: the pairs of key and formula, in file order.
     """
 
@@ -215,30 +215,30 @@ class DispatchBody:
 
     @cached_property
     def info(self) -> DifferentiabilityInfo | None:
-        """The info that torchgen makes of the formulas, as far as it can; None for an unknown operator."""
+        """The ``DifferentiabilityInfo`` for the formulas, without unresolvable ones; None for an unknown operator."""
         operators = self.entry.operators
         return operators.info_of(self) if operators is not None and self.entry.function is not None else None
 
     @cached_property
     def derivatives(self) -> dict[DerivativeFormula, Derivative]:
-        """The backward formulas with their derivatives."""
+        """The records of the backward formulas, by formula."""
         derivatives = self.info.derivatives if self.info is not None else ()
         return {derivative.written: derivative for derivative in derivatives if derivative.written is not None}
 
     @cached_property
     def forwards(self) -> dict[DerivativeFormula, ForwardDerivative]:
-        """The forward formulas with their derivatives."""
+        """The records of the forward formulas, by formula."""
         forwards = self.info.forward_derivatives if self.info is not None else ()
         return {forward.written: forward for forward in forwards if forward.written is not None}
 
     @cached_property
     def keys_with(self) -> Counter[str]:
-        """The number of keys with each name."""
+        """The number of keys in which each name occurs."""
         return Counter(name for formula in self.formulas for name in {name.text for name in formula.names})
 
     @property
     def sorted_formulas(self) -> list[DerivativeFormula]:
-        """The formulas in the order in which torchgen reads them: keys sorted as text."""
+        """The formulas sorted by the text of their keys, the order of torchgen."""
         return sorted(self.formulas, key=lambda formula: formula.key_text)
 
     def with_role(self, role: Role) -> list[DerivativeFormula]:
@@ -247,7 +247,7 @@ class DispatchBody:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether everything in it could be understood, so that conclusions from what is absent are sound."""
+        """Whether all keys and formulas resolve, so that the absence of one can be relied on."""
         declared = self.entry.output_differentiability
         if (declared is not None and declared.values is None) or self.entry.beside_dispatch:
             return False
@@ -260,7 +260,7 @@ class Expression(Struct, frozen=True):
     Attributes:
         entry: the entry.
         scalar: its YAML scalar.
-        written: the pair of key and formula, None for the condition.
+        written: the formula with its key, or None for the condition.
     """
 
     entry: Entry
@@ -269,7 +269,7 @@ class Expression(Struct, frozen=True):
 
     @property
     def parsed(self) -> Formula:
-        """Its syntax tree."""
+        """The syntax tree of the expression."""
         return parse_formula(self.scalar.value)
 
     def range(self, start: int, end: int) -> Span:
@@ -282,7 +282,7 @@ class Expression(Struct, frozen=True):
         return self.entry.place(self.scalar)
 
     def is_exact(self) -> bool:
-        """Whether ranges have exact places, so that they can be edited."""
+        """Whether offsets in the expression map exactly to the file, as edits require."""
         return self.scalar.exact
 
 
@@ -292,8 +292,8 @@ class Entry:
     Attributes:
         index: its position in the list, from 0.
         node: its YAML node.
-        start: where in the file the text begins that the node was read from.
-        operators: what it is understood with; None if only its form is of interest.
+        start: the offset in the file of the text from which the node was read.
+        operators: the context that resolves it, or None for a purely syntactic reading.
         bodies: its formulas, one group for each dispatch key.
         name, dispatch, dispatch_key_node, beside_dispatch, output_differentiability, problems, misnamed, versions: see
             :class:`EntrySyntax`.
@@ -334,7 +334,7 @@ class Entry:
 
     @property
     def has_keys(self) -> bool:
-        """Whether it is a mapping with keys; no other rule judges an item that is something else."""
+        """Whether the item is a mapping; a single rule reports items that are not."""
         return isinstance(self.node, Mapping) and bool(self.node.pairs)
 
     @cached_property
@@ -347,13 +347,13 @@ class Entry:
 
     @cached_property
     def function(self) -> EntryFunction | None:
-        """The function of its schema."""
+        """The function that the entry's schema names, or None if the schema does not resolve."""
         resolved = self._resolved
         return resolved if isinstance(resolved, EntryFunction) else None
 
     @cached_property
     def schema_problem(self) -> SchemaProblem | None:
-        """The reason why its schema has no function."""
+        """The reason why the entry's schema does not resolve, or None."""
         resolved = self._resolved
         return resolved if isinstance(resolved, SchemaProblem) else None
 
@@ -386,7 +386,7 @@ class Entry:
 
     @property
     def name_span(self) -> Span:
-        """The span of the operator's name in the schema, or of the entry where it has none."""
+        """The span of the operator's name in the schema, or of the whole entry if there is none."""
         if self.name is None:
             return self.span
         operator = self.operator
@@ -397,12 +397,12 @@ class Entry:
 
     @property
     def formulas(self) -> list[DerivativeFormula]:
-        """The pairs of key and formula of all dispatch keys, in file order."""
+        """The formulas of all dispatch keys, in file order."""
         return [formula for body in self.bodies for formula in body.formulas]
 
     @property
     def expressions(self) -> list[Expression]:
-        """The C++ expressions of the entry: its formulas in file order, and the condition at the end."""
+        """The C++ expressions of the entry: its formulas in file order, then the condition, if any."""
         expressions = [
             Expression(self, formula.value, formula)
             for formula in self.formulas
@@ -425,10 +425,10 @@ class Derivative(KeyedEquality, Struct, frozen=True):
         saved_inputs: saved arguments and properties of arguments.
         saved_outputs: saved outputs and properties of outputs.
         named_gradients: the ``grad_<return>`` it uses.
-        strides_of: arguments or outputs whose ``sym_strides()`` it asks for, with the place.
-        edits: the changes that make ``formula`` of ``original_formula``; none of a formula that is derived otherwise.
+        strides_of: arguments or outputs whose ``sym_strides()`` it calls, with the span of the call.
+        edits: the edits from ``original_formula`` to ``formula``; none for a formula that is derived in another way.
         uses_grad: whether torchgen finds ``grad`` in the formula.
-        written: the pair of key and formula that it comes from.
+        written: the formula in the file.
     """
 
     formula: str
@@ -443,7 +443,7 @@ class Derivative(KeyedEquality, Struct, frozen=True):
     written: DerivativeFormula | None = None
 
     def identity(self) -> tuple[Any, ...]:
-        """The fields that are compared."""
+        """The fields that equality compares."""
         return (
             self.formula,
             self.original_formula,
@@ -473,7 +473,7 @@ class ForwardDerivative(KeyedEquality, Struct, frozen=True):
         required_inputs_primal: arguments whose primal value it needs; None if torchgen leaves it unset.
         required_original_self_value: whether an in-place kernel must keep a copy of ``self``.
         is_reusing_outplace_formula: whether an in-place kernel reuses the out-of-place formula.
-        written: the pair of key and formula that it comes from.
+        written: the formula in the file.
     """
 
     formula: str
@@ -486,7 +486,7 @@ class ForwardDerivative(KeyedEquality, Struct, frozen=True):
     written: DerivativeFormula | None = None
 
     def identity(self) -> tuple[Any, ...]:
-        """The fields that are compared."""
+        """The fields that equality compares."""
         return (
             self.formula,
             self.var_names,
@@ -499,7 +499,7 @@ class ForwardDerivative(KeyedEquality, Struct, frozen=True):
 
 
 class InfoSource(Struct, frozen=True):
-    """The source of an info: ``entry`` (with its index), ``view_copy`` or ``foreach``."""
+    """The origin of an info: ``entry`` (with its index), ``view_copy`` or ``foreach``."""
 
     kind: str
     index: int | None = None

@@ -1,6 +1,6 @@
-"""The parts of an entry in the YAML: nodes with their places in the entry's own text.
+"""The parts of an entry in the YAML: nodes with their offsets in the entry's own text.
 
-A part of another form is a :class:`FormProblem`, which a rule reports.
+A malformed part is a :class:`FormProblem`, which a rule reports.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FormProblemKind(Enum):
-    """The rules of the form of entries."""
+    """The kinds of malformed entries."""
 
     ENTRY_TYPE = "entry-type"
     NO_NAME = "no-name"
@@ -35,12 +35,12 @@ class FormProblemKind(Enum):
 
 
 class FormProblem(Struct, frozen=True):
-    """Something about the YAML of an entry that is not what an entry is made of.
+    """A part of an entry's YAML with the wrong form.
 
     Attributes:
-        kind: which rule of the file's form is broken.
-        node: the YAML node that is wrong.
-        key: the text of the key it stands under, if any.
+        kind: the violated requirement.
+        node: the malformed YAML node.
+        key: the text of its key, if any.
     """
 
     kind: FormProblemKind
@@ -80,8 +80,8 @@ class BodySyntax(Struct, frozen=True):
 
     Attributes:
         key: the dispatch key; ``Default`` for an entry without ``dispatch``.
-        key_node: where the key is written, None for an entry without ``dispatch``.
-        mapping: the mapping that holds the formulas; None if there is something else.
+        key_node: the YAML key, or None for an entry without ``dispatch``.
+        mapping: the mapping of formulas, or None if the value is not a mapping.
         pairs: the keys with their formulas.
     """
 
@@ -97,7 +97,7 @@ class OutputDifferentiability(Struct, frozen=True):
     Attributes:
         key: the YAML key.
         node: the YAML value.
-        values: one boolean for each output, as torchgen understands them; None if it means "not given".
+        values: one boolean for each output, read as torchgen does; None for a value that counts as absent.
         conditions: the C++ condition, for a list of one string.
     """
 
@@ -107,7 +107,7 @@ class OutputDifferentiability(Struct, frozen=True):
     conditions: tuple[str, ...] | None
 
     def value_node(self, index: int) -> YamlNode:
-        """The YAML node of one value; the whole node where it is not a list or has no such item."""
+        """The YAML node of the value for one output; the whole node if it is not a list or is too short."""
         if isinstance(self.node, Sequence) and index < len(self.node.items):
             return self.node.items[index]
         return self.node
@@ -122,18 +122,18 @@ class OutputDifferentiability(Struct, frozen=True):
 
 
 class EntrySyntax(Struct, frozen=True):
-    """The YAML of an entry, taken apart.
+    """The parts of an entry in the YAML.
 
     Attributes:
-        name: the scalar with the schema, None if there is none.
+        name: the scalar with the schema, or None.
         bodies: its formulas, one group for each dispatch key.
         dispatch: the YAML value of ``dispatch``, if the entry has that key.
         dispatch_key_node: the key ``dispatch`` itself.
         beside_dispatch: the pairs next to ``dispatch``, which torchgen ignores.
         output_differentiability: its value, if the entry has that key.
-        problems: what is wrong with its form.
-        misnamed: the key of the first value that is a schema, in an entry without ``name``.
-        versions: the versions for which it holds, None in a file without versions.
+        problems: its malformed parts.
+        misnamed: in an entry without ``name``, the key of the first value that is a schema.
+        versions: the versions to which it applies, or None in a file without versions.
     """
 
     name: Scalar | None = None

@@ -1,7 +1,7 @@
-"""Indexes of entries: the one way from one entry of a file to another.
+"""Indexes of entries: the only way to get from one entry of a file to another.
 
-An index maps each entry to keys with a value of plain data under each. A result that reads only the values does not
-depend on other changes of those entries.
+An index maps each entry to keys with a plain-data value for each. A result that reads only the values is independent of
+other changes to those entries.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from derivlint.schema import SchemaKind
 
 K = TypeVar("K", bound=Hashable)
 V_co = TypeVar("V_co", covariant=True)
-#: The value under a key where only the entries are of interest.
+#: The value type of an index without values.
 Nothing = tuple[()]
-#: The data of facts and indexes, which can be kept on disk.
+#: The data of facts and indexes, which can be serialized.
 Plain = bool | int | str | None | tuple[Any, ...]
 #: The keys and values of one entry in an index.
 Row = tuple[tuple[str, Plain], ...]
 
 
 class EntryIndex(Struct, Generic[V_co], frozen=True):
-    """A way to find entries.
+    """A function that maps entries to keys.
 
     Attributes:
         name: the name of the variable that holds it, ``module:variable``.
-        find: computes the keys of an entry, with a value under each, from the entry and the operators only.
+        find: computes the keys of an entry, each with a value, from the entry and the operators only.
     """
 
     name: str
@@ -45,18 +45,18 @@ class EntryIndex(Struct, Generic[V_co], frozen=True):
         return hash(self.name)
 
 
-#: The indexes of the modules that are loaded, by name.
+#: The indexes of the loaded modules, by name.
 INDEXES: dict[str, EntryIndex[Any]] = {}
 
 
 def index_named(name: str) -> EntryIndex[Any] | None:
-    """Return the index of a name, or None; its module is loaded if necessary."""
+    """Return an index by name, or None; imports its module if necessary."""
     load_module_of(name)
     return INDEXES.get(name)
 
 
 def load_module_of(name: str) -> None:
-    """Load the module of a name such as ``derivlint.model.index:BY_BASE``, if it is one of this package."""
+    """Import the module of a name such as ``derivlint.model.index:BY_BASE``, if it is part of this package."""
     module = name.partition(":")[0]
     if module.startswith("derivlint.") and module not in sys.modules:
         with suppress(ImportError):
@@ -64,17 +64,17 @@ def load_module_of(name: str) -> None:
 
 
 class IndexEntries(Struct, Generic[K], frozen=True):
-    """The entries of a text by an index; those of the next text share most of it.
+    """The entries of a text by the keys of an index; consecutive texts share most of it.
 
     Attributes:
-        by_key: under each key the entries, in file order, each with its value.
+        by_key: the entries under each key, in file order, each with its value.
     """
 
     by_key: dict[str, tuple[tuple[K, Any], ...]]
 
     @classmethod
     def of(cls, rows: Iterable[tuple[K, Row]]) -> IndexEntries[K]:
-        """Index entries, given each with its row, in file order."""
+        """Index entries by their rows, in file order."""
         by_key: dict[str, list[tuple[K, Any]]] = {}
         for entry, row in rows:
             for key, value in row:
@@ -82,15 +82,15 @@ class IndexEntries(Struct, Generic[K], frozen=True):
         return cls({key: tuple(items) for key, items in by_key.items()})
 
     def under(self, key: str) -> tuple[tuple[K, Any], ...]:
-        """The entries under a key with their values, in file order; one that has the key twice is there twice."""
+        """The entries under a key with their values, in file order; an entry with a repeated key is repeated."""
         return self.by_key.get(key, ())
 
     def answer(self, key: str, *, whole: bool) -> Plain:
-        """The answer of a dependency: the texts of the entries under a key, or their values.
+        """The answer to a dependency: the texts of the entries under a key, or their values.
 
         Args:
             key: the key.
-            whole: whether the answer is the texts, the first item of the names of entries.
+            whole: whether the answer is the texts, each the first item of an entry's key, not the values.
         """
         items: tuple[tuple[Any, Any], ...] = self.under(key)
         if whole:
@@ -100,12 +100,12 @@ class IndexEntries(Struct, Generic[K], frozen=True):
     def replaced(
         self, gone: Iterable[tuple[K, Row]], new: Iterable[tuple[K, Row]], positions: Mapping[K, int]
     ) -> IndexEntries[K]:
-        """The entries of the next text, in which the others have the same order.
+        """Return the entries of the next text, in which surviving entries keep their order.
 
         Args:
-            gone: the entries that are not there any more, with their rows.
-            new: likewise those that were not there.
-            positions: the positions of all entries in that text.
+            gone: the entries that the next text lacks, with their rows.
+            new: the entries that only the next text has, with their rows.
+            positions: the positions of all entries in the next text.
         """
         by_key = self.by_key.copy()
         for entry, row in gone:
@@ -139,8 +139,8 @@ def signature_key(is_functional: bool, signature: str) -> str:
     """A key of :data:`BY_SIGNATURE`.
 
     Args:
-        is_functional: whether their functions modify nothing.
-        signature: the signature of their functions, without defaults.
+        is_functional: whether the functions modify no argument.
+        signature: the signature without defaults.
     """
     return f"{'functional' if is_functional else 'modifying'} {signature}"
 
@@ -169,19 +169,19 @@ def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
     yield "", sum(len(body.formulas) for body in entry.bodies)
 
 
-#: All entries, with the number of their formulas, under one key.
+#: All entries under one key, with the number of their formulas.
 FORMULAS: EntryIndex[int] = EntryIndex(f"{__name__}:FORMULAS", _formulas)
 #: The entries of all overloads of an operator, by its base name.
 BY_BASE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_BASE", _by_base)
-#: The entries by the schemas of the functions that they are for, with whether they have any formulas.
+#: The entries by the schemas of their functions; the value is whether they have formulas.
 BY_SCHEMA: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_SCHEMA", _by_schema)
-#: The entries by the signatures of these functions, with their schemas and likewise.
+#: The entries by the signatures of their functions; the value has the schema, and whether they have formulas.
 BY_SIGNATURE: EntryIndex[tuple[str, bool]] = EntryIndex(f"{__name__}:BY_SIGNATURE", _by_signature)
-#: By the operator as written, with whether it is known.
+#: The entries by the operator as written; the value is whether it resolves.
 BY_OPERATOR: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_OPERATOR", _by_operator)
-#: The entries whose schemas belong to no function, with the operator as written, under one key.
+#: The entries whose schemas do not resolve, under one key, with the operator as written.
 UNRESOLVED: EntryIndex[str] = EntryIndex(f"{__name__}:UNRESOLVED", _unresolved)
-#: By the names of generated nodes, without their numbers.
+#: The entries by the names of their nodes, without numbers.
 BY_NODE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_NODE", _by_node)
-#: The entries of operators on lists that apply another one to each tensor, under one key.
+#: The entries of foreach operators, under one key.
 FOREACH: EntryIndex[Nothing] = EntryIndex(f"{__name__}:FOREACH", _foreach)

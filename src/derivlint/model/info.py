@@ -1,7 +1,7 @@
-"""From an entry with its function to torchgen's ``DifferentiabilityInfo``.
+"""Builds torchgen's ``DifferentiabilityInfo`` from an entry and its function.
 
-Follows torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; where that raises, a line is
-left out of the info and a rule says why.
+Follows torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; where torchgen raises, the
+formula is left out of the info and a rule reports it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from derivlint.model.resolve import EntryFunction
 
 
 def named_gradients(function: EntryFunction, differentiability: tuple[bool, ...] | None) -> tuple[str, ...]:
-    """The ``grad_<return>`` that formulas may use: of named, tensor-like returns that are not switched off."""
+    """The ``grad_<return>`` that formulas may use: those of named, tensor-like returns that are differentiable."""
     returns = function.schema.returns
     flags = differentiability or (True,) * len(returns)
     return tuple(
@@ -115,12 +115,12 @@ def node_prefix(name: str) -> str:
 
 
 class AccidentalSave(Struct, frozen=True):
-    """One value that is saved for nothing.
+    """A value that is saved although no formula uses it.
 
     Attributes:
-        written: the first formula that asks for it.
+        written: the first formula whose text seems to use it.
         saved: the value.
-        word: the word that torchgen takes for a use.
+        word: the word that torchgen mistakes for a use.
     """
 
     written: DerivativeFormula
@@ -129,7 +129,7 @@ class AccidentalSave(Struct, frozen=True):
 
 
 def accidental_saves(body: DispatchBody) -> list[AccidentalSave]:
-    """The values that every formula of one dispatch key saves by accident, in file order."""
+    """The values that every formula of one dispatch key saves unnecessarily, in file order."""
     info = body.info
     if info is None:
         return []

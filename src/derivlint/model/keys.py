@@ -1,6 +1,6 @@
-"""The keys of entries, and the formulas other than C++: the one place that spells them, with what they mean.
+"""The keys of entries and the keywords of formulas, with their meanings; no other module spells them.
 
-``ENTRY_KEYS`` are the keys of an entry beside the names of arguments and outputs; a new one is added here, read by
+``ENTRY_KEYS`` are the keys of an entry other than names of arguments and outputs; a new one is added here, read by
 :mod:`derivlint.model.read`, and stored in :class:`~derivlint.model.entry_syntax.EntrySyntax`.
 """
 
@@ -25,16 +25,16 @@ VIEW_AUTOGRAD = "view_autograd"
 
 #: The dispatch key of the formulas of an entry without ``dispatch``.
 DEFAULT = "Default"
-#: The only output in keys and formulas, if it has no name of its own.
+#: The name of a single unnamed output in keys and formulas.
 RESULT = "result"
 
 AUTO_LINEAR = "auto_linear"
 AUTO_ELEMENT_WISE = "auto_element_wise"
 NON_DIFFERENTIABLE = "non_differentiable"
-#: The formulas of forward keys other than C++, with their meaning.
+#: The keywords that replace C++ under forward keys, with their meanings.
 FORWARD_WORDS = {
     AUTO_LINEAR: "the function itself, on tangents",
     AUTO_ELEMENT_WISE: "the backward formula, on the tangent",
 }
-#: Likewise of backward keys.
+#: The keywords that replace C++ under backward keys, with their meanings.
 BACKWARD_WORDS = {NON_DIFFERENTIABLE: "no gradient flows through this argument"}

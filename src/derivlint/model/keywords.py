@@ -1,4 +1,4 @@
-"""Formulas that are meant as one of the words that stand for something other than C++, but are not spelled like it."""
+"""Formulas that are probably a misspelt keyword, such as ``auto_liner``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIA
 from derivlint.model.resolve import NameKind
 from derivlint.model.scope import NotDeclared, undeclared_names, visible_names
 
-#: The words by their letters alone, with the shorter and longer forms that people write.
+#: The keywords by their letters, with common shorter and longer forms.
 _BY_LETTERS = {
     "autolinear": AUTO_LINEAR,
     "linear": AUTO_LINEAR,
@@ -22,15 +22,15 @@ _BY_LETTERS = {
 }
 _BETWEEN = str.maketrans("", "", " -_;\t\n")
 _LONGEST = 30
-#: How alike letters have to be: two slips in "autolinear", three in "nondifferentiable".
+#: The minimum similarity of letters: two typos in "autolinear", three in "nondifferentiable".
 _ALIKE = 0.8
 
 
 def near_keyword(formula: DerivativeFormula) -> str | None:
-    """The word that the whole formula is meant to be, where torchgen takes it for C++.
+    """The keyword that a formula probably means where torchgen reads C++, or None.
 
-    ``Auto_linear``, ``auto linear`` and ``elementwise`` are near, and so is ``auto_linear`` itself in a backward
-    formula; a name that the formula can use is not.
+    Matches ``Auto_linear``, ``auto linear`` and ``elementwise``, and ``auto_linear`` itself in a backward formula, but
+    no name that the formula can use.
     """
     text = formula.text
     if text is None or len(text) > _LONGEST or not formula.is_expression or formula.says_non_differentiable:
@@ -48,10 +48,10 @@ def near_keyword(formula: DerivativeFormula) -> str | None:
 
 
 def is_clear(body: DispatchBody) -> bool:
-    """Whether every key and every word for a whole formula is understood.
+    """Whether every key and every keyword of the body resolves.
 
-    Only then is it known which arguments have backward formulas: ``slef: grad``, ``dim: grad``, ``self, self: grad``,
-    ``mask: nondifferentiable``, ``self: f(grad_input_mask[1])`` and keys beside ``dispatch`` are slips that change it.
+    Only then is it known which arguments have backward formulas; it is not with ``slef: grad``, ``dim: grad``,
+    ``self, self: grad``, ``mask: nondifferentiable``, ``self: f(grad_input_mask[1])`` or keys next to ``dispatch``.
     """
     if not body.is_resolved:
         return False
@@ -72,7 +72,7 @@ def is_clear(body: DispatchBody) -> bool:
 
 
 def _lacks_name(formula: DerivativeFormula) -> bool:
-    """Whether a backward formula asks for gradients of more arguments than its key names."""
+    """Whether a backward formula indexes ``grad_input_mask`` beyond the names of its key."""
     if formula.role is not Role.BACKWARD or not formula.is_expression:
         return False
     if len(formula.names) == 1:

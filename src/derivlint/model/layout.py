@@ -1,4 +1,4 @@
-"""The layout of a file's entries: PyTorch's own file is a list of them, files of back ends may be more than that."""
+"""The layout of a derivatives file: PyTorch's is a list of entries, those of back ends may nest the list."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Layout(Struct, frozen=True):
     """The layout of a file's entries.
 
     Attributes:
-        entries: the top-level key below which the list stands; None if the list is the file.
-        versions: the top-level key with the names of all versions that the file serves, oldest first; the same word
-            as an entry's version means all of them.
-        version: the key of an entry that says for which of them it holds.
-        ignored: more keys of entries that say nothing of derivatives.
-        overrides: whether the entries take the place of PyTorch's own ones for the same operators.
-        declares: whether an entry declares its operator where nothing else does.
-        composites: whether entries of composite operators count, as they do where kernels are not PyTorch's.
-        elsewhere: patterns of operators that another repository declares; an entry stands for the declaration.
+        entries: the top-level key of the list of entries, or None if the file is the list.
+        versions: the top-level key that lists the versions of the file, oldest first; as an entry's version it means
+            all of them.
+        version: the key of an entry with the versions to which it applies.
+        ignored: further keys of entries that do not concern derivatives.
+        overrides: whether the entries replace PyTorch's entries for the same operators.
+        declares: whether an entry also declares its operator if nothing else does.
+        composites: whether entries for composite operators are valid, as with kernels that are not PyTorch's.
+        elsewhere: patterns of operators that another repository declares; their entries are their declarations.
         foreach: whether foreach operators share the formulas of the operators that they apply to each tensor.
         semicolons: whether a formula may end with a semicolon.
         cpp: whether formulas are C++ that is compiled with PyTorch's headers.
-        marks: keys of entries that only the generator of such files knows, so that a plain list is known by them.
+        marks: keys of entries that identify this layout in a plain list.
     """
 
     entries: str | None = None
@@ -47,14 +47,14 @@ class Layout(Struct, frozen=True):
     marks: frozenset[str] = frozenset()
 
     def fitting(self, root: YamlNode | None, source: SourceFile | None = None) -> Layout:
-        """The layout of one file among those with this one.
+        """The layout of one file in a project whose layout is this one.
 
-        A plain list, which holds for one version, is a file of any project; a mapping whose key for entries holds a
-        list has the layout of that key, where no other key is known.
+        A plain list without versions may be a file of any project; a mapping that has a list under the entry key of a
+        known layout, and under no other known key, has that layout.
 
         Args:
             root: the root of the file.
-            source: the file, as far as the keys of its entries matter.
+            source: the file, if the keys of its entries may identify the layout.
         """
         if isinstance(root, Sequence):
             return self.of_list(source)
@@ -67,7 +67,7 @@ class Layout(Struct, frozen=True):
         return self
 
     def of_list(self, source: SourceFile | None) -> Layout:
-        """The layout of a plain list among files with this one: where nothing else is said, the one it is marked as."""
+        """The layout of a plain list: the one that its keys identify, unless this layout is not the default."""
         plain = replace(self, entries=None, versions=None)
         marked = marked_layout(source) if source is not None else None
         if marked is None or replace(plain, ignored=frozenset(), elsewhere=()) != PLAIN:
@@ -75,29 +75,29 @@ class Layout(Struct, frozen=True):
         return replace(marked, ignored=marked.ignored | self.ignored, elsewhere=(*marked.elsewhere, *self.elsewhere))
 
     def list_in(self, root: YamlNode | None) -> YamlNode | None:
-        """The node that should be the list of entries, or None if it is not there."""
+        """The node under the entry key, or the root; None if it is absent."""
         if self.entries is None:
             return root
         return root.get(self.entries) if isinstance(root, Mapping) else None
 
     def is_empty(self, root: YamlNode | None) -> bool:
-        """Whether a file names its versions, and has nothing below the key for entries."""
+        """Whether a file lists its versions but has no value under the entry key."""
         node = self.list_in(root)
         has_versions = self.versions is not None and isinstance(root, Mapping) and root.get(self.versions) is not None
         return has_versions and isinstance(node, Scalar) and node.kind == "null"
 
     def declares_operator(self, name: str) -> bool:
-        """Whether an entry declares the operator with this name where nothing else does."""
+        """Whether an entry with this name also declares the operator."""
         return self.declares or any(fnmatchcase(name, pattern) for pattern in self.elsewhere)
 
     def ignores(self, key: str) -> bool:
-        """Whether a key of an entry says nothing of derivatives."""
+        """Whether a key of an entry does not concern derivatives."""
         return key == self.version or key in self.ignored
 
 
 PLAIN = Layout()
-#: torch_npu's op_plugin/config/derivatives.yaml: one file for every PyTorch that the back end supports.
-#: torch_npu itself declares the casts of formats, in npu_native_functions.yaml.
+#: torch_npu's op_plugin/config/derivatives.yaml: one file for all supported versions of PyTorch. torch_npu itself
+#: declares the casts of formats, in npu_native_functions.yaml.
 TORCH_NPU = Layout(
     entries="backward", versions=ALL_VERSIONS, version=VERSION, overrides=True, elsewhere=("_npu_format_cast*",)
 )
@@ -111,7 +111,7 @@ CANDLE = Layout(
     cpp=False,
     marks=frozenset({VIEW_AUTOGRAD}),
 )
-#: The layouts that have a name.
+#: The named layouts.
 LAYOUTS = {"candle": CANDLE, "torch_npu": TORCH_NPU}
 
 
@@ -120,13 +120,13 @@ def name_of_layout(layout: Layout | None) -> str | None:
     return next((name for name, named in LAYOUTS.items() if named is layout), None)
 
 
-#: The layouts that a key of entries gives away.
+#: The layouts that a key of entries identifies, by that key.
 _MARKED = {key: layout for layout in LAYOUTS.values() for key in layout.marks}
 
 
 def marked_layout(source: SourceFile) -> Layout | None:
-    """The layout that the keys of a file's entries give away, or None if they are those of PyTorch's own file."""
-    # to look for the words first costs nothing
+    """The layout that the keys of a file's entries identify, or None for PyTorch's keys only."""
+    # a cheap substring test before the scan
     return _marked_layout(source.text) if any(mark in source.lowered for mark in _MARKED) else None
 
 

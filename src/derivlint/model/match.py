@@ -1,8 +1,8 @@
 """The assignment of infos to native functions.
 
 Follows torchgen/api/autograd.py, ``match_differentiability_info``, and load_derivatives.py,
-``add_view_copy_derivatives``: one entry serves the function it names, its in-place and out variants, the ``_copy`` twin
-of a view, the generated functional variant of a mutable function and the foreach functions.
+``add_view_copy_derivatives``: one entry applies to the function it names, its in-place and out variants, the ``_copy``
+twin of a view, the generated functional variant of a mutable function and the foreach functions.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind
 
 T = TypeVar("T")
 V = TypeVar("V")
-#: What the names of the ``_copy`` twins of views end with.
+#: The suffix of the ``_copy`` twins of views.
 COPY = "_copy"
-#: The infos of one function by dispatch key.
+#: The infos of one function, by dispatch key.
 InfoByKey = dict[str, DifferentiabilityInfo]
 
 
 class How(Enum):
-    """The ways in which a function gets its info."""
+    """The rule of torchgen's matching by which a function gets its info."""
 
     EXACT = "exact"
     SIGNATURE = "signature"
@@ -46,11 +46,11 @@ class MatchProblem(Struct, frozen=True):
     """The reason why a function cannot have the info that would apply to it.
 
     Attributes:
-        kind: why.
+        kind: the reason.
         function: the function.
         info: the info that would apply.
-        detail: the problem that was found deeper down.
-        is_of_part: whether PyTorch gives the function an entry of its own, so that a file without it is a part of one.
+        detail: the underlying problem.
+        is_of_part: whether PyTorch's file has an entry for the function, so that a file without one is incomplete.
     """
 
     kind: MatchProblemKind
@@ -66,10 +66,10 @@ class FunctionMatch(Struct):
     Attributes:
         function: the function.
         infos: the info for each dispatch key; empty if no entry applies.
-        how: how it came by them.
+        how: the rule of torchgen's matching that applied.
         forwards: the forward formulas for each dispatch key, None if no entry applies.
         book: the operator book.
-        problems: why it cannot have infos that would apply.
+        problems: why infos that would apply cannot be used.
     """
 
     function: NativeFunction
@@ -81,14 +81,14 @@ class FunctionMatch(Struct):
 
 
 def infos_of(entry: Entry) -> dict[str, InfoByKey]:
-    """The infos of an entry by its schema."""
+    """The infos of an entry under its schema."""
     if entry.function is None:
         return {}
     return {str(entry.function.schema): {body.key: body.info for body in entry.bodies if body.info is not None}}
 
 
 def twins_of(infos: Mapping[str, InfoByKey], natives: NativeFunctions) -> dict[str, InfoByKey]:
-    """The infos of the ``_copy`` twins of views, by schema; an entry written for the twin wins."""
+    """The infos of the ``_copy`` twins of views, by schema; an entry for the twin itself takes precedence."""
     twins = {}
     for by_key in infos.values():
         twin = _view_copy(next(iter(by_key.values())).func, natives) if by_key else None
@@ -98,7 +98,7 @@ def twins_of(infos: Mapping[str, InfoByKey], natives: NativeFunctions) -> dict[s
 
 
 def _view_copy(function: NativeFunction, natives: NativeFunctions) -> NativeFunction | None:
-    """The ``_copy`` twin of a view; None for another function."""
+    """The ``_copy`` twin of a view, or None for another function."""
     group = natives.view_group(function)
     return group.view_copy if group is not None and group.view.name == function.name else None
 
@@ -116,9 +116,9 @@ class Applicable(NamedTuple):
     """The entry whose infos apply to a function.
 
     Attributes:
-        how: how it comes by them.
+        how: the rule of torchgen's matching that applied.
         schema: the schema of an entry.
-        twin: the ``_copy`` twin of the view that has this entry, where the infos are made for that first.
+        twin: the ``_copy`` twin of the entry's view, if the infos are those of the twin.
     """
 
     how: How
@@ -127,21 +127,21 @@ class Applicable(NamedTuple):
 
 
 def _infos_for(answers: Answers, schema: str, twin: NativeFunction | None) -> InfoByKey:
-    """The infos of one schema; of several entries for it the last counts, as for torchgen."""
+    """The infos for a schema; of several entries with it the last one counts, as in torchgen."""
     (*_, last) = answers.entries_in(BY_SCHEMA, schema)
     by_key = infos_of(last)[schema]
     return by_key if twin is None else _of_twin(by_key, twin)
 
 
 class Matcher:
-    """Finds the info of any native function."""
+    """Finds the infos of native functions."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._book = answers.book
 
     def match(self, function: NativeFunction) -> FunctionMatch:
-        """The differentiability of one function."""
+        """The infos that apply to a function, with the problems of those that cannot."""
         problems: list[MatchProblem] = []
         infos, how = self._find(function, problems)
         if not infos:
@@ -172,11 +172,12 @@ class Matcher:
         return MatchProblem(kind, function, info, detail, is_of_part=self._book.has_entry(function))
 
     def may_serve(self, canonical: NativeFunction, function: NativeFunction) -> bool:
-        """Whether an entry may serve a function, whatever other entries there are.
+        """Whether an entry could apply to a function, regardless of other entries.
 
         Args:
-            canonical: the function that the entry is for.
-            function: one with the same base name, that of its ``_copy`` twin, or that of its foreach functions.
+            canonical: the function of the entry.
+            function: a function with the base name of the canonical one, of its ``_copy`` twin or of its foreach
+                functions.
         """
         base, signature = function.name.base, function.schema.signature_key_no_defaults
         if base == canonical.name.base:
@@ -187,7 +188,7 @@ class Matcher:
         return twin is not None and signature == twin.schema.signature_key_no_defaults
 
     def source(self, function: NativeFunction) -> str | None:
-        """The schema of the entry that a function may have its infos of, or None if no entry applies."""
+        """The schema of the entry from which a function would get its infos, or None if no entry applies."""
         applicable = self._applicable_once(function)
         return None if applicable is None else applicable.schema
 
@@ -212,7 +213,7 @@ class Matcher:
         return self._reference(function) if foreach and self._answers.shares_foreach else None
 
     def _exact(self, function: NativeFunction) -> Applicable | None:
-        """The entry with the schema of a function, or that of the view whose ``_copy`` twin it is."""
+        """The entry with a function's own schema, or the entry of the view whose ``_copy`` twin it is."""
         if self._answers.values_in(BY_SCHEMA, str(function.schema)):
             return Applicable(How.EXACT, str(function.schema))
         group = self._answers.natives.view_group(function) if function.name.base.endswith(COPY) else None
@@ -223,7 +224,7 @@ class Matcher:
         return Applicable(How.EXACT, view, function) if has_infos and has_infos[-1] else None
 
     def _by_signature(self, function: NativeFunction, how: How) -> Applicable | None:
-        """The last entry with the signature of a function, without defaults; twins come last."""
+        """The last entry whose signature, without defaults, is that of a function; ``_copy`` twins come last."""
         is_functional = how is How.SIGNATURE
         key = function.schema.signature_key_no_defaults
         if function.name.base.endswith(COPY):
@@ -237,7 +238,7 @@ class Matcher:
         return Applicable(how, written[-1]) if written else None
 
     def _reference(self, function: NativeFunction) -> Applicable | None:
-        """The function that a foreach function applies to every element."""
+        """The entry of the function that a foreach function applies to each element."""
         is_inplace = function.schema.kind is SchemaKind.inplace
         how = How.FOREACH_INPLACE if is_inplace else How.FOREACH_GENERATED
         references = [
@@ -255,7 +256,7 @@ class Matcher:
                 key: schemas for key in keys if (schemas := _with_infos(self._answers.values_in(BY_SIGNATURE, key)))
             }
             if schemas_by_key:
-                # the one that comes first in the file
+                # the first one in the file
                 first = next(iter(schemas_by_key)) if len(schemas_by_key) == 1 else min(schemas_by_key, key=self._place)
                 return Applicable(how, schemas_by_key[first][-1])
         return None
@@ -268,7 +269,7 @@ class Matcher:
         applicable = self._applicable_once(function)
         if applicable is None:
             return {}, None
-        # asked once, so that the infos of a twin are the same objects for all of its functions
+        # memoized, so that all functions of a twin share the same info objects
         infos = self._answers.ask(_infos_for, self._answers, applicable.schema, applicable.twin)
         if applicable.how is How.GENERATED_FUNCTIONAL:
             for info in infos.values():
@@ -297,5 +298,5 @@ class Matcher:
 
 
 def _with_infos(rows: Iterable[tuple[str, bool]]) -> list[str]:
-    """The schemas of entries with formulas, in the order of the file; of several entries for one the last counts."""
+    """The schemas of entries with formulas, in file order; of several entries with one schema the last counts."""
     return [schema for schema, has_infos in dict(rows).items() if has_infos]

@@ -1,8 +1,8 @@
 """Memos: results of earlier checks with the trace of what they read, which is compared by value.
 
-A *dependency* is something that was read outside of an entry: what an index has under a key, or a fact of the file.
-A *trace* is the dependencies of a result with their answers, which are plain data. A *memo* is a result with its trace:
-it holds in any text in which all dependencies have the same answers. Memos share nothing with models.
+A *dependency* is a read outside of an entry: the value of an index under a key, or a fact of the file. A *trace* is the
+dependencies of a result with their answers, which are plain data. A *memo* is a result with its trace: it is valid in
+any text in which all dependencies have the same answers. Memos share nothing with models.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from msgspec import Struct, field
 from derivlint.model.index import IndexEntries, Plain, Row
 
 V = TypeVar("V")
-#: The text of an entry, and how many entries with the same text come before it.
+#: The text of an entry, and the number of preceding entries with the same text.
 EntryKey = tuple[str, int]
-#: The number of results of an entry, for undone edits.
+#: The number of results kept for each entry, so that an undo finds them.
 MAX_RESULTS = 4
-#: The number of entries that the newest text does not have.
+#: The number of entries kept that the newest text lacks.
 MAX_GONE = 64
-#: After so many texts all answers are computed again, so that unused ones go.
+#: After this many texts all answers are recomputed, to drop unused ones.
 REFRESHED = 256
 
 
 class Dependency(NamedTuple):
-    """A read of the file as a whole.
+    """A read outside of an entry.
 
     Attributes:
         source: the index or the fact.
@@ -64,7 +64,7 @@ class EntryMemos(Struct):
     Attributes:
         key: the text with its occurrence.
         seen_at: the newest revision that has the entry.
-        verified_at: the newest revision in which the first of the results holds.
+        verified_at: the newest revision in which the first result is valid.
         rows: the rows of the entry, by index.
         facts: the facts of the entry, by name.
         results: the findings of rules, newest first.
@@ -78,7 +78,7 @@ class EntryMemos(Struct):
     results: tuple[Memo[Any], ...] = ()
 
     def add(self, memo: Memo[Any]) -> None:
-        """Add the newest result, or make it the newest one again."""
+        """Add the newest result, or move it to the front."""
         self.results = (memo, *(result for result in self.results if result is not memo))[:MAX_RESULTS]
 
 
@@ -87,14 +87,14 @@ class Memos:
 
     Attributes:
         revision: the number of texts that were checked.
-        layout: the name of the layout that the texts are marked as.
+        layout: the name of the layout that keys of the entries identify.
         entries: by key.
         newest: the keys of the entries of the newest text, in file order.
-        indexed: its entries by each index in use.
-        answers: the computed answers of dependencies in it.
+        indexed: the entries of the newest text, by index.
+        answers: the answers of dependencies in the newest text.
         facts: the facts of the file, by dependency.
-        holding: the facts that are valid in it, each after those that it is made of.
-        uncertain: dependencies whose answers may differ from those in the text before; None for all.
+        holding: the facts that are valid in it, each after its dependencies.
+        uncertain: dependencies whose answers may differ from those in the previous text; None for all.
         file: the findings of rules for the file as a whole, or None.
     """
 
@@ -111,7 +111,7 @@ class Memos:
         self.file: Memo[Any] | None = None
 
     def begin(self, layout: str | None) -> None:
-        """Begin a revision; a text with another layout is read in another way."""
+        """Begin a revision, and drop all memos if the layout changed."""
         if layout != self.layout:
             self.entries, self.facts, self.file, self.layout = {}, {}, None, layout
             self.forget_answers()
@@ -122,11 +122,11 @@ class Memos:
         self.indexed, self.answers, self.holding, self.uncertain = {}, {}, {}, None
 
     def has_text(self, text: str) -> bool:
-        """Whether an entry with this text is known."""
+        """Whether there is an entry with this text."""
         return (text, 0) in self.entries
 
     def entries_of(self, texts: Iterable[str]) -> list[EntryMemos]:
-        """The records of the entries of the text that is newest now, in file order; new ones for new entries."""
+        """The records of the entries of the newest text, in file order; creates those of new entries."""
         counts: dict[str, int] = {}
         records: list[EntryMemos] = []
         for text in texts:
@@ -141,7 +141,7 @@ class Memos:
         return records
 
     def advance(self, records: Sequence[EntryMemos], row: Callable[[str, int], Row]) -> None:
-        """Carry answers over from the text before, as far as entries are not new or gone.
+        """Carry answers over from the previous text unless new or removed entries affect them.
 
         Args:
             records: the entries, in file order.
@@ -153,7 +153,7 @@ class Memos:
         gone = [key for key in before if key not in positions]
         new = [key for key in self.newest if key not in then]
         is_moved = [key for key in then if key in positions] != [key for key in self.newest if key in then]
-        # entries that move past others have the same rows in another order
+        # moved entries change the order of rows, not the rows
         if is_moved or not self.indexed:
             self.forget_answers()
             return
@@ -172,13 +172,13 @@ class Memos:
             self.answers.pop(dependency, None)
 
     def add_fact(self, dependency: Dependency, memo: Memo[Plain]) -> None:
-        """Add a fact that holds in the newest text, after those that it is made of."""
+        """Add a valid fact of the newest text, after the facts it depends on."""
         self.facts[dependency] = memo
         self.holding.pop(dependency, None)
         self.holding[dependency] = None
 
     def end(self) -> None:
-        """End a revision that was checked to its end: drop what was not used for long."""
+        """End a completed revision: drop entries that have been unused for long."""
         gone = [record for record in self.entries.values() if record.seen_at != self.revision]
         gone.sort(key=lambda record: -record.seen_at)
         for record in gone[MAX_GONE:]:

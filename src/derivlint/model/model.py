@@ -34,25 +34,25 @@ from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Sequence, YamlNode, read_yaml
 from derivlint.yaml_reader.split import SplitDocument, read_split
 
-#: As many schemas are not misspelt at once: the file is of another release.
+#: This many unresolved schemas are not typos: the file belongs to another release.
 MANY_UNKNOWN = 4
 
 
 class Model(Answers):
-    """Entries with their functions, infos and the functions they apply to.
+    """The entries of a file with their functions, infos and derived facts.
 
-    Building it never raises on user input. Facts about several entries are looked up by name (:meth:`entries_in`,
+    Construction never raises on user input. Facts about several entries are looked up by name (:meth:`entries_in`,
     :meth:`values_in`) or are facts of the file (:meth:`fact`), and recorded as dependencies.
 
     Attributes:
         document: the YAML document.
-        natives: the operators that it is judged against, of the version if there are several.
-        book: the operator book at their release.
+        natives: the operators, those of ``version`` if the file has several.
+        book: the operator book for their release.
         layout: the layout of the file.
-        versions: the versions that the file serves, None for a file without versions.
+        versions: the versions of the file, or None for a file without versions.
         version: the version of this model.
         all_entries: the items of the file, in order.
-        entries: the items that hold for the version; the index of an entry is its position here.
+        entries: the items that apply to the version; the index of an entry is its position here.
         matcher: finds the infos of functions.
     """
 
@@ -82,7 +82,7 @@ class Model(Answers):
             self._carry_over(self.memos, document.texts)
 
     def _read(self) -> None:
-        """Read the entries; those of other versions have positions after those of this one."""
+        """Read the entries; those of other versions come last."""
         if isinstance(self.document, SplitDocument):
             self.all_entries = self.entries = ListEntries(self.document, self)
             return
@@ -108,7 +108,7 @@ class Model(Answers):
 
     @property
     def has_list(self) -> bool:
-        """Whether there is a list where the layout has the entries."""
+        """Whether the layout's entry key holds a list."""
         document = self.document
         return isinstance(document, SplitDocument) or isinstance(self.layout.list_in(document.root), Sequence)
 
@@ -119,7 +119,7 @@ class Model(Answers):
 
     @property
     def n_formulas(self) -> int:
-        """The number of pairs of key and formula."""
+        """The number of formulas in the file."""
         if self.entries is not self.all_entries:
             return sum(len(body.formulas) for entry in self.all_entries for body in entry.bodies)
         return sum(self.values_in(FORMULAS, ""))
@@ -134,12 +134,12 @@ class Model(Answers):
             yield from by_key.values()
 
     def info_of(self, body: DispatchBody) -> DifferentiabilityInfo | None:
-        """The info that torchgen makes of the formulas of one dispatch key."""
+        """The ``DifferentiabilityInfo`` for the formulas of one dispatch key."""
         function = body.entry.function
         return build_info(body, function) if function is not None else None
 
     def node_name(self, info: DifferentiabilityInfo) -> str | None:
-        """The name of the generated autograd node, with its number, or None if nothing is differentiable."""
+        """The numbered name of the generated autograd node, or None if nothing is differentiable."""
         if info.prefix is None:
             return None
         if info.made_of is not None:
@@ -159,7 +159,7 @@ class Model(Answers):
         return sorted(keys)
 
     def bodies(self) -> Iterator[DispatchBody]:
-        """The formulas of every entry and dispatch key."""
+        """The bodies of all entries, one for each dispatch key."""
         for entry in self.entries:
             yield from entry.bodies
 
@@ -169,7 +169,7 @@ class Model(Answers):
 
     @query
     def functions_of(self, entry: Entry) -> tuple[FunctionMatch, ...]:
-        """The functions that the entry applies to, the canonical one first, also those that it cannot serve."""
+        """The functions to which an entry applies or would apply, the canonical one first."""
         if entry.function is None:
             return ()
         canonical = entry.function.canonical
@@ -181,7 +181,7 @@ class Model(Answers):
         own = str(entry.function.schema)
         matches = []
         for function in candidates.values():
-            # other overloads are not looked at
+            # functions with other overload names
             if not self.matcher.may_serve(canonical, function) or self.matcher.source(function) != own:
                 continue
             match = self.match(function)
@@ -198,11 +198,11 @@ class Model(Answers):
 
     @query
     def evaluations(self, entry: Entry) -> tuple[Evaluation, ...]:
-        """The generated expressions of an entry, with the variables that are declared there."""
+        """The expressions in generated code that come from an entry, with their variables."""
         return tuple(evaluations(entry, self.differentiabilities(entry)))
 
     def canonical_differentiability(self, body: DispatchBody) -> Differentiability | None:
-        """The differentiability of the entry's own function with these formulas, or None if they do not reach it."""
+        """The differentiability of the entry's own function with these formulas, or None if they do not apply to it."""
         function = body.entry.function
         if function is None:
             return None
@@ -222,41 +222,41 @@ class Model(Answers):
 
     @property
     def is_pytorchs_own(self) -> bool:
-        """Whether the file holds PyTorch's derivatives as a whole, not those of a back end or a part of them.
+        """Whether the file is a complete derivatives.yaml of PyTorch, not that of a back end or a part.
 
-        There are entries for nearly every operator with foreach functions.
+        It is if there are entries for nearly all operators with foreach functions.
         """
         return self.fact(_is_pytorchs_own)
 
     @property
     def shares_foreach(self) -> bool:
-        """Whether foreach operators share the formulas of the operators that they apply to each tensor.
+        """Whether foreach operators use the formulas of the operators that they apply to each tensor.
 
-        PyTorch's do so since 2.1, whose file has entries for those that cannot; before it had none at all.
+        They have since 2.1, whose file has entries for the others; earlier files have no foreach entries.
         """
         return self.layout.foreach and self.fact(_shares_foreach)
 
     @property
     def is_of_another_release(self) -> bool:
-        """Whether the file belongs to another PyTorch than the operators it is judged against."""
+        """Whether the file belongs to another release of PyTorch than the operators."""
         return self.fact(_is_of_another_release)
 
     @property
     @query
     def typing(self) -> TypeChecker:
-        """The type checker, with the declarations that hold for the file."""
+        """The type checker, with the declarations that apply to the file."""
         natives = self.natives
         is_own = natives.in_checkout or self.is_pytorchs_own
         complete = natives.declarations_complete or (is_own and not self.layout.declares)
         library = library_of(natives)
-        # what a bracket hides is declared nevertheless
+        # declarations that an unmatched bracket hides exist nevertheless
         complete = complete and library.has_headers and not any(problem.hides for problem in natives.header_problems)
         if natives.declarations_complete or natives.in_checkout:
             return TypeChecker(library, is_complete=complete)
         return TypeChecker(library, is_complete=complete, fallback=self._without_headers)
 
     def _without_headers(self) -> TypeChecker | None:
-        """The type checker without headers for a file of another release: helpers change from one to the next."""
+        """The type checker without headers for a file of another release, since helpers change between releases."""
         return self._headerless if self.is_of_another_release else None
 
     @property
@@ -266,35 +266,35 @@ class Model(Answers):
 
     @property
     def unknown_functions(self) -> frozenset[str]:
-        """The called functions that no known header declares, so that their calls are not checked."""
+        """The called functions without a known declaration; their calls are not checked."""
         if not self.layout.cpp or not self.natives.has_symbolic_sizes:
             return frozenset()
         return self.typing.unknown_functions(self.entries)
 
     @query
     def type_problems(self, entry: Entry) -> tuple[FormulaProblem, ...]:
-        """C++ errors in the entry's formulas, and in those that PyTorch makes of them for other functions."""
+        """The C++ errors in the entry's formulas and in the rewrites for other functions."""
         if not self.layout.cpp or not self.natives.has_symbolic_sizes:
-            # the tables of C++ are those of a much later PyTorch
+            # the tables of C++ are for a much later PyTorch
             return ()
         problems = self.typing.problems(entry, self.evaluations(entry))
         if problems and entry.name is not None and self.natives.by_schema(entry.name.value) is None:
-            # what a generator of its own makes of "auto_linear" for an operator of its own is not known
+            # the expansion of "auto_linear" by another project's generator is unknown
             problems = tuple(problem for problem in problems if problem.written.auto is None)
         return problems
 
     def match_problems(self, entry: Entry) -> Iterator[MatchProblem]:
-        """The reason why functions cannot have the entry's infos."""
+        """The reasons why functions cannot use the entry's infos."""
         for match in self.functions_of(entry):
             for problem in match.problems:
                 if problem.info.source.index == entry.index:
                     yield problem
 
     def is_explained(self, entry: Entry, node: YamlNode) -> bool:
-        """Whether a problem of the YAML is at a node of an entry, so that its form is not judged."""
+        """Whether the YAML reader reported a problem at a node, so that its form is not checked."""
         problems = self.document.problems
         start, stop = entry.place(node)
-        # they are sorted by where they begin
+        # problems are sorted by start
         first = bisect_left(problems, start, key=lambda problem: problem.span.start)
         for problem in islice(problems, first, None):
             if problem.span.start > stop:
@@ -309,17 +309,17 @@ class Model(Answers):
 
     @query
     def entries_for(self, function: NativeFunction) -> tuple[Entry, ...]:
-        """The entries for a function, in file order; torchgen keeps the last of them."""
+        """The entries for a function, in file order; torchgen uses the last one."""
         candidates = self.entries_in(BY_SCHEMA, str(function.schema))
         return tuple(
             entry for entry in candidates if entry.function is not None and entry.function.canonical is function
         )
 
     def served_without_default(self, entry: Entry) -> list[NativeFunction]:
-        """Functions of the entry whose generated code needs its ``Default`` formulas, which are missing.
+        """The functions of the entry whose generated code needs the missing ``Default`` formulas.
 
-        Foreach functions take the ``Default`` formulas of their reference (torchgen/api/autograd.py), and the kernel
-        of a view its ``Default`` outputs (gen_inplace_or_view_type.py).
+        Foreach functions use the ``Default`` formulas of their reference (torchgen/api/autograd.py), the kernel of a
+        view the ``Default`` outputs (gen_inplace_or_view_type.py).
         """
         if entry.function is None or any(body.key == DEFAULT for body in entry.bodies):
             return []
@@ -337,7 +337,7 @@ class Model(Answers):
         return served
 
     def foreach_without_reference(self) -> list[NativeFunction]:
-        """In-place foreach functions to which no entry applies, and none would."""
+        """The in-place foreach functions to which no entry applies or could apply."""
         if not self.shares_foreach:
             return []
         missing = self.fact(_without_reference)
@@ -364,13 +364,13 @@ def _shares_foreach(model: Model, _: str) -> bool:
 
 @file_fact
 def _without_reference(model: Model, _: str) -> tuple[str, ...]:
-    """The in-place foreach functions to which no entry applies, and none would."""
+    """The in-place foreach functions to which no entry applies or could apply."""
     return tuple(name for name in model.natives.inplace_foreach_names if not model.fact(_has_reference, name))
 
 
 @file_fact
 def _has_reference(model: Model, name: str) -> bool:
-    """Whether an entry applies to a foreach function, or would."""
+    """Whether an entry applies or could apply to a foreach function."""
     function = model.natives.operator(name)
     if function is None:
         return False
@@ -381,21 +381,21 @@ def _has_reference(model: Model, name: str) -> bool:
 def build_model(
     source: SourceFile, natives: NativeFunctions, layout: Layout | None = None, version: str | None = None
 ) -> Model:
-    """Read a derivatives file and build its model; never raises on what the file holds.
+    """Read a derivatives file and build its model; never raises on the file's content.
 
     Args:
         source: the file.
-        natives: the operators it is judged against.
-        layout: how it holds its entries; by default what it looks like.
-        version: of a file that serves several versions the one to build the model for; by default the newest.
+        natives: the operators.
+        layout: its layout, by default detected.
+        version: for a file with several versions, the one to model; by default the newest.
     """
     return Model(document_of(source), natives, layout, version)
 
 
 def probe_model(text: str, like: Model) -> Model:
-    """The model of a few entries that are not in the file, with the operators of another model."""
+    """Build the model of a few entries outside of the file, with the operators of another model."""
     source = SourceFile("", text)
-    # not by document_of, whose cache is for the file
+    # bypasses the cache of document_of, which is for the file
     return Model(read_split(source) or read_yaml(source), like.natives)
 
 
@@ -407,15 +407,15 @@ def build_models(
     *,
     memos: Memos | None = None,
 ) -> tuple[Model, ...]:
-    """The models of a file for every version that it serves, one for all versions with the same entries.
+    """Build the models of a file for all its versions; versions with the same entries share one.
 
-    The newest comes first; a file without versions has one model, as has any file when one version is requested.
+    The newest comes first. A file without versions, or one with a requested version, has one model.
 
     Args:
         source: the file.
-        natives: the operators it is judged against.
-        layout: how it holds its entries; by default what it looks like.
-        version: the version that is requested.
+        natives: the operators.
+        layout: its layout, by default detected.
+        version: the requested version.
         memos: the memos of earlier texts with the same operators and layout.
     """
     document: Document

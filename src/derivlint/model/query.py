@@ -1,6 +1,6 @@
-"""Questions about a file and their answers, each with the dependencies of the answer.
+"""Memoized queries on a file, with recorded dependencies.
 
-An answer is worked out once. Meanwhile everything is recorded that is read in the file as a whole: entries by a key
+Each answer is computed once. Meanwhile all reads outside of the entry are recorded: entries by a key
 (:class:`~derivlint.model.index.EntryIndex`), and facts of the file (:mod:`derivlint.model.memos`).
 """
 
@@ -20,17 +20,17 @@ T = TypeVar("T")
 V = TypeVar("V")
 A = TypeVar("A", bound="Answers")
 P = ParamSpec("P")
-#: An answer that is not known yet; it is equal to no other one.
+#: A missing answer; equal to nothing else.
 _UNKNOWN = object()
-#: Works out a fact of the file as a whole, about something that has a name, given the model.
+#: Computes a fact of the file about a named subject, from the model.
 FindFact = Callable[[Any, str], Any]
 FindFactT = TypeVar("FindFactT", bound=FindFact)
-#: The functions that work out facts of the file as a whole, of the modules that are loaded, by name.
+#: The fact functions of the loaded modules, by name.
 FACTS: dict[str, FindFact] = {}
 
 
 def file_fact(find: FindFactT) -> FindFactT:
-    """A function that works out a fact of the file as a whole; it can be found again by its name."""
+    """Register a function that computes a fact of the file, so that memos can refer to it by name."""
     FACTS[name_of(find)] = find
     return find
 
@@ -41,7 +41,7 @@ def name_of(find: Callable[..., object]) -> str:
 
 
 def query(find: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[A, P], T]:
-    """A method of :class:`Answers` whose result for each arguments is computed once, with its dependencies."""
+    """Memoize a method of :class:`Answers` by its arguments, with its dependencies."""
 
     @wraps(find)
     def answer(self: A, /, *args: P.args, **_: P.kwargs) -> T:
@@ -59,7 +59,7 @@ class Answers:
         memos: the memos of earlier texts, or None if nothing is recorded.
         entries: the entries of the text; the index of an entry is its position here.
         records: the memos of the entries.
-        active: the dependencies of the current answer, its own and those of the answers that it uses.
+        active: the dependencies of the current answer, including those of the answers that it uses.
     """
 
     natives: NativeFunctions
@@ -70,34 +70,34 @@ class Answers:
         self.entries: Sequence[Entry] = ()
         self.records: Sequence[EntryMemos] = ()
         self._answers: dict[tuple[Hashable, ...], tuple[Any, frozenset[Dependency]]] = {}
-        #: equal sets are one object, so that few have to be joined
+        #: equal sets are shared, so that few unions are computed
         self._sets: dict[frozenset[Dependency], frozenset[Dependency]] = {}
         self._single: dict[Dependency, frozenset[Dependency]] = {}
         self.active: dict[int, frozenset[Dependency]] | None = None
         self._indexed: dict[str, IndexEntries[Any]] = {}
         self._entries_in: dict[tuple[str, str], tuple[Entry, ...]] = {}
-        #: the answers of dependencies in this text, as far as they were needed
+        #: the computed answers of dependencies in this text
         self._evaluated: dict[Dependency, Plain] = {}
-        #: the facts that are being worked out or verified
+        #: the facts that are being computed or verified
         self._open: set[Dependency] = set()
-        #: the facts of entries that were needed, by their positions
+        #: the computed facts of entries, by position
         self._entry_facts: dict[tuple[str, int], tuple[Plain, frozenset[Dependency]]] = {}
-        #: what indexes call the entries
+        #: the keys of the entries in indexes
         self._keys: Sequence[Any] = ()
         self._positions: Mapping[Any, int] | Sequence[int] = ()
 
     @property
     def shares_foreach(self) -> bool:
-        """Whether foreach operators share the formulas of the operators that they apply to each tensor."""
+        """Whether foreach operators use the formulas of the operators that they apply to each tensor."""
         raise NotImplementedError
 
     # ---- recording
 
     def ask(self, find: Callable[..., T], *subject: Hashable) -> T:
-        """The answer of a function, worked out when it is needed for the first time.
+        """Return the memoized result of a function.
 
         Args:
-            find: a pure function of its arguments, of this text and of the operators.
+            find: a pure function of its arguments, this text and the operators.
             subject: its arguments.
         """
         question = (find, *subject)
@@ -106,7 +106,7 @@ class Answers:
             cached = self._answers[question] = self.recorded(find, *subject)
         answer, dependencies = cached
         if dependencies:
-            # as :meth:`use`, without a call: no function is called more often
+            # :meth:`use` inlined: this is the hottest function
             if self.active is None:
                 self.active = {id(dependencies): dependencies}
             else:
@@ -130,7 +130,7 @@ class Answers:
         self.use(single)
 
     def recorded(self, find: Callable[..., T], *subject: object) -> tuple[T, frozenset[Dependency]]:
-        """The answer of a function, and its dependencies."""
+        """Compute a result and its dependencies."""
         outer, self.active = self.active, None
         try:
             answer = find(*subject)
@@ -139,7 +139,7 @@ class Answers:
             self.active = outer
 
     def dependencies(self) -> frozenset[Dependency]:
-        """The dependencies since this was called last, or since an answer began to be worked out."""
+        """Return the dependencies recorded since the last call or since the current answer began."""
         active, self.active = self.active, None
         if active is None:
             return _NOTHING
@@ -165,7 +165,7 @@ class Answers:
         return [value for _, value in self.indexed(index).under(key)]
 
     def indexed(self, index: EntryIndex[Any]) -> IndexEntries[Any]:
-        """The entries by an index; the caller records what it reads of that."""
+        """The entries by an index; the caller records its reads."""
         indexed = self._indexed.get(index.name)
         if indexed is None:
             indexed = IndexEntries.of(zip(self._keys, self.rows_of(index), strict=True))
@@ -175,7 +175,7 @@ class Answers:
         return indexed
 
     def rows_of(self, index: EntryIndex[Any]) -> list[Row]:
-        """The row of each entry, in file order; the caller records what it reads of that."""
+        """The rows of all entries, in file order; the caller records its reads."""
         return [self._row(index.name, at) for at in range(len(self.entries))]
 
     def _row(self, name: str, position: int) -> Row:
@@ -186,7 +186,7 @@ class Answers:
         return row
 
     def _carry_over(self, memos: Memos, texts: Iterable[str]) -> None:
-        """Take over the answers of the text before that are about no entry that is new or gone."""
+        """Take over the previous text's answers that no new or removed entry affects."""
         self.records = memos.entries_of(texts)
         self._keys = [record.key for record in self.records]
         self._positions = {key: at for at, key in enumerate(self._keys)}
@@ -194,16 +194,16 @@ class Answers:
             memos.indexed = {name: indexed for name, indexed in memos.indexed.items() if index_named(name) is not None}
             memos.advance(self.records, self._row)
         except Exception:
-            # rules that need it crash as well, and that is reported
+            # the rules that need it crash as well, and are reported
             memos.forget_answers()
         self._indexed, self._evaluated = memos.indexed.copy(), memos.answers.copy()
 
     def fact(self: A, find: Callable[[A, str], V], key: str = "") -> V:
-        """A fact of the file as a whole: plain data, which seldom changes when the file does.
+        """A fact of the file: plain data that seldom changes with an edit.
 
         Args:
-            find: works it out.
-            key: what it is about.
+            find: computes it.
+            key: its subject.
         """
         dependency = Dependency(name_of(find), key)
         self.record(dependency)
@@ -221,7 +221,7 @@ class Answers:
         return cast("V", self._evaluated[dependency])
 
     def _is_verified(self, dependency: Dependency) -> bool:
-        """Whether a fact of an earlier text holds in this one; then it is a fact of this one, too."""
+        """Whether a fact of an earlier text is valid in this one; if so, it is recorded as a fact of this text."""
         memo = self.memos.facts.get(dependency) if self.memos is not None else None
         if self.memos is None or memo is None or dependency in self._open:
             return False
@@ -239,8 +239,8 @@ class Answers:
         """A fact of one entry: plain data.
 
         Args:
-            find: works it out.
-            position: the position of the entry, which is not read where the fact is known.
+            find: computes it.
+            position: the position of the entry, which is not read if the fact is memoized.
         """
         name = name_of(find)
         cached = self._entry_facts.get((name, position))
@@ -259,11 +259,11 @@ class Answers:
         return cast("V", cached[0])
 
     def memo(self, value: V, reads: frozenset[Dependency]) -> Memo[V]:
-        """A result with the answers of its dependencies in this text."""
+        """Make a memo of a result, with the answers of its dependencies in this text."""
         return Memo(value, reads, tuple([cast("Plain", self.answer(dependency)) for dependency in reads]))
 
     def holds(self, memo: Memo[Any]) -> bool:
-        """Whether all dependencies of a result have the same answers in this text."""
+        """Whether all dependencies of a memo have the same answers in this text."""
         evaluated = self._evaluated
         for dependency, answer in memo.trace:
             now = evaluated.get(dependency, _UNKNOWN)
@@ -279,13 +279,13 @@ class Answers:
             self.memos.answers[dependency] = answer
 
     def answer(self, dependency: Dependency) -> object:
-        """The answer of a dependency in this text; something that is equal to nothing where there is none."""
+        """The answer of a dependency in this text, or an object equal to nothing if there is none."""
         if dependency not in self._evaluated:
             outer, self.active = self.active, None
             try:
                 self._answered(dependency, self._answer(dependency))
             except Exception:
-                # a rule that needs it crashes as well, and that is reported
+                # a rule that needs it crashes as well, and is reported
                 return object()
             finally:
                 self.active = outer
@@ -302,7 +302,7 @@ class Answers:
         return cast("Plain", self.fact(find, key))
 
     def end_revision(self) -> None:
-        """Let go of the memos: the text is checked, and what is worked out later is not kept."""
+        """Release the memos: later results are not recorded."""
         if self.memos is not None:
             self.memos.end()
         self.memos = None

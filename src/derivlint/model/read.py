@@ -1,7 +1,7 @@
-"""From YAML nodes to entries, without knowledge of operators.
+"""Reads entries from YAML nodes, without operators.
 
 Follows torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives`` and the head of
-``create_differentiability_info``, for what the keys of an entry mean.
+``create_differentiability_info``, for the meaning of the keys of an entry.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from derivlint.yaml_reader.split import SplitDocument, read_split
 
 
 def read_file(source: SourceFile) -> tuple[Entry, ...]:
-    """The entries of a file, without knowledge of operators."""
+    """Read the entries of a file without resolving operators."""
     document = document_of(source)
     layout = layout_of(document)
     versions = versions_of(document, layout)
@@ -34,12 +34,12 @@ def read_file(source: SourceFile) -> tuple[Entry, ...]:
 
 @lru_cache(maxsize=1)
 def document_of(source: SourceFile) -> Document:
-    """The YAML of a file; that of the last file is kept, since several callers read it in turn."""
+    """The YAML of a file; the last result is cached, since several callers need it in turn."""
     return read_split(source) or read_yaml(source)
 
 
 def layout_of(document: Document, layout: Layout = PLAIN) -> Layout:
-    """The layout of a file's entries, among those with a layout."""
+    """Detect the layout of a file in a project with a given layout."""
     if isinstance(document, SplitDocument):
         return layout.of_list(document.source)
     return layout.fitting(document.root, document.source)
@@ -54,7 +54,7 @@ def items_of(document: Document, layout: Layout) -> Iterator[PlacedNode]:
 
 
 def entry_names(source: SourceFile) -> list[str]:
-    """The names of a file's entries, which are schemas, as far as they are text."""
+    """The ``name`` values of a file's entries that are strings."""
     document = document_of(source)
     items = items_of(document, layout_of(document))
     values = (item.get(NAME) for item, _ in items if isinstance(item, Mapping))
@@ -62,7 +62,7 @@ def entry_names(source: SourceFile) -> list[str]:
 
 
 def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
-    """The functions that a file's formulas call, by their last names, with the number of arguments."""
+    """The functions that a file's formulas call, by unqualified name, with the number of arguments."""
     for formula in (formula for entry in read_file(source) for body in entry.bodies for formula in body.formulas):
         tree = formula.parsed.tree if formula.text is not None else None
         for node in walk(tree) if tree is not None else ():
@@ -71,7 +71,7 @@ def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
 
 
 def versions_of(document: Document, layout: Layout) -> FileVersions | None:
-    """The versions that a file serves; None for a file without versions, as every plain list is."""
+    """The versions of a file, or None for a file without versions such as a plain list."""
     return None if isinstance(document, SplitDocument) else file_versions(document.root, layout.versions)
 
 
@@ -106,7 +106,7 @@ class ListEntries(Seq[Entry]):
 
 
 def read_syntax(node: YamlNode, layout: Layout = PLAIN, versions: FileVersions | None = None) -> EntrySyntax:
-    """Read one item of the list, of any form."""
+    """Read one item of the list, whatever its form."""
     holds = None
     if versions is not None:
         value = node.get(layout.version) if isinstance(node, Mapping) and layout.version is not None else None
@@ -159,7 +159,7 @@ def read_syntax(node: YamlNode, layout: Layout = PLAIN, versions: FileVersions |
 
 
 def _misnamed(pairs: dict[str, Pair]) -> Scalar | None:
-    """The key whose value is a schema, such as the ``func`` of native_functions.yaml: no formula reads like one."""
+    """The key whose value is a schema, such as ``func`` of native_functions.yaml; formulas never look like one."""
     for pair in pairs.values():
         key, value = pair.key, pair.value
         if isinstance(key, Scalar) and isinstance(value, Scalar) and value.kind == "str":
@@ -172,9 +172,9 @@ def _misnamed(pairs: dict[str, Pair]) -> Scalar | None:
 
 
 def _first_of_each(mapping: Mapping, problems: list[FormProblem], until: str | None = None) -> dict[str, Pair]:
-    """The pairs by key; a repeated key is a fact of the YAML, and its first value counts.
+    """The pairs by key; of repeated keys the first counts.
 
-    After a second ``until`` everything belongs to another entry, whose ``- `` is missing.
+    A second ``until`` begins another entry whose ``- `` is missing: it and all later pairs are ignored.
     """
     pairs: dict[str, Pair] = {}
     for pair in mapping.pairs:
@@ -217,7 +217,7 @@ _FALSE_WORDS = {"false", "no", "off"}
 
 
 def _truth(scalar: Scalar) -> bool | None:
-    """The truth of a YAML scalar as a Python value, or None for a string."""
+    """The truth of a YAML scalar as Python sees its value, or None for a string."""
     if scalar.kind == "bool":
         return scalar.value.lower() not in _FALSE_WORDS
     if scalar.kind == "null":

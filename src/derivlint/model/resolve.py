@@ -30,7 +30,7 @@ TENSOR = BaseType("Tensor")
 
 
 class Output(Struct, frozen=True):
-    """One return of a function as formulas know it.
+    """A return of a function, with its name in formulas.
 
     Attributes:
         index: its position.
@@ -46,17 +46,17 @@ class Output(Struct, frozen=True):
 
     @property
     def key_name(self) -> str:
-        """Its name in forward keys, which is the schema's also where an argument has that name too."""
+        """The name in forward keys: that of the schema, even if an argument has the same name."""
         return self.declared_name or self.name
 
     @property
     def is_tensor_list(self) -> bool:
-        """Whether it is a list of tensors."""
+        """Whether the output is a list of tensors."""
         return isinstance(self.type, ListType) and self.type.is_tensor_like
 
     @property
     def has_tangent(self) -> bool:
-        """Whether it can have a forward formula: a tensor or a list of tensors, but no optional."""
+        """Whether the output can have a forward formula: a tensor or a list of tensors, not an optional."""
         return self.is_tensor_list or self.type == TENSOR
 
 
@@ -65,7 +65,7 @@ class NameKind(Enum):
 
     ARGUMENT = "argument"
     OUTPUT = "output"
-    #: ``result`` or ``result<i>`` where the outputs have other names, or the index is out of range
+    #: ``result`` or ``result<i>`` although the outputs have other names, or with an index out of range
     GENERIC_OUTPUT = "generic output"
     #: ``dtype``, ``layout``, ``device`` or ``pin_memory`` of a factory function: C++ sees only ``options``
     TENSOR_OPTION = "tensor option"
@@ -82,16 +82,16 @@ class ResolvedName(Struct, frozen=True):
 
 
 class EntryFunction:
-    """The function of an entry.
+    """The native function of an entry, as declared and as torchgen resolves it.
 
     Attributes:
-        declared: the function whose schema the entry's ``name`` is.
-        canonical: the function that torchgen takes instead: the member of the same signature that is called like the
-            entry. An entry for an ``out=`` schema thereby speaks of the functional one.
+        declared: the function with the entry's schema.
+        canonical: the function that torchgen uses instead: the one with the same signature and the entry's base name.
+            For an ``out=`` schema that is the functional one.
         arguments: the C++ parameters of the canonical function.
-        tensor_arguments: the names of those that can have a backward formula.
+        tensor_arguments: the names of the parameters that can have a backward formula.
         outputs: its returns.
-        book: what is known of operators by their names.
+        book: the operator book.
     """
 
     __slots__ = (
@@ -124,11 +124,11 @@ class EntryFunction:
         return self.canonical.schema
 
     def argument(self, name: str) -> Binding | None:
-        """The C++ parameter of a name."""
+        """The C++ parameter with a name, or None."""
         return self._argument_by_name.get(name)
 
     def output(self, name: str) -> Output | None:
-        """The output that a forward key of this name declares properly."""
+        """The output with this name in forward keys, or None."""
         return self._output_by_name.get(name)
 
     @property
@@ -168,7 +168,7 @@ def generic_output_index(name: str) -> int | None:
 
 
 class SchemaProblemKind(Enum):
-    """The reason why an entry's schema resolves to no function."""
+    """The kinds of reasons why an entry's schema does not resolve."""
 
     MALFORMED = "malformed"
     UNKNOWN = "unknown"
@@ -176,13 +176,13 @@ class SchemaProblemKind(Enum):
 
 
 class SchemaProblem(Struct, frozen=True):
-    """The reason why an entry's schema resolves to no function.
+    """The reason why an entry's schema does not resolve.
 
     Attributes:
         kind: the reason.
-        mistake: what is wrong with its syntax.
-        schema: the parsed schema, where its syntax is right.
-        declared: the function of that schema, where there is one.
+        mistake: the syntax error.
+        schema: the parsed schema, if its syntax is right.
+        declared: the function with that schema, if any.
     """
 
     kind: SchemaProblemKind
@@ -192,12 +192,12 @@ class SchemaProblem(Struct, frozen=True):
 
 
 def resolve_function(text: str, natives: NativeFunctions, *, declares: bool = False) -> EntryFunction | SchemaProblem:
-    """The function that an entry's ``name`` speaks of.
+    """Resolve the schema in an entry's ``name``.
 
     Args:
-        text: the name with the schema.
+        text: the schema.
         natives: the operators.
-        declares: whether the entry itself declares the operator where nothing else does.
+        declares: whether the entry also declares the operator if nothing else does.
     """
     declared = natives.by_schema(text)
     if declared is None:
@@ -217,7 +217,7 @@ def resolve_function(text: str, natives: NativeFunctions, *, declares: bool = Fa
 
 
 def canonical_function(declared: NativeFunction, natives: NativeFunctions) -> NativeFunction | None:
-    """The function of the same signature that torchgen lets an entry with this schema speak of."""
+    """The function that torchgen uses for an entry with this schema, or None; it has the same signature."""
     group = natives.signature_group(declared)
     name = declared.name.name_without_overload
     for function in group:

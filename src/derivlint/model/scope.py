@@ -1,4 +1,4 @@
-"""The names that a formula can use, and the uses of names that are not declared where it is evaluated.
+"""The names that a formula can use, and the undeclared names in formulas.
 
 A backward formula is evaluated in the ``apply`` of the generated node, which has the saved arguments and outputs and
 the gradients; a forward formula in the generated kernel, which has the arguments, the outputs, and primals and tangents
@@ -40,13 +40,13 @@ class NotDeclared(Enum):
     NOT_UNPACKED = "primal or tangent of an argument without backward formula"
     #: ``original_self_p`` outside an in-place entry
     ORIGINAL_SELF = "original self out of place"
-    #: ``grad_<return>`` of an output that output_differentiability switches off, or that is not a tensor
+    #: ``grad_<return>`` of an output that is not a tensor, or not differentiable by ``output_differentiability``
     SWITCHED_OFF = "gradient of an output that is switched off"
     #: ``grad_input_mask`` in a formula for a single argument
     MASK_IN_SINGLE = "grad_input_mask in a formula for one argument"
-    #: ``dtype`` and the like of a factory function, which C++ knows as ``options``
+    #: ``dtype``, ``layout``, ``device`` or ``pin_memory`` of a factory function, which C++ has as ``options``
     TENSOR_OPTION = "tensor option"
-    #: ``result`` or ``result<i>`` where the outputs have other names
+    #: ``result`` or ``result<i>`` although the outputs have other names
     OTHER_OUTPUT_NAME = "output under another name"
 
 
@@ -57,7 +57,7 @@ class UndeclaredName(Struct, frozen=True):
         written: the formula.
         word: the use.
         reason: why it is not declared.
-        subject: the argument, output or return that the name speaks of, if any.
+        subject: the argument, output or return to which the name refers, if any.
     """
 
     written: DerivativeFormula
@@ -67,7 +67,7 @@ class UndeclaredName(Struct, frozen=True):
 
 
 def is_constant(name: str) -> bool:
-    """Whether a name is spelled like a macro or a constant (``M_PI``, ``kCudnnMessage``), which headers declare."""
+    """Whether a name looks like a macro or constant of a header (``M_PI``, ``kCudnnMessage``)."""
     # arguments and outputs of linear algebra have names like "A" and "LU"
     if name.isupper() and len(name) > 2:
         return True
@@ -75,7 +75,7 @@ def is_constant(name: str) -> bool:
 
 
 def is_internal(name: str) -> bool:
-    """Whether a visible name belongs to the generated code and is not made for formulas: ``self_t_raw``."""
+    """Whether a visible name is internal to the generated code, such as ``self_t_raw``."""
     return name.endswith(("_t_raw", "_tensor")) or name == RETAIN_VARIABLES
 
 
@@ -117,7 +117,7 @@ def visible_names(formula: DerivativeFormula) -> list[str]:
 
 
 def variables(formula: Formula) -> list[Word]:
-    """The uses of plain variables in a formula, without language words and constants."""
+    """The uses of variables in a formula, without keywords and constants."""
     return [
         word
         for word in formula.words
@@ -127,9 +127,9 @@ def variables(formula: Formula) -> list[Word]:
 
 @memoized
 def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
-    """The variables of a formula that nothing declares, each use once; none if the key is not understood.
+    """The undeclared variables of a formula, each use once; none if the key does not resolve.
 
-    Names that are called are not judged here: functions are declared in headers.
+    Called names are not checked here: headers declare functions.
     """
     function, info = formula.entry.function, formula.body.info
     if function is None or info is None or formula.role is Role.UNRESOLVED:
@@ -139,7 +139,7 @@ def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
     visible = set(visible_names(formula))
     declared = info.output_differentiability
     if declared is not None and len(declared) != len(function.outputs):
-        # which of them are switched off is not known
+        # it is unknown which of them are switched off
         visible.update(f"{NAMED_PREFIX}{output.declared_name}" for output in function.outputs)
     undeclared = []
     for word in variables(formula.parsed):
@@ -150,7 +150,7 @@ def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
 
 
 def first_undeclared(formula: DerivativeFormula, reason: NotDeclared) -> list[UndeclaredName]:
-    """The first use of every name of a formula that is not declared for one reason."""
+    """The first use of each name of a formula that is undeclared for a given reason."""
     first: dict[str, UndeclaredName] = {}
     for name in undeclared_names(formula):
         if name.reason is reason:

@@ -1,7 +1,7 @@
-"""Calls that ask a tensor for its size or strides as plain integers, which a backward formula must not do.
+"""Calls for sizes or strides as plain integers, which backward formulas must not contain.
 
-PyTorch traces backward formulas with symbolic sizes; ``sizes()`` would fix them. Follows load_derivatives.py,
-``saved_variables``, which refuses the text ``.sizes()``, ``.size(<number>)`` and ``.strides()`` wherever it stands.
+PyTorch traces backward formulas with symbolic sizes; ``sizes()`` would specialize them. Follows load_derivatives.py,
+``saved_variables``, which rejects the text ``.sizes()``, ``.size(<number>)`` and ``.strides()`` anywhere.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from msgspec import Struct
 from derivlint.formula import Call, Formula, Member, Name, Number, Unary, Word
 from derivlint.model.words import mentions, occurrences
 
-#: Each method with its symbolic form.
+#: The symbolic form of each method.
 SYMBOLIC = {"sizes": "sym_sizes", "size": "sym_size", "strides": "sym_strides"}
 
 
@@ -20,7 +20,7 @@ class PlainSize(Struct, frozen=True):
 
     Attributes:
         call: the call.
-        method: the place of the method's name.
+        method: the span of the method's name.
         receiver: the variable it is called on, if it is one.
     """
 
@@ -30,7 +30,7 @@ class PlainSize(Struct, frozen=True):
 
 
 def plain_sizes(formula: Formula) -> list[PlainSize]:
-    """The calls of a formula that ask for plain sizes, from left to right."""
+    """The calls for plain sizes in a formula, from left to right."""
     calls: list[PlainSize] = []
     if formula.tree is None or not any(mentions(formula, name) for name in SYMBOLIC):
         return calls
@@ -45,7 +45,7 @@ def plain_sizes(formula: Formula) -> list[PlainSize]:
 
 
 def _is_literal(call: Call) -> bool:
-    """Whether the only argument is an integer literal, possibly with a minus."""
+    """Whether the only argument is an integer literal, possibly negative."""
     if len(call.args) != 1:
         return False
     argument = call.args[0]
@@ -55,7 +55,7 @@ def _is_literal(call: Call) -> bool:
 
 
 def sizes_in_text(formula: Formula) -> list[Word]:
-    """The words of strings and comments that torchgen takes for such a call."""
+    """The words in strings and comments that torchgen mistakes for such a call."""
     words = []
     for name in SYMBOLIC:
         for word in occurrences(formula, name):

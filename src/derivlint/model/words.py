@@ -1,9 +1,9 @@
-r"""The names that a formula mentions, as the C++ compiler reads it and as torchgen's text matching reads it.
+r"""The names in a formula, as the C++ compiler and as torchgen's text matching read them.
 
-torchgen finds names with the pattern ``(^|\W)name($|\W)``: it sees every run of word characters, also inside a string
-literal, after a dot or in ``at::name``, and because the pattern consumes one character on both sides, of two uses that
-are separated by a single character it replaces only the first. PyTorch's build really works that way, so the model has
-to know both readings; the syntax tree gives both.
+torchgen finds names with the pattern ``(^|\W)name($|\W)``: it matches every run of word characters, also inside a
+string literal, after a dot or in ``at::name``, and because the pattern consumes one character on both sides, of two
+uses that are separated by a single character it replaces only the first. PyTorch's build works that way, so the model
+needs both readings; the syntax tree gives both.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from msgspec import Struct
 
 from derivlint.formula import Edit, Formula, Word, apply_edits, parse_formula
 
-#: Roles in which a word is not a use of the C++ variable of that name.
+#: Roles of words that are not uses of the variable with that name.
 NOT_A_VARIABLE = frozenset({"string", "comment", "member", "qualified", "type", "lambda"})
 
 
 def occurrences(formula: Formula, name: str) -> tuple[Word, ...]:
-    """Every word ``name`` of the formula, whatever its role."""
+    """The occurrences of a name in the formula, in any role."""
     return formula.words_by_text.get(name, ())
 
 
 def mentions(formula: Formula, name: str) -> bool:
-    """Whether torchgen finds ``name`` in the formula."""
+    """Whether torchgen's pattern matches ``name`` in the formula."""
     return name in formula.words_by_text
 
 
@@ -35,9 +35,9 @@ def variable_uses(formula: Formula, name: str) -> tuple[Word, ...]:
 
 
 def replaced_occurrences(formula: Formula, name: str) -> tuple[Word, ...]:
-    """The occurrences that torchgen's ``re.sub`` and ``re.findall`` see, from left to right.
+    """The occurrences that torchgen's ``re.sub`` and ``re.findall`` match, from left to right.
 
-    A match takes one character on each side of the name, so in ``self*self`` the second use stays.
+    A match consumes one character on each side of the name, so the second use in ``self*self`` is missed.
     """
     seen: list[Word] = []
     taken = 0
@@ -49,16 +49,16 @@ def replaced_occurrences(formula: Formula, name: str) -> tuple[Word, ...]:
 
 
 class Substitution(Struct, frozen=True):
-    """A text in which names were replaced, and the words that it consists of now."""
+    """A text after replacements, with its words."""
 
     text: str
     words: frozenset[str]
 
 
 def substitute(text: str, replacements: Mapping[str, str]) -> Substitution:
-    """The text after torchgen's ``re.sub`` of each identifier in turn.
+    """Apply torchgen's ``re.sub`` for each identifier in turn.
 
-    All are replaced in one pass, which gives the same as long as no replacement holds a name that comes later.
+    One pass suffices, as long as no replacement contains a name that comes later.
     """
     formula = parse_formula(text)
     edits: list[Edit] = []
@@ -77,9 +77,9 @@ def substitute(text: str, replacements: Mapping[str, str]) -> Substitution:
 
 
 def rewrite_words(text: str, rewrite: Callable[[str], str]) -> tuple[str, list[tuple[Word, str]]]:
-    """The text with every word rewritten by a function, and the words that changed, each with its new form.
+    """Rewrite each word of a text; returns the new text, and the changed words with their new forms.
 
-    ``str.replace`` of a fragment that consists of word characters is this with a function that replaces inside words.
+    ``str.replace`` of a fragment of word characters is a special case.
     """
     formula = parse_formula(text)
     changed: list[tuple[Word, str]] = []
@@ -93,15 +93,15 @@ def rewrite_words(text: str, rewrite: Callable[[str], str]) -> tuple[str, list[t
 
 
 class WordReplacer:
-    """A text in which fragments of words are replaced one after the other, as ``str.replace`` does it.
+    """A text with successive ``str.replace`` of fragments of words.
 
-    The text is taken apart once, however many fragments are replaced.
+    The text is split into words only once.
     """
 
     def __init__(self, text: str) -> None:
         formula = parse_formula(text)
         self._pieces: list[str] = []
-        # the words' roles, None for what is between words
+        # the roles of the words, None for the text in between
         self._roles: list[str | None] = []
         end = 0
         for word in formula.words:
@@ -113,15 +113,14 @@ class WordReplacer:
 
     @property
     def text(self) -> str:
-        """The text with everything that was replaced so far."""
+        """The text after all replacements."""
         return "".join(self._pieces)
 
     def replace(self, old: str, new: str) -> list[tuple[str, str]]:
         """Replace a fragment of word characters.
 
         Returns:
-            the words that changed though they are not the fragment itself, with their new form; those in texts and
-            comments are not among them.
+            The changed words other than the fragment itself, with their new forms, except in strings and comments.
         """
         containing = [
             index for index, piece in enumerate(self._pieces) if old in piece and self._roles[index] is not None
@@ -141,5 +140,5 @@ class WordReplacer:
 
 
 def replace_in_words(text: str, old: str, new: str) -> str:
-    """``text.replace(old, new)`` for an ``old`` of word characters, done on the words of the formula."""
+    """Compute ``text.replace(old, new)`` for an ``old`` of word characters, word by word."""
     return rewrite_words(text, lambda word: word.replace(old, new))[0]

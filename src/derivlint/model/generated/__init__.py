@@ -1,1 +1,1 @@
-"""Generated code: where it evaluates formulas, which values it saves, and the types there."""
+"""Generated code: where it evaluates formulas, which values it saves, and their types."""

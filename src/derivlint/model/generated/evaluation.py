@@ -1,9 +1,9 @@
-"""Every C++ expression that the generated code evaluates, with the variables that are declared where it is.
+"""Every C++ expression that the generated code evaluates, with the variables in scope.
 
-Backward formulas are evaluated in the ``apply`` of a node, which unpacks what was saved; forward formulas in a kernel,
-which has the arguments, the outputs, and primals and tangents of differentiable arguments; saved properties in the
-kernel, too. Follows gen_autograd_functions.py (``process_function``) and gen_variable_type.py (``emit_body``,
-``emit_fw_derivatives``, ``save_variables``). This is the one place that knows the declarations.
+Backward formulas are evaluated in the ``apply`` of a node, which unpacks saved variables; forward formulas in a kernel,
+which has the arguments, the outputs, and primals and tangents of differentiable arguments; saved properties are
+evaluated in the kernel as well. Follows gen_autograd_functions.py (``process_function``) and gen_variable_type.py
+(``emit_body``, ``emit_fw_derivatives``, ``save_variables``). No other module encodes these declarations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from derivlint.schema import NativeFunction
 from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source.records import Choice
 
-#: What the members of nodes are unpacked into, by the type that the generated kernel saves.
+#: The types of unpacked saved variables, by the type that the kernel saves.
 UNPACKED = {
     saved: declared_type(unpacked)
     for unpacked, kinds in {
@@ -54,7 +54,7 @@ SIZE = declared_type("size_t")
 GRADIENT = declared_type("const Tensor&")
 ORIGINAL = optional_of(TENSOR)
 INDEX = "i"
-#: The first argument of an in-place function before it is overwritten.
+#: The value of an in-place function's first argument before it is overwritten.
 ORIGINAL_SELF = "original_self"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
@@ -68,7 +68,7 @@ class Mode(Choice):
 
 
 class Origin(Enum):
-    """The source of a formula: the entry itself, or PyTorch's formula for another function."""
+    """The source of a formula: the entry itself, or torchgen's rewrite for another function."""
 
     YAML = "yaml"
     INPLACE = "inplace"
@@ -80,18 +80,18 @@ class Evaluation(Struct, frozen=True):
     """One expression where the generated code evaluates it.
 
     Attributes:
-        written: the formula that it comes from.
+        written: the formula in the file.
         function: the function whose node or kernel evaluates it.
-        origin: whose formula it is.
+        origin: the entry's own formula, or a rewrite for another function.
         mode: which part of the generated code evaluates it.
         dispatch: the dispatch key.
         text: the expression.
         variables: the declared types of the variables, by name.
-        consumer: what its value is used for.
-        edits: the changes that make the text of the written formula; None if it is made in another way.
-        place: the range of the written formula that a whole expression stands for, where that is a part of it.
-        primals: the variables that are primals, with their arguments.
-        tangents: the variables that are tangents, with their arguments.
+        consumer: the use of its value.
+        edits: the edits from the written formula to the text; None if it is derived in another way.
+        place: the range of the written formula that the whole expression replaces, if only a part.
+        primals: the arguments by the names of their primals.
+        tangents: the arguments by the names of their tangents.
     """
 
     written: DerivativeFormula
@@ -108,7 +108,7 @@ class Evaluation(Struct, frozen=True):
     tangents: Mapping[str, str] = NO_VARIABLES
 
     def written_range(self, start: int, end: int) -> tuple[int, int] | None:
-        """The range of the written formula that a range of the text comes from, None if there is none."""
+        """Map a range of the text to the written formula, or return None if it has no counterpart."""
         if self.place is not None:
             return self.place
         if self.edits is None:
@@ -117,7 +117,7 @@ class Evaluation(Struct, frozen=True):
 
 
 def _before(edits: tuple[Edit, ...], offset: int, *, at_end: bool) -> int:
-    """The offset in the text before edits for one in the text after; a replaced part stands as a whole."""
+    """Map an offset of an edited text back to the original; offsets in a replaced part map to one of its ends."""
     shift = 0
     for edit in sorted(edits):
         start = edit.start + shift
@@ -131,11 +131,11 @@ def _before(edits: tuple[Edit, ...], offset: int, *, at_end: bool) -> int:
 
 
 def evaluations(entry: Entry, differentiabilities: Sequence[Differentiability]) -> Iterator[Evaluation]:
-    """The expressions that come from an entry: those of its formulas, and those that PyTorch makes of them.
+    """The expressions in generated code that come from an entry: its formulas, and torchgen's rewrites of them.
 
     Args:
         entry: the entry.
-        differentiabilities: those of all functions that it serves.
+        differentiabilities: those of all functions that the entry serves.
     """
     if entry.function is None:
         return
@@ -143,7 +143,7 @@ def evaluations(entry: Entry, differentiabilities: Sequence[Differentiability]) 
     for differentiability in differentiabilities:
         info = differentiability.info
         if info.source.kind == "foreach" and differentiability.match.book.has_entry(info.func):
-            # PyTorch writes an entry for it, so that a file without one is a part of a file
+            # PyTorch's own file has an entry for this one, so a file without it is incomplete
             continue
         if id(info) not in infos:
             infos.add(id(info))
@@ -204,10 +204,10 @@ def _backward(info: DifferentiabilityInfo) -> Iterator[Evaluation]:
 
 
 def is_guarded(info: DifferentiabilityInfo, derivative: Derivative) -> bool:
-    """Whether a backward formula is evaluated only where some incoming gradient is defined.
+    """Whether the node evaluates a backward formula only if some incoming gradient is defined.
 
-    So it is for one tensor; PyTorch's formulas for several arguments and for lists take care of undefined gradients
-    themselves, those of other namespaces need not. ``not_implemented`` has to raise its error in any case.
+    True for a formula for one tensor. PyTorch's helpers for several arguments and for lists handle undefined gradients;
+    those of other namespaces need not. ``not_implemented`` must raise in any case.
     """
     if NOT_IMPLEMENTED in derivative.formula:
         return False
@@ -218,7 +218,7 @@ def is_guarded(info: DifferentiabilityInfo, derivative: Derivative) -> bool:
 
 
 def retains_variables(info: DifferentiabilityInfo) -> bool:
-    """Whether a formula of a node asks whether the backward call can run again."""
+    """Whether a formula of the node reads ``retain_variables``."""
     return any(
         RETAIN_VARIABLES in derivative.formula and mentions(parse_formula(derivative.formula), RETAIN_VARIABLES)
         for derivative in info.derivatives
@@ -226,13 +226,13 @@ def retains_variables(info: DifferentiabilityInfo) -> bool:
 
 
 def list_size(name: str) -> str:
-    """The variable of a node for the length of an argument that is a list."""
+    """The node's variable for the length of a list argument."""
     return f"{name}_size_"
 
 
 def unpacked_type(saved: SavedAttribute, *, is_output: bool = False) -> DeclaredType:
-    """The type that a node unpacks a saved value into."""
-    # a number that an operator returns is kept as the tensor that autograd made of it
+    """The type of a saved variable once the node has unpacked it."""
+    # a number that an operator returns is saved as the tensor into which autograd wraps it
     saved_type = TENSOR if is_output and saved.type.canonical is SCALAR else saved.type
     return UNPACKED.get(saved_type.canonical, saved_type)
 
@@ -325,7 +325,7 @@ def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Eva
 
 
 def _saved(differentiability: Differentiability) -> Iterator[Evaluation]:
-    """The properties that a kernel computes when it saves them."""
+    """The property expressions that the kernel evaluates to save them."""
     function = differentiability.function
     info = differentiability.info
     if info.source.kind != "entry":
@@ -355,7 +355,7 @@ def _saved(differentiability: Differentiability) -> Iterator[Evaluation]:
 
 
 def _place(derivative: Derivative, saved: SavedAttribute) -> tuple[int, int]:
-    """The part of the written formula that a saved property stands for."""
+    """The range of the written formula that a saved property replaces."""
     for edit in derivative.edits:
         if edit.text.startswith(saved.name):
             return edit.start, edit.end

@@ -28,14 +28,14 @@ OTHER_ARITY = Book.by_hand("fewer-arguments")
 
 
 class ForeachProblem(Struct, frozen=True):
-    """The reason why a reference's formulas cannot be turned into a foreach function's.
+    """The reason why a reference's formulas cannot be rewritten for a foreach function.
 
     Attributes:
-        kind: why.
+        kind: the reason.
         derivative: the formula.
         name: the saved expression or name.
-        becomes: what the name becomes, where one is broken.
-        word: its place in the written formula, where it has one.
+        becomes: the broken identifier into which the name is rewritten, if any.
+        word: its word in the written formula, if any.
         cause: the name whose replacement breaks another.
     """
 
@@ -48,7 +48,7 @@ class ForeachProblem(Struct, frozen=True):
 
 
 def is_reference(function: NativeFunction, schema: FunctionSchema) -> bool:
-    """Whether the function of ``schema`` is what the foreach function applies to every element."""
+    """Whether the foreach function applies the function of ``schema`` to each element."""
     name = str(function.name)
     if function.name.element_base != schema.name.base:
         return False
@@ -71,14 +71,14 @@ def _fits(argument: Argument, reference: Argument) -> bool:
 def foreach_info(
     function: NativeFunction, reference: DifferentiabilityInfo
 ) -> tuple[DifferentiabilityInfo | None, list[ForeachProblem]]:
-    """The info of an out-of-place foreach function, made from its reference's.
+    """Build the info of an out-of-place foreach function from that of its reference.
 
     Args:
         function: the foreach function.
-        reference: the info of the function it applies to every element.
+        reference: the info of the function that it applies to each element.
 
     Returns:
-        The info, or None if a formula cannot be rewritten, and what is wrong.
+        The info, or None if a formula cannot be rewritten, and the problems.
     """
     mine = function.schema.arguments.flat_non_out
     arguments = reference.func.schema.arguments.flat_non_out
@@ -123,7 +123,7 @@ def foreach_info(
 
 
 def _distinct(attributes: list[SavedAttribute]) -> tuple[SavedAttribute, ...]:
-    """Saved attributes without repetition; torchgen puts them in a set, so that only a sorted order is stable."""
+    """Remove repeated saved attributes and sort the rest; torchgen's set has no stable order."""
     return tuple(sorted(dict.fromkeys(attributes), key=lambda item: (item.name, str(item.type), item.expr)))
 
 
@@ -197,7 +197,7 @@ def _foreach_derivative(
 def _find_double_index(
     text: str, derivative: Derivative, foreach_name: dict[str, str], problems: list[ForeachProblem]
 ) -> None:
-    """A value indexed twice, ``self[i][i]``: a saved name was replaced inside an expression already replaced."""
+    """Report a value that is indexed twice, ``self[i][i]``: a name inside an expression that was replaced already."""
     formula = parse_formula(text)
     for word in formula.words:
         if formula.text[word.end : word.end + 6] == "[i][i]":
@@ -254,10 +254,10 @@ def _foreach_forward(
 
 
 def kernel_text(function: NativeFunction, reference: FunctionSchema, text: str) -> str:
-    """A forward formula as the kernel of a foreach function has it, which replaces text once more.
+    """The forward formula in the kernel of a foreach function, after torchgen's second textual replacement.
 
-    Follows gen_variable_type.py, ``emit_fw_derivatives``: an in-place kernel knows numbers under the names of its own
-    arguments, and where they are lists, by element.
+    Follows gen_variable_type.py, ``emit_fw_derivatives``: an in-place kernel has the non-tensor arguments under the
+    names of its own schema, indexed by element if they are lists.
     """
     if function.schema.kind is not SchemaKind.inplace:
         return text if "result[i]" in text else text.replace(RESULT, "result[i]")

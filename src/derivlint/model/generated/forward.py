@@ -1,4 +1,4 @@
-"""Forward formulas: what ``auto_linear`` and ``auto_element_wise`` stand for, and what a formula needs.
+"""Forward formulas: the expansion of ``auto_linear`` and ``auto_element_wise``, and the values that a formula needs.
 
 Follows torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives``.
 """
@@ -24,8 +24,8 @@ PRIMAL = "_p"
 def forward_output_types(formula: DerivativeFormula, function: EntryFunction) -> tuple[Type, ...] | None:
     """The types of the outputs that a forward key names, or None if it names none.
 
-    Follows ``create_forward_derivative``: returns by their declared names, in the order of the returns; only where
-    none matches, ``result`` and ``result<i>``.
+    Follows ``create_forward_derivative``: returns by their declared names, in schema order; ``result`` and
+    ``result<i>`` only if no declared name matches.
     """
     names = [name.text for name in formula.names]
     declared = tuple(output.type for output in function.outputs if output.declared_name in names)
@@ -45,7 +45,7 @@ def required_inputs(
 ) -> tuple[str, ...]:
     """The differentiable arguments whose tangent or primal a formula mentions, in schema order.
 
-    Functions over tensor lists unpack what they need themselves; only foreach functions are listed.
+    Functions over tensor lists unpack their tangents themselves; of these only foreach functions are listed.
     """
     formula = parse_formula(formula_text)
     is_foreach = function.name.is_foreach
@@ -57,10 +57,10 @@ def required_inputs(
 
 
 def element_wise_formula(derivative: Derivative, args: Sequence[Binding]) -> str:
-    """The JVP of an element-wise function, made from its VJP.
+    """The JVP of an element-wise function, derived from its VJP.
 
     The Jacobian is diagonal, so J v is the VJP of v up to conjugation: ``grad`` becomes the conjugated tangent, the
-    argument its primal value, and the whole is conjugated.
+    argument its primal value, and the result is conjugated.
     """
     replacements = {"grad": f"{args[0].name}{TANGENT}.conj()"}
     for binding in args:
@@ -75,7 +75,7 @@ def linear_formula(function: EntryFunction, entry_name: str, args: Sequence[Bind
         binding.name + TANGENT if binding.name in differentiable else binding.name for binding in function.arguments
     ]
     if function.canonical.namespace != DEFAULT_NAMESPACE:
-        # PyTorch's generator knows its own namespace only
+        # torchgen looks up the function only in its own namespace
         return f"{function.canonical.namespace}::{entry_name}({', '.join(actual)})"
     callee = with_symint(entry_name) if function.schema.has_symint else entry_name
     if "function" in function.canonical.variants:
@@ -90,7 +90,7 @@ def build_forward(
     derivatives: Sequence[Derivative],
     args: Sequence[Binding],
 ) -> ForwardDerivative | None:
-    """The forward derivative of one key, or None if its outputs or an automatic formula have no meaning."""
+    """Build the forward derivative of one key, or return None if its outputs or formula do not resolve."""
     types = forward_output_types(written, function)
     text = written.text
     if types is None or text is None:
@@ -101,7 +101,7 @@ def build_forward(
         if not derivatives or not args:
             return None
         formula = element_wise_formula(derivatives[0], args)
-        # torchgen asks for the tangents of every argument; only that of the differentiable one exists
+        # torchgen requires the tangents of all arguments; only differentiable ones have any
         tangents = tuple(binding.name for binding in function.arguments)
     elif text == AUTO_LINEAR:
         if not args:
@@ -122,7 +122,7 @@ def build_forward(
 
 
 def packed_lists(info: DifferentiabilityInfo) -> list[str]:
-    """The differentiable arguments that have neither primal nor tangent in forward formulas: lists of tensors.
+    """The differentiable arguments without primal and tangent variables in forward formulas: lists of tensors.
 
     Kernels of foreach operators do unpack them.
     """
@@ -132,10 +132,10 @@ def packed_lists(info: DifferentiabilityInfo) -> list[str]:
 
 
 def base_name_uses(formula: DerivativeFormula) -> list[tuple[Binding, tuple[Word, ...]]]:
-    """The differentiable arguments that a forward formula uses without suffix, each with its uses.
+    """The differentiable arguments that a forward formula names without ``_p`` or ``_t``, with their uses.
 
-    A forward formula has the primal and the tangent of such an argument; lists of tensors are unpacked by functions,
-    except in formulas of foreach operators. Follows ``find_required_inputs``.
+    A forward formula has primal and tangent variables of these arguments. Helpers unpack lists of tensors, except in
+    formulas of foreach operators. Follows ``find_required_inputs``.
     """
     info = formula.body.info
     if info is None or formula.forward is None or formula.auto is not None:
@@ -151,10 +151,10 @@ def base_name_uses(formula: DerivativeFormula) -> list[tuple[Binding, tuple[Word
 
 
 def misread_base_name(formula: DerivativeFormula) -> list[tuple[str, Word | None]]:
-    """The arguments that torchgen finds without suffix in a forward formula that uses only primals and tangents.
+    """The arguments that torchgen's pattern finds unsuffixed in a formula that only uses primals and tangents.
 
-    With the word that it takes for the argument, or with None if ``auto_element_wise`` leaves the name behind: of
-    ``self*self`` the pattern replaces one. Follows ``find_required_inputs``.
+    Each comes with the misread word, or None if the expansion of ``auto_element_wise`` leaves the name in place: in
+    ``self*self`` the pattern replaces only one occurrence. Follows ``find_required_inputs``.
     """
     info, forward = formula.body.info, formula.forward
     if info is None or forward is None or formula.auto == AUTO_LINEAR:

@@ -1,8 +1,8 @@
 """Uses of the output gradients in the backward formulas of an entry.
 
-An output's gradient is ``grad`` (the first output's, and then the only one), ``grads[i]`` or ``grad_<return>``; the
-three are alternatives, see the head of derivatives.yaml. torchgen counts text (load_derivatives.py,
-``check_grad_usage``); both readings are facts here.
+The gradient of an output is ``grad`` (of the first output, when it is the only differentiable one), ``grads[i]`` or
+``grad_<return>``; a formula may use one of the three forms, see the head of derivatives.yaml. torchgen counts matches
+in the text (load_derivatives.py, ``check_grad_usage``); this module has both readings.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ NAMED_PREFIX = "grad_"
 GRAD_INPUT_MASK = "grad_input_mask"
 
 
-#: Which of torchgen's three rules for gradients is broken: grad beside grads, only grads[0], a named one beside others.
+#: The violated one of torchgen's rules: grad with grads, only grads[0], a named gradient with another form.
 MIXED, ONLY_FIRST, MIXED_NAMED = "mixed", "only-first", "mixed-named"
 
 
 def incoming_gradients(info: DifferentiabilityInfo) -> dict[str, int]:
-    """The variables of a node that are incoming gradients, with the positions of these."""
+    """The positions of incoming gradients, by the node's variables for them."""
     if any(derivative.uses_grad for derivative in info.derivatives):
         return {GRAD: 0}
     return {name: info.available_named_gradients.index(name) for name in sorted(info.used_named_gradients)}
@@ -101,7 +101,7 @@ def body_gradients(body: DispatchBody) -> list[GradientUses]:
 
 
 class CountedGradients(Struct, frozen=True):
-    """Torchgen's counts over all formulas of one dispatch key.
+    """The matches that torchgen counts over all formulas of one dispatch key.
 
     Attributes:
         uses_grad: whether it finds ``grad``.
@@ -117,7 +117,7 @@ class CountedGradients(Struct, frozen=True):
 
     @property
     def refusal(self) -> str | None:
-        """Which of its three checks refuses this, or None."""
+        """The first of torchgen's three rules that the counts violate, or None."""
         if self.uses_grad and self.grads > 0:
             return MIXED
         if self.grads == len(self.indices) and set(self.indices) == {0}:
@@ -128,7 +128,7 @@ class CountedGradients(Struct, frozen=True):
 
 
 def counted_gradients(derivatives: tuple[Derivative, ...]) -> CountedGradients:
-    """Torchgen's count; follows ``check_grad_usage`` and ``used_gradient_indices``."""
+    """Count gradients as torchgen does; follows ``check_grad_usage`` and ``used_gradient_indices``."""
     uses_grad = False
     grads = 0
     indices: list[int] = []
@@ -143,7 +143,7 @@ def counted_gradients(derivatives: tuple[Derivative, ...]) -> CountedGradients:
 
 
 def adjacent_indices(formula: Formula) -> list[int]:
-    """The numbers in ``grads[<digits>]`` without blanks, also of a member that is called ``grads``."""
+    """The indices of ``grads[<digits>]`` without blanks, also where ``grads`` is a member."""
     indices = []
     if formula.tree is not None and mentions(formula, GRADS):
         ends = {word.end for word in occurrences(formula, GRADS)}
@@ -175,7 +175,7 @@ class BodyGradients(Struct, frozen=True):
 
     @property
     def conflict(self) -> str | None:
-        """The rule of torchgen that the uses break as C++, or None."""
+        """The first of torchgen's three rules that the uses violate as C++, or None."""
         if self.grad and self.grads:
             return MIXED
         if self.grads and len(self.grads) == len(self.indexed) and all(item.index == 0 for _, item in self.indexed):
@@ -185,7 +185,7 @@ class BodyGradients(Struct, frozen=True):
 
 @memoized
 def gradients_of(body: DispatchBody) -> BodyGradients:
-    """The gradient uses of every backward formula of one dispatch key, put together."""
+    """The gradient uses of all backward formulas of one dispatch key."""
     uses = tuple(sorted(filter(_can_have_gradient, body_gradients(body)), key=lambda item: item.written.index))
     return BodyGradients(
         uses,
@@ -197,22 +197,22 @@ def gradients_of(body: DispatchBody) -> BodyGradients:
 
 
 def _can_have_gradient(uses: GradientUses) -> bool:
-    """Whether the key names an argument that a formula makes sense for; ``dim: grad`` is a slip of its own."""
+    """Whether the key names a differentiable argument; ``dim: grad`` is reported on its own."""
     resolved = [resolved.argument for _, resolved in uses.written.resolved_names]
     return any(argument is None or argument.is_tensor_like for argument in resolved)
 
 
 def misread_gradients(body: DispatchBody) -> tuple[str, DerivativeFormula, Word] | None:
-    """Which of its three rules torchgen takes for broken although the formulas keep them all, and the word it misreads.
+    """The rule that torchgen considers violated although the formulas keep it, with the misread word.
 
-    Its patterns find ``grad`` in a string literal or after a dot, and of ``f(grads,grads[0])`` only one ``grads``.
+    Its patterns match ``grad`` in a string literal or after a dot, and only one ``grads`` in ``f(grads,grads[0])``.
     """
     info = body.info
     if info is None:
         return None
     formulas = [item.written for item in info.derivatives if item.written is not None]
     if not info.used_named_gradients and not any(mentions(formula.parsed, GRADS) for formula in formulas):
-        # with "grad" alone none of the three can be broken
+        # "grad" alone violates none of the three rules
         return None
     refusal = counted_gradients(info.derivatives).refusal
     if refusal is None or gradients_of(body).conflict is not None:
@@ -246,7 +246,7 @@ def out_of_range_masks(written: DerivativeFormula) -> list[tuple[Index, int]]:
 
 
 def named_gradient_of(body: DispatchBody, index: int) -> str | None:
-    """The ``grad_<return>`` that is the same as ``grads[index]``: of the differentiable output at this position."""
+    """The ``grad_<return>`` that is an alias of ``grads[index]``."""
     info = body.info
     if info is None:
         return None

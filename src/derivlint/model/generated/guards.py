@@ -1,6 +1,6 @@
-"""Calls of ``wrap_opt_if``, by which a formula for several arguments says when a tensor need not be saved.
+"""Calls of ``wrap_opt_if``, which make saving a tensor conditional in a formula for several arguments.
 
-Follows gen_variable_type.py, ``guard_for``, which reads the condition out of the formula's text.
+Follows gen_variable_type.py, ``guard_for``, which extracts the condition from the formula's text.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class WrapOptIf(Struct, frozen=True):
 
     Attributes:
         call: the call.
-        variable: the wrapped variable, where it is one.
+        variable: the first argument if it is a variable.
         is_hidden: whether torchgen finds the variable but not the comma that it expects right after it.
-        comma: where the comma after a hidden variable is, if only blanks come before it.
+        comma: the offset of the comma after a hidden variable, if only blanks come before it.
     """
 
     call: Call
@@ -51,7 +51,7 @@ def wrap_opt_if_calls(written: DerivativeFormula, info: DifferentiabilityInfo) -
                 start = formula.text[node.callee.end : first.end + 1]
                 is_found = start[: 1 + len(variable)] == f"({variable}"
                 is_hidden = is_found and start[-1] != "," and _is_guarded(variable, written, info)
-                # torchgen looks at the first place only
+                # torchgen only matches the first occurrence
                 seen.update([variable] if is_found else [])
             comma = None
             if is_hidden and first is not None:
@@ -63,7 +63,7 @@ def wrap_opt_if_calls(written: DerivativeFormula, info: DifferentiabilityInfo) -
 
 
 def _is_guarded(name: str, formula: DerivativeFormula, info: DifferentiabilityInfo) -> bool:
-    """Whether torchgen looks for the condition under which the variable is saved."""
+    """Whether torchgen looks for a condition under which the variable is saved."""
     args = info.args_with_derivatives
     if len(args) < 2 or len(formula.names) == 1 or "backward" in info.name:
         return False

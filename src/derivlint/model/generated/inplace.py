@@ -1,4 +1,4 @@
-"""Forward formulas of in-place functions, made from the ones written for the out-of-place function.
+"""Forward formulas of in-place functions, derived from those of the out-of-place function.
 
 Follows the in-place part of torchgen/api/autograd.py, ``match_differentiability_info``: in an in-place kernel the
 result is ``self`` itself, its original value is a clone, and the tangent of ``self`` is modified in place.
@@ -25,8 +25,8 @@ class InplaceProblem(Struct, frozen=True):
     """The reason why an in-place function cannot have the forward formulas of its info.
 
     Attributes:
-        kind: why.
-        derivative: the forward formula, where one is meant.
+        kind: the reason.
+        derivative: the forward formula, if the problem concerns one.
     """
 
     kind: MatchProblemKind
@@ -36,11 +36,11 @@ class InplaceProblem(Struct, frozen=True):
 def inplace_forwards(
     info: DifferentiabilityInfo, *, own_entry: bool
 ) -> tuple[tuple[ForwardDerivative, ...], list[InplaceProblem]]:
-    """The forward formulas of an in-place function.
+    """The forward formulas of an in-place function, with the problems that prevent some.
 
     Args:
-        info: the info that applies to it.
-        own_entry: whether the entry is written for the in-place function itself.
+        info: the info that applies to the function.
+        own_entry: whether the entry is for the in-place function itself.
     """
     forwards = info.forward_derivatives
     if not forwards:
@@ -72,24 +72,24 @@ def inplace_forwards(
     ), []
 
 
-#: How a formula is copied into the tangent that ``self`` already has, and what comes before it without one.
+#: The code that copies a formula into the existing tangent of ``self``, and the code before it otherwise.
 COPIED = f"{SELF_TANGENT}_raw.defined() ? {SELF_TANGENT}_raw.copy_("
 OTHERWISE = ") : "
 
 
 def copied_formula(text: str) -> str | None:
-    """The formula that an in-place kernel copies into the tangent of ``self``, of the text that does so; else None."""
+    """Extract the formula from code that copies it into the tangent of ``self``, or return None for other code."""
     length = (len(text) - len(COPIED) - len(OTHERWISE)) // 2
     formula = text[len(COPIED) : len(COPIED) + length]
     return formula if text == f"{COPIED}{formula}{OTHERWISE}{formula}" else None
 
 
 def _modify_tangent_in_place(text: str, operator: str) -> str:
-    """Let the formula write into the tangent that ``self`` already has.
+    """Make the formula write into the existing tangent of ``self``.
 
-    ``self_t.mul(x)`` of the operator ``mul`` becomes ``self_t.mul_(x)``; any other formula is copied into the tangent.
+    ``self_t.mul(x)`` for the operator ``mul`` becomes ``self_t.mul_(x)``; any other formula is copied into the tangent.
     """
-    # most formulas begin with something else, and need no tree to tell
+    # rejects most formulas without parsing
     arguments = None
     if text.startswith(SELF_TANGENT):
         arguments = _arguments_of_same_method(parse_formula(text), operator)
@@ -99,7 +99,7 @@ def _modify_tangent_in_place(text: str, operator: str) -> str:
 
 
 def _arguments_of_same_method(formula: Formula, operator: str) -> str | None:
-    """The arguments' text where the whole formula is ``self_t.<operator>(<arguments>)``, else None."""
+    """The text of the arguments if the whole formula is ``self_t.<operator>(<arguments>)``, else None."""
     call = formula.tree
     if not isinstance(call, Call) or (call.start, call.end) != (0, len(formula.text)):
         return None

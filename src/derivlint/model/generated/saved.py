@@ -1,8 +1,8 @@
-"""Values that the forward call saves for a backward formula, and the formula with these values.
+"""Values that the forward call saves for a backward formula, and the formula over these values.
 
 Follows torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``: an expression over an argument that can be
-evaluated when the node is created (``self.sym_sizes()``) becomes a saved attribute of its own, and every name that
-remains is saved as it is. Here the expressions are found in the syntax tree.
+evaluated when the node is created (``self.sym_sizes()``) becomes a saved attribute, and every other name is saved
+itself. torchgen matches text; this module matches the syntax tree.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from derivlint.source.lazy import cached_property
 from derivlint.source.records import KeyedEquality
 
 TENSOR_VECTOR = cpp_type("vector<Tensor>")
-#: The type of a value that a node keeps as a ``std::string``, and that formulas need as a view.
+#: The view type that formulas need of a value saved as ``std::string``.
 OPTIONAL_STRING_VIEW = cpp_type("optional<string_view>")
 OPTIONAL_SYM_INT_LIST = optional_of(SYM_INT_LIST)
 SCALAR_TYPE = declared_type("at::ScalarType")
@@ -41,12 +41,12 @@ class SavedAttribute(KeyedEquality, Struct, frozen=True):
     """A value that the forward call saves for the backward formula.
 
     Attributes:
-        name: the member of the generated node, ``self`` or ``self_sym_sizes``.
+        name: the node's member, ``self`` or ``self_sym_sizes``.
         type: its C++ type.
-        expr: the expression that is evaluated when it is saved.
+        expr: the expression that computes it at save time.
         accidental: True when the formula does not use the value: its name occurs only in a string, a comment, as a
             member or as part of a qualified name, and torchgen's text matching saves it anyway.
-        word: the first place in the written formula that asks for it.
+        word: its first use in the written formula.
     """
 
     name: str
@@ -56,22 +56,22 @@ class SavedAttribute(KeyedEquality, Struct, frozen=True):
     word: Word | None = None
 
     def identity(self) -> tuple[Any, ...]:
-        """The fields that are compared."""
+        """The fields that equality compares."""
         return self.name, self.type, self.expr
 
     @property
     def is_tensor(self) -> bool:
-        """Whether it is one tensor, possibly an absent one."""
+        """Whether the value is a tensor or an optional tensor."""
         return self.type.canonical in TENSORS
 
     @property
     def is_tensor_vector(self) -> bool:
-        """Whether it is a list of tensors that the operator returned."""
+        """Whether the value is a list of tensors that the operator returned."""
         return self.type.canonical is TENSOR_VECTOR
 
 
 def without_repetition(attributes: list[SavedAttribute]) -> tuple[SavedAttribute, ...]:
-    """Saved attributes, the first of each name."""
+    """Drop saved attributes whose names occur before."""
     by_name: dict[str, SavedAttribute] = {}
     for attribute in attributes:
         by_name.setdefault(attribute.name, attribute)
@@ -83,7 +83,7 @@ class Property(Struct, frozen=True):
 
     Attributes:
         spelling: the method with its operator (``.dim``, ``->sym_sizes``) or the function (``zeros_like``).
-        suffix: what the saved attribute's name adds to the argument's.
+        suffix: the suffix of the saved attribute's name after the argument's.
         type: the saved attribute's C++ type.
         expr: the expression at save time, with ``{}`` for the argument; None for the expression as written.
         result: what replaces the expression in the formula, with ``{}`` for the argument.
@@ -101,9 +101,9 @@ class Property(Struct, frozen=True):
         return not self.spelling[0].isalpha()
 
 
-#: What a node keeps of a tensor that is only used to make zeros.
+#: The node's saved metadata of a tensor of which only zeros are made.
 TYPE_AND_SIZE = declared_type("torch::autograd::generated::TypeAndSize")
-#: In the order in which torchgen applies them; the order shows in the list of saved inputs.
+#: In torchgen's order of application, which determines the order of saved inputs.
 PROPERTIES = (
     Property(".sym_sizes", "_sym_sizes", SYM_INT_LIST),
     Property(
@@ -140,9 +140,9 @@ class PropertyUse(Struct, frozen=True):
 
     Attributes:
         spelling: the property's spelling.
-        receiver: the word that is where the argument does; torchgen matches any word that ends with its name.
-        start: where the expression begins, seen from the receiver: the receiver itself, or the function's name.
-        end: where it ends.
+        receiver: the word in the position of the argument; torchgen matches any word that ends with its name.
+        start: the offset of the expression: of the receiver or of the function's name.
+        end: the offset after the expression.
         index: the text of the index of ``sym_size``.
         is_variable: whether the receiver is a plain variable.
     """
@@ -234,34 +234,34 @@ def property_uses(formula: Formula) -> list[PropertyUse]:
 
 
 class SavedVariables:
-    """Works out, name by name, what one backward formula saves.
+    """Computes the values that one backward formula saves, name by name.
 
     Attributes:
-        strides_of: the names whose strides were asked for, with the place.
+        strides_of: the names whose strides the formula reads, with the spans.
     """
 
     def __init__(self, formula: Formula) -> None:
         self._formula = formula
         self._uses = property_uses(formula)
         self._edits: list[Edit] = []
-        # 1 for each character that is replaced
+        # a byte for each character, 1 if it is replaced
         self._taken = bytearray(len(formula.text))
         self._new_words: set[str] = set()
         self.strides_of: list[tuple[str, Word]] = []
 
     @property
     def text(self) -> str:
-        """The formula with everything replaced that is saved as an attribute."""
+        """The formula with saved attributes in place of the expressions."""
         return apply_edits(self._formula.text, self._edits) if self._edits else self._formula.text
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The changes that make that text of the written formula."""
+        """The edits from the written formula to :attr:`text`."""
         return tuple(self._edits)
 
     @cached_property
     def _words(self) -> dict[str, list[Word]]:
-        """The words of the formula by their text."""
+        """The words of the formula by text."""
         words: dict[str, list[Word]] = {}
         for word in self._formula.words:
             words.setdefault(word.text, []).append(word)
@@ -271,16 +271,16 @@ class SavedVariables:
         return self._taken.find(1, start, end) < 0
 
     def mentions(self, name: str) -> bool:
-        """Whether torchgen still finds a name in the formula."""
+        """Whether torchgen still matches a name in the formula."""
         return bool(self._remaining(name)) or name in self._new_words
 
     def _remaining(self, name: str) -> list[Word]:
         return [word for word in self._words.get(name, ()) if self._is_free(word.start, word.end)]
 
     def save(self, names: Sequence[tuple[str, DeclaredType]]) -> tuple[SavedAttribute, ...]:
-        """Compute the saved attributes of names with their C++ types, in torchgen's order."""
+        """Return the saved attributes for names with their C++ types, in torchgen's order."""
         saved: list[SavedAttribute] = []
-        # one search in place of a question to each word: does any end with the name?
+        # one search over the joined words: does any end with the name?
         ends = " ".join([*(word.text for word in self._formula.words), ""])
         for name, type in names:
             if f"{name} " in ends:
@@ -300,8 +300,8 @@ class SavedVariables:
                     continue
                 receiver = text[use.receiver_start : use.receiver_end]
                 exact = receiver == name
-                # without a left boundary in torchgen's pattern, "xself.dim()" is a use of "self"; inside a call of a
-                # function the parenthesis is the boundary
+                # torchgen's pattern has no left boundary, so "xself.dim()" counts as a use of "self"; inside a function
+                # call the parenthesis is the boundary
                 if not exact and (not item.is_method or not receiver.endswith(name)):
                     continue
                 start = use.receiver_end - len(name) if item.is_method else use.start

@@ -1,8 +1,8 @@
 """C++ errors in the formulas of an entry, and in the formulas that PyTorch generates from them.
 
-Every expression that the generated code evaluates (:mod:`derivlint.model.generated.evaluation`) is typed; a problem is
-brought back to the formula as it is written. A formula is checked where it is written first: what PyTorch makes of it
-for other functions is reported only if the formula itself is right.
+Every expression that the generated code evaluates (:mod:`derivlint.model.generated.evaluation`) is typed; problems are
+mapped back to the formula in the file. The written formula is checked first; problems in rewrites for other functions
+are reported only if it has none.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SELF_TANGENT_RAW = f"{SELF_TANGENT}_raw"
 
 @memoized
 def is_checkable(written: DerivativeFormula) -> bool:
-    """Whether the types of a formula mean something: it is an expression, for a key that makes sense."""
+    """Whether a formula can be typed: it is an expression under a key that resolves."""
     formula = written.parsed
     if formula.tree is None or any(
         problem.kind is not SyntaxProblemKind.COMMA_OPERATOR for problem in formula.problems
@@ -47,12 +47,12 @@ def is_checkable(written: DerivativeFormula) -> bool:
     info = written.body.info
     if written.auto is None or info is None:
         return True
-    # torchgen expands the words for one output, and not for lists of tensors
+    # torchgen expands these keywords for one output only, and not for lists of tensors
     return len(written.names) == 1 and not any(binding.is_tensor_list for binding in info.args_with_derivatives)
 
 
 def has_sound_key(formula: DerivativeFormula) -> bool:
-    """Whether the names of a key are distinct tensors, all arguments or all outputs, and no other key has them."""
+    """Whether the names of a key are distinct tensors, all arguments or all outputs, and in no other key."""
     names = [name.text for name in formula.names]
     if len(set(names)) != len(names) or any(formula.body.keys_with[name] > 1 for name in names):
         return False
@@ -66,7 +66,7 @@ def has_sound_key(formula: DerivativeFormula) -> bool:
 
 
 def is_known_wrong(formula: DerivativeFormula) -> bool:
-    """Whether something else is wrong with the formula, so that what is made of it need not be looked at."""
+    """Whether another rule reports the formula, so that its rewrites need no check."""
     if undeclared_names(formula) or base_name_uses(formula) or misread_base_name(formula):
         return True
     return formula.forward is not None and not formula.forward.required_inputs_fw_grad
@@ -78,11 +78,11 @@ class FormulaProblem(Struct, frozen=True):
     Attributes:
         written: the formula.
         evaluation: where the generated code evaluates it.
-        problem: what C++ refuses.
-        where: the place in the file: of the part that is wrong, or of the whole formula where that part is generated.
-        is_exact: whether ``where`` is the very part of the formula that is wrong.
-        start: where that part begins in the written formula.
-        end: where it ends.
+        problem: the C++ error.
+        where: the span in the file: of the erroneous part, or of the whole formula if that part is generated.
+        is_exact: whether ``where`` is exactly the erroneous part.
+        start: the offset of that part in the written formula.
+        end: the offset after it.
     """
 
     written: DerivativeFormula
@@ -95,18 +95,18 @@ class FormulaProblem(Struct, frozen=True):
 
     @property
     def is_written(self) -> bool:
-        """Whether the formula is wrong as it is written, not only what PyTorch makes of it for another function."""
+        """Whether the written formula has the error, not only a rewrite for another function."""
         return self.evaluation.origin is Origin.YAML and self.evaluation.mode is not Mode.SAVE
 
 
 class Typed(Struct, frozen=True, eq=False):
-    """An expression with its types.
+    """A typed expression.
 
     Attributes:
-        formula: the expression, whose nodes the types are of: it lives as long as they do.
+        formula: the parsed text; it owns the nodes.
         tree: its syntax tree.
-        typer: the types of everything in it.
-        value: the value of the whole.
+        typer: the types of all nodes.
+        value: the type of the whole expression.
     """
 
     formula: Formula
@@ -116,27 +116,27 @@ class Typed(Struct, frozen=True, eq=False):
 
 
 class TypeChecker:
-    """Checks the formulas of one model; an expression that occurs several times is looked at once.
+    """Types the formulas of one model, each distinct expression once.
 
     Attributes:
-        library: the declarations, those of the operators' own headers among them.
+        library: the declarations, including those of the operators' own headers.
     """
 
     def __init__(
         self, library: Library, *, is_complete: bool, fallback: Callable[[], TypeChecker | None] = lambda: None
     ) -> None:
-        """Check with a library.
+        """Create a checker.
 
         Args:
             library: the declarations.
-            is_complete: whether a function that nothing declares does not exist.
-            fallback: returns the checker without headers that judges what this one refuses, or None. It is called for
-                such formulas only, so that the others do not depend on what it reads.
+            is_complete: whether an undeclared function is an error.
+            fallback: returns a checker without headers that confirms errors, or None. It is called only for formulas
+                with errors, so that other results do not depend on its reads.
         """
         self.library = library
         self._is_complete = is_complete
         self._fallback = fallback
-        #: With the types of the names that were asked for, by text and by what evaluates it.
+        #: by text and mode, each with the types of the names that typing looked up
         self._typed: dict[tuple[str, Mode], list[tuple[dict[str, DeclaredType | None], Typed]]] = {}
 
     def problems(self, entry: Entry, evaluations: Iterable[Evaluation]) -> tuple[FormulaProblem, ...]:
@@ -144,7 +144,7 @@ class TypeChecker:
 
         Args:
             entry: the entry.
-            evaluations: where the generated code evaluates its formulas.
+            evaluations: the generated expressions.
         """
         located: list[FormulaProblem] = []
         wrong: set[DerivativeFormula] = set()
@@ -160,11 +160,11 @@ class TypeChecker:
             if evaluation.origin is not Origin.YAML and is_known_wrong(formula):
                 continue
             if formula.auto is not None and not wrong.isdisjoint(formula.body.formulas):
-                # "auto_element_wise" is made of the backward formula
+                # "auto_element_wise" is derived from the backward formula
                 continue
             problems = self._check(evaluation)
             if evaluation.origin is not Origin.YAML:
-                # what compiles in the formula compiles in what is made of it
+                # an error that is accepted in the formula is accepted in its rewrites
                 problems = tuple(problem for problem in problems if problem.kind not in ACCEPTED)
             if problems:
                 if any(problem.kind not in ACCEPTED for problem in problems):
@@ -175,7 +175,7 @@ class TypeChecker:
         return tuple(sorted(located, key=lambda item: item.where))
 
     def unknown_functions(self, entries: Iterable[Entry]) -> frozenset[str]:
-        """The functions that formulas call by bare names and no known header declares; empty if all headers are known.
+        """The functions called unqualified that no known header declares; empty if all headers are known.
 
         Args:
             entries: the entries.
@@ -196,7 +196,7 @@ class TypeChecker:
         scope = Scope({}, BACKWARD_LEVELS if is_backward else FORWARD_LEVELS, "", False)
         if look_up(self.library, scope, name).kind is not EntityKind.NOTHING:
             return False
-        # what lies in another namespace or resembles a known function is reported
+        # names in another namespace and misspelt known functions are reported instead
         return not self.library.functions("at", name).exists and not self.library.resembles_function(name)
 
     def typed(self, evaluation: Evaluation, text: str) -> Typed | None:
@@ -217,7 +217,7 @@ class TypeChecker:
         typer = Inference(scope_of(evaluation, self._is_complete), self.library)
         typed = Typed(formula, formula.tree, typer, typer.of(formula.tree))
         if not typed.typer.problems:
-            # a problem may mention variables that were not asked for
+            # problems may mention variables that typing did not look up
             results.append(({name: declared.get(name) for name in typed.typer.asked}, typed))
         elif (fallback := self._fallback()) is not None:
             return fallback.typed(evaluation, text)
@@ -228,7 +228,7 @@ class TypeChecker:
         text, consumer = evaluation.text, evaluation.consumer
         copied = copied_formula(text)
         if copied is not None and SELF_TANGENT_RAW in evaluation.variables:
-            # the kernel has the formula twice, where a tensor is wanted; once tells as much
+            # the kernel has the formula twice, and needs a tensor; one of them is enough
             text, consumer = copied, Consumer(Use.ASSIGNED, type=TENSOR)
         typed = self.typed(evaluation, text)
         if typed is None:
@@ -238,7 +238,7 @@ class TypeChecker:
         if not problems:
             check_result(typer, typed.tree, typed.value, consumer)
             problems = tuple(typer.problems)
-            # what takes the value is not a fact of the expression
+            # problems of the consumer do not belong to the expression
             typer.problems.clear()
         problems = (*problems, *typer.notes)
         fallback = self._fallback() if problems else None
@@ -250,7 +250,7 @@ def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:
 
     Args:
         evaluation: the expression.
-        is_complete: whether a function that nothing declares does not exist.
+        is_complete: whether an undeclared function is an error.
     """
     backward = evaluation.mode is Mode.BACKWARD
     return Scope(
@@ -262,14 +262,14 @@ def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:
 
 
 def _is_reported(evaluation: Evaluation, problem: TypeProblem) -> bool:
-    """Whether another rule tells what is wrong."""
+    """Whether another rule reports the problem."""
     if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE:
         return False
     formula = evaluation.written
     if problem.kind is TypeProblemKind.UNDECLARED_NAME:
         names = (*visible_names(formula), *(name.word.text for name in undeclared_names(formula)))
         return problem.name in names
-    # what is made of a backward formula gives what that gives
+    # an automatic formula has the type of the backward formula from which it is derived
     return problem.kind is TypeProblemKind.RESULT and formula.auto is not None
 
 
@@ -286,6 +286,6 @@ def _located(evaluation: Evaluation, problem: TypeProblem) -> FormulaProblem:
         # "at::zeros_like(y)", which torchgen rewrites to "at::y_info.zeros()"
         return FormulaProblem(formula, evaluation, replace(problem, subject=written), formula.range(*span), True, *span)
     if problem.subject not in formula.parsed.text:
-        # a saved property, "self_sym_sizes", is not a name that the author knows
+        # the author does not know the name of a saved property, "self_sym_sizes"
         problem = replace(problem, subject="")
     return FormulaProblem(formula, evaluation, problem, formula.range(*span), True, *span)
