@@ -2,15 +2,15 @@
 
 Begin with :mod:`derivlint.cpp.expressions.inference`, which types every node of an expression.
 
-    cpp_type      canonical types, one object per type, compared by identity; ``types``: as they are written
-    declarations  what a header declares; ``stubs/*.h`` are written by hand
-    library       everything that can be named: operators, helpers, stubs, names known to the compiler
-    lookup        unqualified and qualified names, as the using-directives of the generated files make them visible
-    expressions   types of expressions: ``overloads`` (arity, templates, which argument does not match), ``conversion``
+    cpp_type canonical types, one object per type, compared by identity; ``types``: types as spelled declarations the
+    declarations of headers; ``stubs/*.h`` are written by hand library all entities that can be named: operators,
+    helpers, stubs, names known to the compiler lookup        unqualified and qualified names, as the using-directives
+    of the generated files make them visible expressions   types of expressions: ``overloads`` (arity, templates, which
+    argument does not match), ``conversion``
                   (ranks; braced lists, constants), ``operators`` (between types, from the table of relations)
     problem       the kinds of type problems
 
-What is unknown is ``UNKNOWN``, which converts to everything and is never reported.
+The unknown type is ``UNKNOWN``, which converts to everything and is never reported.
 """
 
 from derivlint.cpp.bindings import Binding, cpp_arguments, parameter_type, return_names

@@ -1,4 +1,4 @@
-"""The names under which generated C++ code knows a function's arguments and returns."""
+"""The names of a function's arguments and returns in generated C++."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Binding(Struct, frozen=True):
 
     @property
     def is_tensor_like(self) -> bool:
-        """Whether the parameter is a tensor, or a list or an optional of tensors."""
+        """Whether the parameter is a tensor, a list of tensors or an optional tensor."""
         return self.argument is not None and self.argument.type.is_tensor_like
 
     @property
     def is_tensor_list(self) -> bool:
-        """Whether the parameter is a list of (present) tensors."""
+        """Whether the parameter is a list of tensors, none of them optional."""
         type = None if self.argument is None else self.argument.type
         return isinstance(type, ListType) and type.elem == TENSOR
 
@@ -41,8 +41,8 @@ class Binding(Struct, frozen=True):
 def cpp_arguments(function: NativeFunction) -> tuple[Binding, ...]:
     """The parameters of a function's C++ signature, out arguments first.
 
-    Follows torchgen/packaged/autograd/load_derivatives.py, ``cpp_arguments``: the grouped signature, in its SymInt
-    form where the schema has one. Formulas see exactly these names.
+    Follows torchgen/packaged/autograd/load_derivatives.py, ``cpp_arguments``: the grouped signature, in its SymInt form
+    if the schema has one. Formulas see exactly these names.
     """
     schema = function.schema
     structured = function.part_of_structured_group
@@ -73,8 +73,8 @@ def parameter_type(argument: Argument, function: NativeFunction, *, symint: bool
 def return_names(function: NativeFunction) -> tuple[str, ...]:
     """The C++ names of a function's returns.
 
-    Follows torchgen/api/cpp.py, ``return_names``: ``self`` for an in-place function, the out argument's name for an
-    out function, the return's own name (``<name>_return`` where an argument has it too), else ``result`` or
+    Follows torchgen/api/cpp.py, ``return_names``: ``self`` for an in-place function, the out argument's name for an out
+    function, the return's own name (``<name>_return`` if an argument has the same name), else ``result`` or
     ``result<i>``.
     """
     schema = function.schema

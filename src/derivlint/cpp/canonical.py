@@ -1,8 +1,8 @@
-"""The one spelling of a C++ type: ``std::optional<Tensor>`` for ``const ::std::optional<at::Tensor> &``.
+"""The canonical spelling of a C++ type: ``std::optional<Tensor>`` for ``const ::std::optional<at::Tensor> &``.
 
-Headers, schemas and formulas spell one type in many ways. Everything that compares types compares canonical ones:
-without the namespaces of PyTorch, ``std`` and ``const``, without blanks, aliases expanded. Of references only those
-that can be written through are kept, ``Tensor&``, since a temporary does not bind to them.
+Headers, schemas and formulas spell one type in many ways. All comparisons use canonical types: without the namespaces
+of PyTorch, ``std`` and ``const``, without blanks, with aliases expanded. Only non-const lvalue references are kept,
+``Tensor&``, since they do not bind to temporaries.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from functools import lru_cache
 from derivlint.cpp.cpp_type import CppType, cpp_type, pointer_to, reference_to, template_type
 from derivlint.formula.vocabulary import words
 
-#: Text that is much longer than any type is none, nor is one with so many template arguments: reading one takes
-#: recursion.
+#: The limits on types, which are parsed recursively: longer text, or more template arguments, is not a type.
 MAX_LENGTH = 4000
 MAX_ARGUMENTS = 120
 
@@ -23,7 +22,7 @@ _TOKEN = re.compile(
     r"(?:(?P<word>[A-Za-z_]\w*)|(?P<number>\d\w*)|(?P<mark>::|&&|\.\.\.|[<>,&*()\[\]-])|(?P<end>\Z))"
 )
 
-#: Namespaces that are dropped, also where they are written relative to one that is.
+#: Namespaces that are dropped, also when written relative to each other.
 _DROPPED = frozenset(
     {
         ("at",),
@@ -57,7 +56,7 @@ _OTHER_NAMES = {
     "Variable": "Tensor",
     "tensor_list": "vector<Tensor>",
     "variable_list": "vector<Tensor>",
-    # the fixed-width types are names of others on the 64-bit systems that PyTorch builds for
+    # the fixed-width types are aliases on the 64-bit systems that PyTorch supports
     "int16_t": "short",
     "int32_t": "int",
     "intptr_t": "int64_t",
@@ -72,12 +71,12 @@ _OTHER_NAMES = {
     "basic_string_view<char>": "string_view",
 }
 _ALIASES = {cpp_type(name): cpp_type(meant) for name, meant in _OTHER_NAMES.items()}
-#: In the namespace ``std``, which is the only one that a name keeps a trace of.
+#: Names in ``std`` whose canonical form shows the namespace.
 _STD_NAMES = {"complex": "std_complex"}
 
 _QUALIFIERS = frozenset({"const", "volatile", "constexpr", "typename", "struct", "class", "enum", "union"})
 _ARITHMETIC = frozenset({"unsigned", "signed", "long", "short", "int", "char", "double"})
-#: Words that cannot be the name of a type.
+#: Words that cannot name a type.
 _NO_TYPES = words(
     "alignas alignof asm break case catch concept const_cast continue default delete do dynamic_cast else explicit "
     "export extern false for friend goto if inline mutable namespace new noexcept nullptr operator private protected "
@@ -90,7 +89,7 @@ _POSTFIX = frozenset({"*", "&", "&&", "const", "volatile"})
 
 @lru_cache(maxsize=16384)
 def canonical_type(text: str) -> CppType | None:
-    """The type that C++ writes like that, None if the text is not a type."""
+    """Return the canonical type for C++ text, or None if it is not a type."""
     tokens = _tokens(text)
     if not tokens:
         return None
@@ -102,12 +101,12 @@ def canonical_type(text: str) -> CppType | None:
 
 
 def is_constant(text: str) -> bool:
-    """Whether a variable that is declared with a type cannot be changed: ``const at::Tensor &``."""
+    """Whether a type is const at the top level: ``const at::Tensor &``."""
     return _tokens(text)[:1] == ["const"]
 
 
 class _NotATypeError(Exception):
-    """The tokens are not type."""
+    """The tokens are not a type."""
 
 
 def _tokens(text: str) -> list[str]:
@@ -130,7 +129,7 @@ def _at(tokens: list[str], position: int) -> str:
 
 
 def _type(tokens: list[str], position: int) -> tuple[CppType, int]:
-    """The type that begins at a token, with ``*`` and ``&``, and where it ends."""
+    """Parse the type at a token, with ``*`` and ``&``; returns it and the position after it."""
     is_const = False
     while _at(tokens, position) in _QUALIFIERS:
         is_const = is_const or tokens[position] == "const"
@@ -155,7 +154,7 @@ def _type(tokens: list[str], position: int) -> tuple[CppType, int]:
 
 
 def _arithmetic(tokens: list[str], position: int) -> tuple[CppType, int, bool]:
-    """``unsigned long int`` in any order, ``const`` in between; all the ways to spell the built-in numbers."""
+    """Parse a built-in arithmetic type: ``unsigned long int`` in any order, with ``const`` in between."""
     words: list[str] = []
     is_const = False
     while (word := _at(tokens, position)) in _ARITHMETIC or word in ("const", "volatile"):
@@ -176,7 +175,7 @@ def _number_type(spelled: list[str]) -> str | None:
         if sign in rest:
             rest.remove(sign)
     if rest == ["char"]:
-        # plain "char" is a type of its own beside the signed and the unsigned one
+        # "char" is distinct from "signed char" and "unsigned char"
         return "uint8_t" if is_unsigned else "int8_t" if "signed" in spelled else "char"
     if "double" in rest:
         return {1: "double", 2: "long double"}.get(len(rest)) if len(rest) == len(spelled) else None
@@ -195,7 +194,7 @@ _INTEGERS = {
 
 
 def _named(tokens: list[str], position: int) -> tuple[CppType, int]:
-    """A name with its namespaces and template arguments: ``::std::vector<at::Tensor>::iterator``."""
+    """Parse a name with namespaces and template arguments: ``::std::vector<at::Tensor>::iterator``."""
     if _at(tokens, position) == "::":
         position += 1
     segments: list[CppType] = []
@@ -223,7 +222,7 @@ def _named(tokens: list[str], position: int) -> tuple[CppType, int]:
 
 
 def _short(segments: list[CppType], path: list[str]) -> CppType:
-    """The type without namespaces that are dropped, aliases expanded."""
+    """Drop the namespaces that canonical types lack, and expand aliases."""
     dropped = 0
     for count in range(len(path) - 1, 0, -1):
         if tuple(path[:count]) in _DROPPED:
@@ -237,7 +236,7 @@ def _short(segments: list[CppType], path: list[str]) -> CppType:
 
 
 def _arguments(tokens: list[str], position: int) -> tuple[list[CppType], int]:
-    """Template arguments from the end their ``<`` to after their ``>``."""
+    """Parse template arguments after their ``<``, up to and including the ``>``."""
     arguments: list[CppType] = []
     if _at(tokens, position) == ">":
         return arguments, position + 1
@@ -253,7 +252,7 @@ def _arguments(tokens: list[str], position: int) -> tuple[list[CppType], int]:
 
 
 def _argument(tokens: list[str], position: int) -> tuple[CppType, int]:
-    """A template argument: a number, a type, or the type of a function, ``Tensor(int64_t,bool)``."""
+    """Parse a template argument: a number, a type, or a function type such as ``Tensor(int64_t,bool)``."""
     word = _at(tokens, position)
     sign = ""
     if word == "-":

@@ -1,6 +1,6 @@
-"""Canonical C++ types as objects, one for each type, compared by identity; and the values of expressions.
+"""Canonical C++ types, interned and compared by identity, and the values of expressions.
 
-What headers, schemas and formulas write becomes a type in :func:`derivlint.cpp.canonical.canonical_type`.
+:func:`derivlint.cpp.canonical.canonical_type` makes them from the spellings of headers, schemas and formulas.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from msgspec import Struct
 
 from derivlint.formula.vocabulary import whole_number
 
-#: Value categories: a variable that may be changed, one that may not, and a temporary.
+#: Value categories: a non-const lvalue, a const lvalue, and a temporary.
 LVALUE, CONST_LVALUE, TEMPORARY = 0, 1, 2
 
 
 class CppType(Struct, frozen=True, eq=False, weakref=True):
-    """A type; made by :func:`cpp_type` and the functions below only.
+    """A type; constructed only by :func:`cpp_type` and the functions below.
 
     Attributes:
         text: its canonical spelling, ``optional<Tensor>``.
-        head: the name of the template, ``optional``; the spelling where it is not made of one.
-        arguments: the arguments of the template; numbers among them are types of that name.
-        pointee: what a pointer points to, None of other types.
-        referred: what a reference that can be written through refers to, None of other types.
-        has_tensors: whether it is a class of tensors, or made of one.
+        head: the name of the template, ``optional``; the spelling of a type that is not a specialization.
+        arguments: the arguments of the template; numbers are represented by types of that name.
+        pointee: the type that a pointer points to, else None.
+        referred: the type that a non-const reference refers to, else None.
+        has_tensors: whether it is a tensor class, or contains one.
     """
 
     text: str
@@ -55,7 +55,7 @@ class CppType(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def size(self) -> int | None:
-        """The number of elements of an array of a known size."""
+        """The number of elements of an array, or None."""
         is_array = self.head == "array" and len(self.arguments) == 2
         return whole_number(self.arguments[1].text) if is_array else None
 
@@ -64,7 +64,7 @@ _types: WeakValueDictionary[str, CppType] = WeakValueDictionary()
 
 
 def cpp_type(text: str) -> CppType:
-    """The type of a canonical spelling."""
+    """The type with a canonical spelling."""
     type = _types.get(text)
     if type is None:
         type = _types.setdefault(text, _read(text))
@@ -72,12 +72,12 @@ def cpp_type(text: str) -> CppType:
 
 
 def types(text: str) -> frozenset[CppType]:
-    """The types of canonical spellings with blanks between."""
+    """The types with canonical spellings, separated by blanks."""
     return frozenset(map(cpp_type, text.split()))
 
 
 def template_type(head: str, arguments: Iterable[CppType]) -> CppType:
-    """A template with arguments."""
+    """The specialization of a template."""
     arguments = tuple(arguments)
     text = f"{head}<{','.join(argument.text for argument in arguments)}>"
     type = _types.get(text)
@@ -85,17 +85,17 @@ def template_type(head: str, arguments: Iterable[CppType]) -> CppType:
 
 
 def pointer_to(type: CppType) -> CppType:
-    """A pointer to a type."""
+    """The pointer to a type."""
     return cpp_type(f"{type.text}*")
 
 
 def reference_to(type: CppType) -> CppType:
-    """A reference to a type through which values can be changed."""
+    """The non-const reference to a type."""
     return cpp_type(f"{type.text}&")
 
 
 def substitute(type: CppType, bindings: Mapping[str, CppType]) -> CppType:
-    """A type with template parameters replaced."""
+    """Replace template parameters in a type."""
     bound = bindings.get(type.text)
     if bound is not None:
         return bound
@@ -130,7 +130,7 @@ def _read(text: str) -> CppType:
 
 
 def _split(text: str) -> list[str]:
-    """The name of a template and its arguments, which are in the last of its angle brackets: ``A<B>::C<D>``."""
+    """Split a spelling into the template's name and its arguments, those of the last angle brackets: ``A<B>::C<D>``."""
     depth, end = 0, len(text) - 1
     words: list[str] = []
     for index in range(end, -1, -1):
@@ -147,9 +147,9 @@ def _split(text: str) -> list[str]:
     return [text[:end], *filter(None, reversed(words))]
 
 
-#: The unknown type: whatever it touches is unknown as well, and is never reported.
+#: The unknown type: every expression over it is unknown and never reported.
 UNKNOWN = cpp_type("?")
-#: The type of a braced list, which takes on a type only where one is wanted.
+#: The type of a braced list, which only the target of an initialization determines.
 BRACES = cpp_type("{}")
 VOID = cpp_type("void")
 BOOL = cpp_type("bool")
@@ -161,7 +161,7 @@ CHAR = cpp_type("char")
 SIZE = cpp_type("size_t")
 SYM_INT = cpp_type("SymInt")
 CHAR_POINTER = cpp_type("const char*")
-#: A function that is not called; where it has no overloads it is a pointer, and true.
+#: A function that is not called; without overloads it decays to a pointer.
 FUNCTION = cpp_type("function*")
 NULL_POINTER = cpp_type("nullptr_t")
 NULL_OPTION = cpp_type("nullopt_t")
@@ -176,8 +176,7 @@ class Value(NamedTuple):
         type: the canonical C++ type.
         category: ``LVALUE``, ``CONST_LVALUE`` or ``TEMPORARY``.
         items: the values of a braced list.
-        constant: the value of an arithmetic constant expression, which braces may not narrow and whose zero is a
-            null pointer; the text of a string literal.
+        constant: the value of a constant expression, for narrowing and null pointers, or the text of a string literal.
     """
 
     type: CppType
@@ -187,7 +186,7 @@ class Value(NamedTuple):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nothing is known about it."""
+        """Whether the type is unknown."""
         return self.type is UNKNOWN
 
 

@@ -1,7 +1,7 @@
 """The names that exist in the namespaces of C++ and PyTorch, as a compiler listed them for one release.
 
-``python -m tools.index names`` makes the list (:mod:`tools.namespaces`). A name in it may be anything; whatever is
-known of it more closely is in declarations.
+``python -m tools.index names`` makes the list (:mod:`tools.namespaces`). The list does not say what a name denotes;
+declarations do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DATA = Path(__file__).parent / "data"
 
 
 class KnownNames:
-    """The names of each namespace; those of one are split up when they are asked for."""
+    """The names of each namespace; split on demand."""
 
     def __init__(self, content: dict[str, Any]) -> None:
         self._names: dict[str, str] = content["names"]
@@ -35,13 +35,13 @@ class KnownNames:
         return names
 
     def with_names(self, namespace: str, names: Iterable[str]) -> KnownNames:
-        """The same names, but for one namespace, whose names are these."""
+        """Return a copy with other names for one namespace."""
         extended = copy(self)
         extended._sets = {**self._sets, namespace: frozenset(names)}
         return extended
 
     def has(self, namespace: str, name: str) -> bool:
-        """Whether a namespace has a name; whether there is such a macro, for the global one."""
+        """Whether a namespace has a name; the global one includes macros."""
         return name in self.of(namespace) or (not namespace and name in self._macro_names)
 
     @cached_property
@@ -54,7 +54,7 @@ class KnownNames:
 
     @cached_property
     def namespaces(self) -> frozenset[str]:
-        """The full names of all namespaces that are known."""
+        """The full names of all known namespaces."""
         namespaces = {namespace for namespace in self._names if namespace}
         for outer, names in self._inner.items():
             namespaces.update(f"{outer}::{name}" if outer else name for name in names.split())

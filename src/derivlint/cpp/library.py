@@ -1,7 +1,7 @@
-"""Everything that formulas can name: functions, methods, types and constants, wherever they are declared.
+"""All functions, methods, types and constants that formulas can name.
 
-Operators come from their schemas, helpers from headers, the rest of C++ from our stub files. A name that is known to
-exist without a declaration that can be read is unknown: it may be called with anything.
+Operators come from their schemas, helpers from headers, other C++ from bundled stub files. A name without a readable
+declaration is unknown: it accepts any arguments.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from derivlint.source.lazy import Bounded, cached_property
 
 #: Shorter names have too many neighbours.
 SHORTEST = 4
-#: Longer names have too many shortened forms; PyTorch's longest have some 60 letters.
+#: Longer names have too many shortened forms; PyTorch's longest have about 60 letters.
 LONGEST = 200
 _DATA = Path(__file__).parent / "data"
 
 
 class Neighbours:
-    """Finds the known name that is one slip away, by what names become when one letter is left out.
+    """Finds known names one typo away, by the forms of names with one letter removed.
 
-    Two words are one slip apart only if they share such a shortened form.
+    Two words are one typo apart only if they share such a form.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -49,7 +49,7 @@ class Neighbours:
 
     @cached_property
     def _by_form(self) -> dict[str, list[str]]:
-        """The names by their shortened forms; made for the first unknown name, and most files have none."""
+        """The names by their shortened forms; computed for the first unknown name, which most files lack."""
         forms: dict[str, list[str]] = {}
         for name in sorted(self.names):
             if SHORTEST <= len(name) <= LONGEST:
@@ -58,7 +58,7 @@ class Neighbours:
         return forms
 
     def nearest(self, name: str) -> str | None:
-        """The known name that is one slip away from an unknown one, or None."""
+        """The known name one typo away from an unknown one, or None."""
         if name in self.names or not SHORTEST <= len(name) <= LONGEST:
             return None
         for form in (name, *_shortened(name)):
@@ -73,7 +73,7 @@ def _shortened(name: str) -> list[str]:
 
 
 def is_one_slip(a: str, b: str) -> bool:
-    """Whether two different words differ by one letter inserted, dropped or replaced, or by two neighbours swapped."""
+    """Whether two different words differ by one inserted, dropped or replaced letter, or by a swap of neighbours."""
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1
@@ -86,7 +86,7 @@ def is_one_slip(a: str, b: str) -> bool:
 GENERATED = "torch::autograd::generated"
 HELPERS = f"{GENERATED}::details"
 ATEN = "at"
-#: Namespaces whose names are also found in others, by a using-directive or a using-declaration there.
+#: The namespaces whose names each namespace includes, by using-directives or using-declarations.
 INCLUDED = {
     "at": ("c10",),
     GENERATED: ("torch::autograd",),
@@ -99,7 +99,7 @@ class FoundCallee(NamedTuple):
 
     Attributes:
         functions: the overloads.
-        complete: whether these are all of them; else it may be called with anything.
+        complete: whether these are all; otherwise it accepts any arguments.
     """
 
     functions: tuple[Function, ...]
@@ -116,7 +116,7 @@ SOMETHING = FoundCallee((), False)
 
 
 def instantiated(function: Function, bindings: dict[str, CppType]) -> Function:
-    """A function with template parameters replaced in its types."""
+    """Replace the template parameters in a function's types."""
     return Function(
         function.name,
         substitute(function.result, bindings),
@@ -129,12 +129,12 @@ def instantiated(function: Function, bindings: dict[str, CppType]) -> Function:
 
 
 def opaque(function: Function) -> bool:
-    """Whether a declaration only says that the function exists."""
+    """Whether a declaration gives nothing but the function's name."""
     return function.variadic and function.result is AUTO
 
 
 def without_doubles(functions: Iterable[Function]) -> tuple[Function, ...]:
-    """The overloads without those that are declared twice, perhaps with other names of parameters."""
+    """Remove overloads that are declared twice, possibly with other parameter names."""
     by_types: dict[tuple[object, ...], Function] = {}
     for function in functions:
         key = (function.variadic, *(parameter.type for parameter in function.parameters))
@@ -143,7 +143,7 @@ def without_doubles(functions: Iterable[Function]) -> tuple[Function, ...]:
 
 
 def found(functions: Iterable[Function]) -> FoundCallee:
-    """The overloads, incomplete where one of them says nothing but its name."""
+    """The overload set, incomplete if one of them is opaque."""
     overloads = tuple(functions)
     return FoundCallee(overloads, not any(map(opaque, overloads)))
 
@@ -155,7 +155,7 @@ class ClassMembers(Struct, frozen=True):
         methods: the methods by name.
         fields: the types of its data by name.
         constructors: the constructors.
-        complete: whether there are no others.
+        complete: whether these are all members.
     """
 
     methods: dict[str, FoundCallee]
@@ -171,9 +171,9 @@ class Library:
     """The declarations that formulas can name, for the operators of one PyTorch and its headers.
 
     Attributes:
-        has_headers: whether the headers of the operators' own PyTorch are known; else a function that nothing declares
-            may be declared there.
-        included: for namespaces those whose names they have, too.
+        has_headers: whether the headers of the operators' PyTorch are known; otherwise they may declare unknown
+            functions.
+        included: the namespaces that each namespace includes.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class Library:
     # ---- functions
 
     def functions(self, namespace: str, name: str) -> FoundCallee:
-        """The functions that a namespace itself has under a name."""
+        """The functions declared in a namespace itself, by name."""
         key = (namespace, name)
         result = self._qualified.get(key)
         if result is None:
@@ -223,7 +223,7 @@ class Library:
         return NOTHING
 
     def with_associated(self, bare: FoundCallee, name: str, namespaces: frozenset[str]) -> FoundCallee:
-        """The functions that bare lookup finds, and those that namespaces have under the same name."""
+        """Add the functions of associated namespaces to those of unqualified lookup."""
         key = (bare, name, namespaces)
         result = self._associated.get(key)
         if result is None:
@@ -240,11 +240,11 @@ class Library:
         return FoundCallee(tuple(functions), complete)
 
     def may_be_function(self, namespace: str, name: str) -> bool:
-        """Whether a namespace has the name without a declaration, and not as a type."""
+        """Whether a namespace has a name without a declaration that is not a type."""
         return self.names.has(namespace, name) and self.type_named(f"{namespace}::{name}") is None
 
     def helpers_elsewhere(self, name: str) -> FoundCallee:
-        """The functions of that name that headers declare in any namespace."""
+        """The functions with a name that headers declare in any namespace."""
         namespaces = [namespace for namespace, names in self._headers.functions.items() if name in names]
         return found(function for namespace in namespaces for function in self._headers.functions[namespace][name])
 
@@ -258,7 +258,7 @@ class Library:
         return tuple(path for path in paths if path.rpartition("::")[2] == name)
 
     def knows_all_of(self, namespace: str) -> bool:
-        """Whether a namespace has no names but those that are known."""
+        """Whether all names of a namespace are known."""
         if self.names.lists(namespace) or namespace in self._operators_in:
             return True
         return any(namespace in names for names in (self.declarations.variables, self.declarations.functions))
@@ -266,13 +266,13 @@ class Library:
     def operators_namespace(self, path: str) -> str | None:
         """The namespace of emitted functions for operators of another namespace than PyTorch's, or None.
 
-        It is inside of that of the nodes, and found before one of the author's that has the same name.
+        It is nested in the namespace of the nodes, and shadows one of the author's with the same name.
         """
         place = f"{GENERATED}::{path}"
         return place if place in self._operators_in else None
 
     def seen_as(self, level: tuple[str, ...]) -> tuple[str, ...]:
-        """The namespaces of a level of lookup, with those of operators where emitted code makes these visible."""
+        """The namespaces of one level of lookup, including those of operators that are visible in emitted code."""
         return (*level, *self._operators_in) if GENERATED in level else level
 
     def is_namespace(self, path: str) -> bool:
@@ -292,20 +292,20 @@ class Library:
         )
 
     def resembles_function(self, name: str) -> bool:
-        """Whether a name is one slip away from a function."""
+        """Whether a name is one typo away from a function."""
         return self._callable.nearest(name) is not None
 
     def resembles_variable(self, name: str) -> bool:
-        """Whether a name is one slip away from a constant."""
+        """Whether a name is one typo away from a constant."""
         return any(is_one_slip(name, variable) for names in self.declarations.variables.values() for variable in names)
 
     def visible_variables(self, levels: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-        """The constants that a bare name may mean, for suggestions."""
+        """The constants visible to unqualified lookup, for suggestions."""
         namespaces = {namespace for level in levels for namespace in level}
         return tuple(sorted({name for owner in namespaces for name in self.declarations.variables.get(owner, ())}))
 
     def resembles_namespace(self, name: str) -> bool:
-        """Whether a name is one slip away from a namespace, or a namespace in another one, or the operators' own."""
+        """Whether a name is one typo away from a namespace, or is one elsewhere."""
         inner = {path.rpartition("::")[2] for path in self._namespaces}
         return (
             name == "aten"
@@ -316,14 +316,14 @@ class Library:
     # ---- types
 
     def type_named(self, spelling: str) -> CppType | None:
-        """The canonical type that a name spells, None if it is not a type that is known."""
+        """The canonical type for a spelling, or None if it is unknown."""
         canonical = canonical_type(spelling)
         if canonical is None:
             return None
         return canonical if self.is_type(canonical) else None
 
     def is_type_path(self, path: str) -> bool:
-        """Whether a qualified name without template arguments leads to a type."""
+        """Whether a qualified name without template arguments denotes a type."""
         namespace, _, name = path.rpartition("::")
         return self.names.has(namespace, name) and self.type_named(path) is not None
 
@@ -335,7 +335,7 @@ class Library:
     # ---- members
 
     def members(self, type: CppType) -> ClassMembers | None:
-        """The members of a class, None if nothing is known about it."""
+        """The members of a class, or None if they are unknown."""
         if type not in self._members:
             self._members[type] = self._members_of(type)
         return self._members[type]
@@ -362,7 +362,7 @@ class Library:
         return ClassMembers(methods, fields, constructors, complete)
 
     def methods(self, type: CppType, name: str) -> FoundCallee | None:
-        """The methods of that name, or None if the class is not known well enough to tell."""
+        """The methods with a name, or None if the class is not completely known."""
         key = (type, name)
         if key not in self._methods:
             self._methods[key] = self._methods_of(type, name)
@@ -390,7 +390,7 @@ class Library:
         return method_names
 
     def visible_functions(self, levels: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-        """The functions that a bare name may mean, for suggestions; operators are found by their arguments."""
+        """The functions visible to unqualified lookup, for suggestions; includes operators."""
         visible = self._visible.get(levels)
         if visible is None:
             namespaces = {"at", *(namespace for level in levels for namespace in self.seen_as(level))}
@@ -453,7 +453,7 @@ def library_of(natives: NativeFunctions, has_headers: bool = True) -> Library:
     headers = declarations_from_json(written) if written is not None else None
     names = load_names()
     if headers is not None and natives.has_manual:
-        # the bundled list has the helpers of one release, and those at hand may be others
+        # the bundled list has the helpers of one release, which may differ from those at hand
         declared = (headers.functions, headers.variables, headers.opaque, headers.aliases)
         own = {name for parts in declared for name in parts.get(HELPERS, ())}
         names = names.with_names(HELPERS, {*own, *headers.classes})
@@ -461,7 +461,7 @@ def library_of(natives: NativeFunctions, has_headers: bool = True) -> Library:
 
 
 def render_library(declarations: Declarations) -> bytes:
-    """The declarations as they are shipped, one kind a line."""
+    """Render the declarations as shipped, one kind a line."""
     content: dict[str, Any] = declarations.to_json()
     lines = [f"{json.dumps(kind)}:{json.dumps(value, separators=(',', ':'))}" for kind, value in content.items()]
     return ("{" + ",\n".join(lines) + "}\n").encode("ascii")

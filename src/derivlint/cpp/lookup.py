@@ -1,4 +1,4 @@
-"""Name lookup: what a bare or a qualified name stands for; follows [basic.lookup] of the C++ standard."""
+"""Unqualified and qualified name lookup; follows [basic.lookup] of the C++ standard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from derivlint.formula import Name
 
 
-#: Namespaces are not nested deeper.
+#: The deepest nesting of namespaces.
 MAX_NESTING = 20
 
 
@@ -25,9 +25,9 @@ class EntityKind(Enum):
     FUNCTION = "function"
     VARIABLE = "variable"
     TYPE = "type"
-    #: it exists, and nothing more is known of it
+    #: it exists, but its declaration is unknown
     UNKNOWN = "unknown"
-    #: several namespaces that are seen as one have it as different things
+    #: it denotes different entities in namespaces of one lookup level
     AMBIGUOUS = "ambiguous"
     NOTHING = "nothing"
 
@@ -36,11 +36,11 @@ class Entity(Struct, frozen=True):
     """The entity that a name refers to.
 
     Attributes:
-        kind: the kind of thing.
-        functions: the overloads, where it is a function.
+        kind: the kind of entity.
+        functions: the overloads of a function.
         type: the type of a variable or constant, or the type that it is.
-        owner: the namespace or class that was asked, as it is written.
-        missing: the segment of a qualified name that is not there, None for the last.
+        owner: the namespace or class that was searched, as written.
+        missing: the index of the missing segment of a qualified name, None for the last.
     """
 
     kind: EntityKind
@@ -50,10 +50,10 @@ class Entity(Struct, frozen=True):
     missing: int | None = None
 
 
-#: Types that are keywords, and found everywhere.
+#: Types that are keywords.
 KEYWORD_TYPES = frozenset({"bool", "char", "double", "float", "int", "long", "short", "unsigned", "void"})
 
-#: What the generated Functions.cpp takes into the global namespace by using-declarations.
+#: The types that the generated Functions.cpp imports into the global namespace.
 GLOBAL_TYPES = frozenset({"Tensor", "Scalar", "IntArrayRef", "TensorList"})
 
 NOT_FOUND = Entity(EntityKind.NOTHING)
@@ -61,7 +61,7 @@ EXISTS = Entity(EntityKind.UNKNOWN)
 
 
 def look_up(library: Library, scope: Scope, name: str) -> Entity:
-    """Look up a bare name, except for the variables of the scope."""
+    """Look up an unqualified name, except among the variables of the scope."""
     key = (scope.levels, name)
     entity = library.entities.get(key)
     if entity is None:
@@ -76,13 +76,13 @@ def _look_up(library: Library, scope: Scope, name: str) -> Entity:
         entity = _in_namespaces(library, library.seen_as(level), name)
         if entity.kind is not EntityKind.NOTHING:
             return entity
-    # helpers of other projects live in namespaces of their own, which their generated files take in
+    # helpers of other projects are in their own namespaces, which their generated files import
     helpers = library.helpers_elsewhere(name)
     return Entity(EntityKind.FUNCTION, helpers) if helpers.exists else NOT_FOUND
 
 
 def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> Entity:
-    """Look up a name in namespaces that are seen as one."""
+    """Look up a name in the namespaces of one level."""
     functions: list[FoundCallee] = []
     exists = False
     named: CppType | None = None
@@ -115,7 +115,7 @@ def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> 
 
 
 def qualified_entity(library: Library, scope: Scope, node: Name) -> Entity:
-    """Look up a qualified name, or a bare one with template arguments."""
+    """Look up a qualified name, or an unqualified one with template arguments."""
     parts = node.parts
     type = library.type_named(node.spelling)
     if len(parts) == 1:
@@ -156,7 +156,7 @@ def in_namespace(library: Library, namespace: str, name: str) -> Entity:
 
 
 def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: bool) -> str | None:
-    """The full path of a namespace that is written relative to where the expression stands, None if there is none."""
+    """Resolve a namespace relative to the scope of the expression, or return None."""
     if leading:
         return path if library.is_namespace(path) else None
     if (operators := library.operators_namespace(path)) is not None:
@@ -169,7 +169,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
     if library.is_namespace(path):
         return path
     outer, _, rest = path.partition("::")
-    # "at" takes in "c10", and a class is found where its name is
+    # "at" includes "c10", and a class is found by its name
     included = [f"{namespace}::{rest}" for namespace in library.included.get(outer, ()) if rest]
     visible = any(library.names.has(namespace, path) for level in scope.levels for namespace in level)
     classes = library.namespaces_of_class(path) if visible else ()
@@ -177,7 +177,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
 
 
 def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> Entity:
-    """A path that leads nowhere; it may contain a class, whose static members are not looked at."""
+    """The entity of an unresolved path; it may contain a class, whose static members are not checked."""
     for count in range(min(len(node.parts) - 1, MAX_NESTING), 0, -1):
         prefix = "::".join(part.identifier for part in node.parts[:count])
         if library.is_type_path(prefix):

@@ -13,14 +13,14 @@ from derivlint.formula import Name, TypeName
 if TYPE_CHECKING:
     from derivlint.cpp.expressions.typer import Typer
 
-#: The words of built-in types, and what may stand beside a type.
+#: The keywords of built-in types, and the words that may accompany a type.
 TYPE_WORDS = BUILT_IN | {"const", "volatile", "typename", "struct", "class", "auto", "signed"}
 #: The namespaces that formulas name.
 NAMESPACES = ("at", "c10", "std", "torch")
 
 
 def named_value(typer: Typer, node: Name) -> Value:
-    """The value of a name that is not a variable: a constant, or something that cannot be alone."""
+    """The value of a name that is not a variable: a constant, or an entity that is not an expression."""
     entity = entity_of(typer, node)
     if entity.kind is EntityKind.VARIABLE:
         return Value(entity.type or UNKNOWN, LVALUE)
@@ -48,7 +48,7 @@ def entity_of(typer: Typer, node: Name) -> Entity:
 
 
 def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) -> Value:
-    """Report a name that nothing declares, unless it may be declared in a header that was not seen."""
+    """Report an undeclared name, unless an unknown header may declare it."""
     part = node.parts[-1]
     place = (part.start, part.start + len(part.identifier))
     if entity.missing is not None:
@@ -62,7 +62,7 @@ def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) 
         candidates = typer.library.function_names(own or entity.owner) if entity.owner else NAMESPACES
         alternative = name if look_up(typer.library, typer.scope, name).functions.exists else None
         if node.leading_colons and len(node.parts) > 1 and typer.library.operators_namespace(name) is not None:
-            # the functions for operators are in a namespace of the generated code
+            # the functions of operators are in a namespace of the generated code
             alternative = name
         owner = entity.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
         facts = {"name": name, "owner": owner, "visible_names": candidates, "alternative": alternative}
@@ -72,7 +72,7 @@ def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) 
 
 
 def _is_slip(typer: Typer, node: Name, entity: Entity) -> bool:
-    """Whether a qualified name that nothing declares can only be a slip: it resembles one that is declared."""
+    """Whether an undeclared name is certainly a typo, since it resembles a declared one."""
     part = node.parts[entity.missing if entity.missing is not None else -1]
     if len(node.parts) == 1 and typer.library.names.has("std", part.identifier):
         # "tuple<Tensor>()" without its namespace
@@ -93,12 +93,12 @@ def _is_slip(typer: Typer, node: Name, entity: Entity) -> bool:
 
 
 def is_variable_of_generated_code(name: str) -> bool:
-    """Whether a name is made by PyTorch's generator, and so declared by no one else."""
+    """Whether only PyTorch's generator declares a name."""
     return name.endswith(("_t_raw", "_t", "_p"))
 
 
 def check_template_arguments(typer: Typer, node: Name) -> bool:
-    """Whether the types among a name's template arguments exist; reports the first that does not."""
+    """Whether the types among a name's template arguments exist; reports the first unknown one."""
     for part in node.parts:
         for argument in part.template_args or ():
             if isinstance(argument, TypeName) and not _check_type(typer, argument):

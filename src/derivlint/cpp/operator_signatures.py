@@ -1,7 +1,7 @@
-"""The C++ functions and methods that PyTorch generates of an operator's schema, and their names.
+"""The C++ functions and methods that PyTorch generates from an operator's schema.
 
-Follows torchgen/api/cpp.py and torchgen/api/types/signatures.py, ``CppSignatureGroup``: a plain form, one with the
-tensor options unpacked and the out arguments last, and each of them once more for symbolic sizes.
+Follows torchgen/api/cpp.py and torchgen/api/types/signatures.py, ``CppSignatureGroup``: a plain signature, one with
+tensor options unpacked and the out arguments last, and both with symbolic sizes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SYMINT = "_symint"
 
 
 def is_symint(name: str) -> bool:
-    """Whether a function takes symbolic sizes, by its name."""
+    """Whether a function takes symbolic sizes, judging by its name."""
     return name.endswith(SYMINT)
 
 
@@ -35,12 +35,12 @@ def with_symint(name: str) -> str:
 
 
 def other_form(name: str) -> str:
-    """The name of the form with symbolic sizes, or of the one without."""
+    """The name of the counterpart with or without symbolic sizes."""
     return without_symint(name) if is_symint(name) else with_symint(name)
 
 
 def functional(name: str) -> str:
-    """A name without the underscore of in-place functions, ``__and__`` as it is."""
+    """Strip the underscore of in-place functions; ``__and__`` is unchanged."""
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
 
@@ -57,7 +57,7 @@ FUNCTION = "function"
 
 
 class OperatorSignatures:
-    """The C++ of the operators of one PyTorch; each name is worked out when it is asked for."""
+    """The C++ signatures of the operators of one PyTorch, computed on demand."""
 
     def __init__(self, natives: NativeFunctions) -> None:
         self._natives = natives
@@ -65,7 +65,7 @@ class OperatorSignatures:
         self._methods: dict[str, tuple[Function, ...]] = {}
 
     def functions(self, name: str) -> tuple[Function, ...]:
-        """The overloads of ``at::name``; empty if no operator gives one."""
+        """The overloads of ``at::name``; empty if no operator has one."""
         functions = self._functions.get(name)
         if functions is None:
             functions = self._functions[name] = tuple(dict.fromkeys(self._find(name, FUNCTION)))
@@ -73,9 +73,9 @@ class OperatorSignatures:
 
     @cached_property
     def by_namespace(self) -> Mapping[str, Mapping[str, tuple[Function, ...]]]:
-        """The functions by which emitted code calls operators of other namespaces than PyTorch's, ``my_ops::name``.
+        """The functions by which emitted code calls operators of other namespaces, ``my_ops::name``.
 
-        They have the parameters of the schema in its order, symbolic sizes, and defaults from the last parameter on.
+        Their parameters are those of the schema, in order, with symbolic sizes and trailing defaults.
         """
         functions: dict[str, dict[str, list[Function]]] = {}
         for native in self._natives.written:
@@ -88,7 +88,7 @@ class OperatorSignatures:
         }
 
     def methods(self, name: str) -> tuple[Function, ...]:
-        """The overloads of the method ``name`` of tensors; empty if no operator gives one."""
+        """The overloads of the tensor method ``name``; empty if no operator has one."""
         methods = self._methods.get(name)
         if methods is None:
             methods = self._methods[name] = tuple(dict.fromkeys(self._find(name, METHOD)))
@@ -149,14 +149,13 @@ class OperatorSignatures:
 def _function(
     name: str, native: NativeFunction, *, symint: bool, faithful: bool = False, method: bool = False
 ) -> Function:
-    """One C++ function of an operator.
+    """The C++ function of an operator.
 
     Args:
         name: its C++ name.
         native: the operator.
         symint: whether sizes are symbolic.
-        faithful: whether the parameters are in the order of the schema, tensor options unpacked; these have no
-            defaults.
+        faithful: whether the parameters are in schema order with tensor options unpacked; these have no defaults.
         method: whether the first tensor is the object.
     """
     schema = native.schema
@@ -179,7 +178,7 @@ def _function(
 def has_defaults(arguments: Sequence[Argument]) -> list[bool]:
     """Whether each parameter of a function for an operator of another namespace has a default in C++.
 
-    C++ has defaults from the last parameter on; an optional list refers to its elements, which would be gone.
+    C++ defaults must be trailing; an optional list would refer to elements that no longer exist.
     """
     flags: list[bool] = []
     for argument in reversed(arguments):
@@ -204,7 +203,7 @@ def _parameter(argument: Argument, native: NativeFunction, *, symint: bool, fait
 
 
 def _options_default(options: TensorOptionsArguments) -> bool:
-    """Whether ``options`` may be left out: all four may, or the dtype has a default that is known."""
+    """Whether ``options`` may be omitted: all four default to None, or the dtype has a known default."""
     defaults = [argument.default for argument in options.all]
     return all(default == "None" for default in defaults) or defaults[0] == "long"
 

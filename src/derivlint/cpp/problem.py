@@ -1,4 +1,4 @@
-"""The problems that the type checker reports: facts, for which rules have messages."""
+"""The problems that the type checker reports; rules turn them into messages."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class TypeProblemKind(Enum):
     UNDECLARED_FUNCTION = "undeclared-function"
     #: a qualified name that is not a member of the namespace or class
     NOT_IN_NAMESPACE = "not-in-namespace"
-    #: something that is used as a type and is none
+    #: a type name that is not a type
     NOT_A_TYPE = "not-a-type"
     #: a member that the type does not have
     NO_SUCH_MEMBER = "no-such-member"
-    #: a member of the value inside of an optional, asked of the optional
+    #: a member of the contained value, accessed on the optional
     MEMBER_OF_OPTIONAL = "member-of-optional"
     #: ``->`` on a value, or ``.`` on a pointer
     WRONG_ACCESS = "wrong-access"
     #: a function without its parentheses
     NOT_CALLED = "not-called"
-    #: a call of a value
+    #: a call of something that is not a function
     NOT_CALLABLE = "not-callable"
     #: too few or too many arguments for every overload
     ARGUMENT_COUNT = "argument-count"
@@ -37,62 +37,61 @@ class TypeProblemKind(Enum):
     ARGUMENT_TYPE = "argument-type"
     #: no overload takes these arguments together
     NO_OVERLOAD = "no-overload"
-    #: a plain function called with symbolic sizes, although there is one for them
+    #: a plain function called with symbolic sizes that has a form for them
     MISSING_SYMINT = "missing-symint"
-    #: ``_symint`` on a function that has no such form, or with sizes that are not symbolic
+    #: ``_symint`` on a function without that form, or with sizes that are not symbolic
     SUPERFLUOUS_SYMINT = "superfluous-symint"
     AMBIGUOUS_CALL = "ambiguous-call"
     #: a bare name that is a function of one namespace and a type of another
     AMBIGUOUS_NAME = "ambiguous-name"
     #: an operator that is not defined for its operands
     OPERANDS = "operands"
-    #: a condition that is neither true nor false
+    #: a condition that does not convert to bool
     CONDITION = "condition"
     #: two branches without a common type
     BRANCHES = "branches"
     #: an index into something that has no elements
     NOT_INDEXABLE = "not-indexable"
-    #: ``std::get`` beyond the end of a tuple, or of something else than a tuple
+    #: ``std::get`` beyond the end of a tuple, or on another type
     TUPLE_INDEX = "tuple-index"
-    #: a cast or a constructor call that no constructor takes
+    #: a cast or construction that no constructor accepts
     CONSTRUCTION = "construction"
-    #: braces where only a value can stand
+    #: a braced list where a value is required
     MISPLACED_BRACES = "misplaced-braces"
-    #: a change of something that cannot be changed
+    #: an assignment to something that is const or a temporary
     NOT_ASSIGNABLE = "not-assignable"
     #: the type of the whole formula is not what the generated code needs
     RESULT = "result"
-    #: integers are divided, and the rest is lost
+    #: a division of integers, which truncates
     INTEGER_DIVISION = "integer-division"
-    #: an integer is raised to the power of a tensor, and the result is an integer where the tensor is one
+    #: an integer raised to the power of a tensor, which truncates for integer tensors
     INTEGER_BASE = "integer-base"
-    #: a function that the headers call deprecated
+    #: a function that is deprecated in the headers
     DEPRECATED = "deprecated"
 
 
-#: What compiles, and is reported as a warning.
+#: The kinds that compile and are reported as warnings.
 ACCEPTED = frozenset({TypeProblemKind.INTEGER_DIVISION, TypeProblemKind.INTEGER_BASE, TypeProblemKind.DEPRECATED})
 
 
 class TypeProblem(Struct, frozen=True):
-    """One thing that C++ refuses, or accepts although it is hardly meant.
+    """An error of C++, or code that compiles but is probably unintended.
 
     Attributes:
-        kind: what is wrong.
-        start: the offset in the expression's text where it begins.
-        end: the offset after its end.
+        kind: the kind of problem.
+        start: the offset of its first character in the expression.
+        end: the offset after its last character.
         name: the function, member, operator or name concerned.
-        owner: the namespace that was asked for it.
-        object: the type that was asked for it.
-        actual: the types that are there: of the arguments, operands or branches.
-        expected: the types that would fit.
-        candidates: the functions of that name.
-        argument: the position of the blamed argument among the arguments, from 0.
-        parameter: the name of the parameter that the blamed argument is for.
-        visible_names: names that exist where this one was looked for.
-        subject: the name of the value that is wrong, where it is a plain name; or the text as it is written, where the
-            name is one that torchgen made.
-        alternative: a name under which the same thing does exist: ``at::pow``, or the form with or without ``_symint``.
+        owner: the namespace in which the name was looked up.
+        object: the type in which the member was looked up.
+        actual: the actual types: of the arguments, operands or branches.
+        expected: the accepted types.
+        candidates: the functions with that name.
+        argument: the index of the blamed argument.
+        parameter: the name of the parameter for the blamed argument.
+        visible_names: the visible names, for suggestions.
+        subject: the name of the wrong value, if it is a plain name; or the text in the file, if torchgen made the name.
+        alternative: a valid name for the same thing: ``at::pow``, or the form with or without ``_symint``.
     """
 
     kind: TypeProblemKind

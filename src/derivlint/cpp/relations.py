@@ -14,7 +14,7 @@ from derivlint.cpp.cpp_type import UNKNOWN, CppType, cpp_type
 
 FORMAT = 1
 _DATA = Path(__file__).parent / "data"
-#: A result that is a type outside of the table.
+#: The index of a result type outside of the table.
 _OTHER = -2
 
 Row = dict[int, int]
@@ -23,7 +23,7 @@ Row = dict[int, int]
 class Relations:
     """The relations of the tabulated types.
 
-    Every question but :meth:`knows` is for types that the table has; others raise ``KeyError``.
+    Every method but :meth:`knows` raises ``KeyError`` for types that the table lacks.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -61,15 +61,15 @@ class Relations:
         return UNKNOWN if answer == _OTHER else self._types[answer]
 
     def implicit(self, a: CppType, b: CppType) -> bool:
-        """Whether a variable of type ``a`` can be passed for a parameter of type ``b``."""
+        """Whether a variable of type ``a`` converts implicitly to a parameter of type ``b``."""
         return self._pair("implicit", a, b) is not None
 
     def explicit(self, a: CppType, b: CppType) -> bool:
-        """Whether ``b(a)`` makes an object."""
+        """Whether ``b(a)`` is valid."""
         return self._pair("explicit", a, b) is not None
 
     def braced(self, a: CppType, b: CppType) -> bool:
-        """Whether ``{a}`` can be passed for a parameter of type ``b``."""
+        """Whether ``{a}`` initializes a parameter of type ``b``."""
         return self._pair("braced", a, b) is not None
 
     def is_base(self, a: CppType, b: CppType) -> bool:
@@ -77,14 +77,11 @@ class Relations:
         return self._pair("base", a, b) is not None
 
     def condition(self, a: CppType) -> bool:
-        """Whether a value can be asked for true or false."""
+        """Whether a value converts to bool in a condition."""
         return self._single("condition", a) is not None
 
     def unary(self, op: str, a: CppType) -> CppType | None:
-        """The type of ``op a``, None if that is not defined, ``UNKNOWN`` where it is not a type of the table.
-
-        Of an operator that is not tabulated, such as ``.*``, the type is unknown.
-        """
+        """The type of ``op a``; None if it is undefined, ``UNKNOWN`` if the table lacks the type or the operator."""
         table = f"unary {op}"
         return self._type(self._single(table, a)) if table in self._content else UNKNOWN
 
@@ -102,7 +99,7 @@ class Relations:
         return self._type(self._pair("index", a, b))
 
     def literal(self, literal: str, b: CppType) -> bool:
-        """Whether a literal can be passed for a parameter of type ``b``; one of ``LITERALS`` of the generator."""
+        """Whether a literal (one of ``LITERALS`` of the generator) converts to a parameter of type ``b``."""
         return self._single(f"literal {literal}", b) is not None
 
     def literal_ternary(self, literal: str, a: CppType, *, literal_first: bool) -> CppType | None:

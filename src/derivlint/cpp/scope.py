@@ -10,18 +10,18 @@ from msgspec import Struct
 from derivlint.cpp.cpp_type import UNKNOWN, CppType, Value
 from derivlint.cpp.library import HELPERS
 
-#: The namespaces in which a bare name is sought, innermost first; the search ends at the first level that has it.
-#: Those of a level are seen as one, by the using-directives of the file.
+#: The namespaces of unqualified lookup by level, innermost first; the search ends at the first level with the name.
+#: Using-directives put several namespaces on one level.
 Levels = tuple[tuple[str, ...], ...]
 
-#: In the ``apply`` of a node; follows the using-directives of the generated Functions.cpp.
+#: The ``apply`` of a node; follows the using-directives of the generated Functions.cpp.
 BACKWARD_LEVELS: Levels = (
     ("torch::autograd::generated",),
     ("torch::autograd",),
     ("torch",),
     ("", HELPERS),
 )
-#: In a kernel; follows the generated VariableType.cpp, which has ``using namespace at``.
+#: A kernel; follows the generated VariableType.cpp, which has ``using namespace at``.
 FORWARD_LEVELS: Levels = (
     ("torch::autograd::VariableType",),
     ("torch::autograd",),
@@ -36,9 +36,8 @@ class Scope(Struct, frozen=True):
     Attributes:
         variables: the variables.
         levels: the namespaces.
-        is_complete: whether a function that nothing declares does not exist; else a header may declare it that is not
-            known.
-        name: how the place is called in messages: ``backward formula`` or ``forward formula``.
+        is_complete: whether an undeclared function is an error; otherwise an unknown header may declare it.
+        name: the scope in messages: ``backward formula`` or ``forward formula``.
     """
 
     variables: Mapping[str, Value]
@@ -49,7 +48,7 @@ class Scope(Struct, frozen=True):
 
 @lru_cache(maxsize=2048)
 def associated_namespaces(type: CppType) -> frozenset[str]:
-    """The namespaces in which a function is sought for an argument of this type; follows [basic.lookup.argdep]."""
+    """The associated namespaces of an argument's type; follows [basic.lookup.argdep]."""
     if type is UNKNOWN:
         return frozenset()
     inner = type.innermost

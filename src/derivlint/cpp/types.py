@@ -1,8 +1,8 @@
-"""C++ types as generated code writes them, one object for each spelling, and those of arguments and returns.
+"""C++ types as spelled in generated code, one object for each spelling, and those of arguments and returns.
 
 PyTorch has several names for one type: ``at::TensorList`` in a kernel, ``std::vector<Tensor>`` in a node. Types are
-compared by their canonical type; the spelling, which ``str`` gives, is for emitted C++. The types of arguments and
-returns follow torchgen/api/cpp.py (``argumenttype_type``, ``returntype_type``) and torchgen/api/types.
+compared by their canonical type; ``str`` gives the spelling for emitted C++. The types of arguments and returns follow
+torchgen/api/cpp.py (``argumenttype_type``, ``returntype_type``) and torchgen/api/types.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from derivlint.cpp.canonical import canonical_type, is_constant
 from derivlint.cpp.cpp_type import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, CppType, Value, types
 from derivlint.schema import ListType, OptionalType, Type
 
-#: C++ names of the base types that are passed by value or by reference as they are.
+#: The C++ names of base types that are passed unchanged.
 BASE_TYPES = {
     "Tensor": "at::Tensor",
     "Scalar": "at::Scalar",
@@ -37,18 +37,18 @@ BASE_TYPES = {
     "Storage": "at::Storage",
     "Stream": "at::Stream",
 }
-#: One tensor, which may be absent.
+#: A tensor or optional tensor.
 TENSORS = types("Tensor optional<Tensor>")
 _BY_REFERENCE = TENSORS | types("Scalar optional<Scalar> List<optional<Tensor>> IListRef<Tensor>")
 
 
 class DeclaredType(Struct, frozen=True, eq=False):
-    """The type with which generated code declares something; made by the functions below only.
+    """The type of a declaration in generated code; constructed only by the functions below.
 
     Attributes:
-        text: how it is written, ``const at::Tensor &``.
-        canonical: the type that this is, ``UNKNOWN`` where it cannot be read.
-        value: what a variable declared with it is: ``const at::Tensor &`` is a tensor that cannot be changed.
+        text: the spelling, ``const at::Tensor &``.
+        canonical: the canonical type, ``UNKNOWN`` if the spelling is unreadable.
+        value: the value of a variable of that type, a const lvalue for ``const at::Tensor &``.
     """
 
     text: str
@@ -61,7 +61,7 @@ class DeclaredType(Struct, frozen=True, eq=False):
 
 @lru_cache(maxsize=4096)
 def declared_type(text: str) -> DeclaredType:
-    """The type that generated code writes like that."""
+    """The type with a spelling."""
     canonical = canonical_type(text)
     if canonical is None:
         return DeclaredType(text, UNKNOWN, UNKNOWN_VALUE)
@@ -86,7 +86,7 @@ INT64 = declared_type("int64_t")
 SYM_INT = declared_type("c10::SymInt")
 SYM_INT_LIST = declared_type("c10::SymIntArrayRef")
 _INT_LIST = declared_type("at::IntArrayRef")
-#: Lists and optionals with a name of their own, by what they are of.
+#: Lists and optionals with a name of their own, by element type.
 _LISTS = {
     INT64: _INT_LIST,
     SYM_INT: SYM_INT_LIST,
@@ -108,7 +108,7 @@ def base_type(schema_type: Type, *, symint: bool) -> DeclaredType:
 
 @lru_cache(maxsize=2048)
 def value_type(schema_type: Type, *, symint: bool = True, structured: bool = False) -> DeclaredType:
-    """The C++ type of an argument without ``const`` and ``&``: what a saved variable of it is declared as.
+    """The C++ type of an argument without ``const`` and ``&``, as saved variables are declared.
 
     Args:
         schema_type: the type in the operator schema.
@@ -141,7 +141,7 @@ def argument_type(
         write: whether the function writes to the argument.
         symint: see :func:`value_type`.
         structured: see :func:`value_type`.
-        const_write: whether the function takes what it writes to as ``const`` nevertheless
+        const_write: whether arguments that are written to are ``const`` nevertheless
             (``use_const_ref_for_mutable_tensors``).
     """
     plain = value_type(schema_type, symint=symint, structured=structured)
@@ -152,9 +152,9 @@ def argument_type(
 
 @lru_cache(maxsize=2048)
 def return_type(schema_type: Type) -> DeclaredType:
-    """The C++ type of one return, without a reference: what a saved output of it is declared as.
+    """The C++ type of one return, without a reference, as saved outputs are declared.
 
-    Follows torchgen/api/cpp.py, ``returntype_type``, which keeps ``SymInt`` whatever the call asks for.
+    Follows torchgen/api/cpp.py, ``returntype_type``, which always keeps ``SymInt``.
     """
     if isinstance(schema_type, ListType):
         return vector_of(return_type(schema_type.elem))

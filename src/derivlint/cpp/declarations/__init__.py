@@ -1,1 +1,1 @@
-"""Declarations in C++ headers: :mod:`derivlint.cpp.declarations.header` reads them."""
+"""Declarations in C++ headers; read by :mod:`derivlint.cpp.declarations.header`."""

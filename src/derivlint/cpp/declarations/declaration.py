@@ -1,7 +1,7 @@
 """C++ declarations in canonical types: functions, variables and classes, and their JSON.
 
-A declaration is kept as far as it says something of a call: types of parameters and result, which parameters have
-defaults. Bodies, values of defaults, access of members that are not public and operators are not kept.
+Only the parts that matter to a call are kept: the types of parameters and result, and which parameters have defaults.
+Bodies, default values, members that are not public and operators are dropped.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from msgspec import Struct, field
 
 from derivlint.cpp.cpp_type import CppType, cpp_type
 
-#: The type of a result that the declaration does not tell.
+#: A deduced result type.
 AUTO = cpp_type("auto")
-#: A type that could not be understood.
+#: The type of an unreadable spelling.
 UNREADABLE = cpp_type("?")
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of a function; ``name`` is empty if the declaration gives none."""
+    """A parameter of a function; ``name`` is empty for an unnamed one."""
 
     type: CppType
     name: str
@@ -36,14 +36,13 @@ class Function(Struct, frozen=True, cache_hash=True):
 
     Attributes:
         name: its name without namespace or class.
-        result: the canonical type of what it returns, ``auto`` where the declaration does not say; that of the class
-            for a constructor.
-        parameters: its parameters, those of a method without the object.
+        result: the canonical return type; ``auto`` if it is deduced, the class for a constructor.
+        parameters: its parameters, without the object of a method.
         template: the names of its template parameters, which its types may mention.
         is_static: whether it is a static method.
         variadic: whether any number of further arguments may follow.
         deprecated: the advice of its deprecation, empty if there is none; None if it is not deprecated.
-        operators: the namespace of the operator that it calls, where that is not PyTorch's; else empty.
+        operators: the namespace of the operator that it calls, empty for PyTorch's.
     """
 
     name: str
@@ -57,7 +56,7 @@ class Function(Struct, frozen=True, cache_hash=True):
 
     @property
     def required(self) -> int:
-        """The number of arguments that cannot be left out."""
+        """The number of parameters without default."""
         for count, parameter in enumerate(self.parameters):
             if parameter.has_default:
                 return count
@@ -65,7 +64,7 @@ class Function(Struct, frozen=True, cache_hash=True):
 
     @property
     def signature(self) -> str:
-        """The declaration as a person reads it: ``Tensor norm_jvp(Tensor grad, optional<Scalar> p_ = ...)``."""
+        """The declaration for messages: ``Tensor norm_jvp(Tensor grad, optional<Scalar> p_ = ...)``."""
         parameters = [str(parameter) for parameter in self.parameters]
         if self.variadic:
             parameters.append("...")
@@ -81,7 +80,7 @@ class ClassDeclaration(Struct, frozen=True):
         methods: the overloads of each method.
         fields: the types of its data, static data and enumerators included.
         constructors: its constructors.
-        bases: its public base classes. The base ``?`` says that there are members that could not be read.
+        bases: its public base classes. The base ``?`` stands for unreadable members.
     """
 
     name: str
@@ -95,7 +94,7 @@ class ClassDeclaration(Struct, frozen=True):
         return hash((self.name, self.template, self.bases))
 
     def merged(self, other: ClassDeclaration) -> ClassDeclaration:
-        """The members of both declarations of a class."""
+        """Merge another declaration of the same class into this one."""
         return ClassDeclaration(
             self.name,
             self.template or other.template,
@@ -116,10 +115,9 @@ class Declarations(Struct, frozen=True):
         functions: the overloads of each function of each namespace.
         variables: the types of the variables, constants and enumerators of each namespace.
         classes: the classes by canonical name.
-        opaque: the names of each namespace that are declared in a way that could not be understood: they exist, and
-            nothing more is known.
-        aliases: what other names of types stand for, by namespace.
-        using: what each namespace takes in: ``at::sum`` from a using-declaration, ``at::`` from a using-directive.
+        opaque: the names of each namespace whose declarations are unreadable.
+        aliases: the types that type aliases stand for, by namespace.
+        using: the names that each namespace imports: ``at::sum`` by a using-declaration, ``at::`` by a using-directive.
     """
 
     functions: Mapping[str, Mapping[str, tuple[Function, ...]]] = field(default_factory=dict)
@@ -133,7 +131,7 @@ class Declarations(Struct, frozen=True):
         return hash((tuple(self.functions), tuple(self.classes)))
 
     def merged(self, *more: Declarations) -> Declarations:
-        """These declarations and others as one; of variables and aliases the last declaration counts."""
+        """Merge declarations; of variables and aliases the last declaration counts."""
         functions: dict[str, dict[str, tuple[Function, ...]]] = {}
         variables: dict[str, dict[str, CppType]] = {}
         classes: dict[str, ClassDeclaration] = {}
@@ -157,7 +155,7 @@ class Declarations(Struct, frozen=True):
         return Declarations(functions, variables, classes, opaque, aliases, using)
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON, in sorted order; :func:`declarations_from_json` reads it."""
+        """Encode the declarations as JSON, sorted; :func:`declarations_from_json` decodes them."""
         return {
             "functions": _sorted(self.functions, _overloads_to_json),
             "variables": _sorted(self.variables, _sorted_types),
@@ -169,10 +167,10 @@ class Declarations(Struct, frozen=True):
 
 
 def declarations_from_json(content: Mapping[str, Any]) -> Declarations:
-    """The declarations that ``Declarations.to_json`` wrote; parts that are missing are empty.
+    """Decode declarations encoded by ``Declarations.to_json``; missing parts are empty.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is not of that form.
+        KeyError, TypeError, ValueError, AttributeError: the content has another form.
     """
     reader = _DeclarationReader()
     return Declarations(
@@ -194,10 +192,10 @@ def unknown_function(name: str) -> Function:
 
 
 def without_repetitions(functions: Iterable[Function]) -> tuple[Function, ...]:
-    """The overloads, of those that differ only in what a call does not show only one.
+    """Merge overloads that a call cannot tell apart.
 
-    A declaration and its definition are one function, with the defaults of either. So are for us two methods that
-    differ in ``const``: the result is that of the one that returns a reference, which can do more.
+    A declaration and its definition are one function, with the defaults of both. Methods that differ only in ``const``
+    count as one; the one that returns a reference gives the result.
     """
     unique: dict[tuple[object, ...], Function] = {}
     for function in functions:
@@ -286,7 +284,7 @@ class _Types(dict[str, CppType]):
 
 
 class _DeclarationReader:
-    """Reads functions; equal parameters, frequent in headers, become one object."""
+    """Decodes functions from JSON; equal parameters, frequent in headers, share one object."""
 
     def __init__(self) -> None:
         self._parameters: dict[str, Parameter] = {}

@@ -1,4 +1,4 @@
-"""Makes values of declarations while Lark reduces: one method for each alias in ``grammar/declarations.lark``."""
+"""The callbacks of the Lark parser: one method for each alias in ``grammar/declarations.lark``."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _NAMES = frozenset({"IDENT", QUALIFIED, TEMPLATE_ID, SPECIAL})
 _TYPE_WORDS = frozenset({"IDENT", QUALIFIED, TEMPLATE_ID, "BUILTIN"})
 
 Words = list[Token]
-#: A parameter, whether it is a pack, and the type of the next one, where the comma between them is missing.
+#: A parameter, whether it is a pack, and the type of the next one after a missing comma.
 _Parameter = tuple[Parameter | None, bool, Token | None]
 
 
 class Named(NamedTuple):
-    """A type and what has it.
+    """A type with a declared name.
 
     Attributes:
-        type: the type as it is written, empty if there is none.
-        name: the name that is declared.
+        type: the type as spelled, or empty.
+        name: the declared name.
         specifiers: "static", "virtual", ...
         is_pack: whether there is an ellipsis.
     """
@@ -55,7 +55,7 @@ class Named(NamedTuple):
 
 
 class DeclarationBuilder:
-    """The callbacks of the parser; each gets the values of a rule's symbols and gives the rule's value."""
+    """The parser's callbacks; each computes the value of a rule from the values of its symbols."""
 
     # ---- lists
 
@@ -218,7 +218,7 @@ class DeclarationBuilder:
         named = declared(children[0])
         if len(inner) != 1 or (not named.type and named.name is None):
             return Ignored()
-        # "void (*f)(int)": what looks like the parameter of a function is the declarator
+        # "void (*f)(int)": the apparent parameter is the declarator
         name = inner[0].name
         return (
             Variables(None, (UNREADABLE.text,), (Token("IDENT", name, 0, 0),), named.specifiers) if name else Ignored()
@@ -246,7 +246,7 @@ class DeclarationBuilder:
         return NamespaceHead(None, name.text if name is not None else "")
 
     def namespace_inline(self, children: list[Any]) -> Syntax:  # noqa: D102
-        # its names are those of the namespace around it
+        # its names belong to the enclosing namespace
         return NamespaceHead()
 
     def linkage(self, children: list[Any]) -> Syntax:  # noqa: D102
@@ -301,10 +301,10 @@ def declared(words: Words) -> Named:
 
 
 def parameter_of(words: Words) -> Named:
-    """The type of a parameter and its name, if it has one: the last word is one where a type comes ahead of it."""
+    """Split the words of a parameter into type and name: the last word is the name if a type precedes it."""
     rest = [word for word in words if word.type not in ("SPECIFIER", "TYPENAME", "ELLIPSIS")]
     name = None
-    # a lone pointer ahead of the name is the "(*f)" of a pointer to a function
+    # a lone pointer before the name is the "(*f)" of a pointer to a function
     has_type = any(word.type in _TYPE_WORDS for word in rest[:-1]) or (len(rest) > 1 and rest[0].type == "POINTER")
     if has_type and rest[-1].type == "IDENT":
         name = rest.pop()
@@ -313,7 +313,7 @@ def parameter_of(words: Words) -> Named:
 
 
 def _second_parameter(words: Words) -> Token | None:
-    """The type after a parameter with its name, where the comma between two parameters is missing."""
+    """The type after a named parameter, where the comma between two parameters is missing."""
     kinds = 0
     before = ""
     for word in words:
@@ -327,7 +327,7 @@ def _second_parameter(words: Words) -> Token | None:
 
 
 def _type_text(words: Words) -> str:
-    """The words of a type as text, without macros: of several names one is the type."""
+    """The text of a type without macros; of several names only one is the type."""
     if len(words) > 1:
         names = [word for word in words if word.type in _NAMES]
         surplus = len(names) - 1
@@ -345,7 +345,7 @@ def _array(type: str, has_bounds: bool) -> str:
 
 
 def _is_forward(words: Words) -> bool:
-    """Whether a class or an enumeration is only announced: ``class TORCH_API Tensor``."""
+    """Whether a declaration of a class or enumeration is a forward declaration: ``class TORCH_API Tensor``."""
     kinds = [word.type for word in words]
     return (kinds[0] in ("CLASS", "ENUM") and all(kind in ("CLASS", "ENUM", *_NAMES) for kind in kinds)) and (
         len(kinds) == 2 or all(MACRO_LIKE.match(word.text) or word.type in ("CLASS", "ENUM") for word in words[:-1])

@@ -1,7 +1,7 @@
-"""The pass between lexer and parser: one declaration as the tokens that ``grammar/declarations.lark`` knows.
+"""The pass between lexer and parser: converts a declaration to the tokens of ``grammar/declarations.lark``.
 
-Expressions become one token, attributes and macros are dropped, and ``<`` is distinguished: all of it that is left when
-expressions are gone opens template arguments.
+Expressions become one token, attributes and macros are dropped, and ``<`` is disambiguated: outside of expressions it
+opens template arguments.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from derivlint.cpp.declarations.declaration_syntax import MACRO_LIKE, SPECIAL
 from derivlint.cpp.declarations.declaration_tokens import Tokens
 from derivlint.formula.vocabulary import Token, words
 
-#: Words with an argument in parentheses, or without, that say nothing of types.
+#: Attributes, with or without an argument in parentheses, that do not affect types.
 _ATTRIBUTES = frozenset({"__attribute__", "__declspec", "alignas", "noexcept", "throw", "_Alignas"})
-#: Words after the parameters of a function; what else is there is a macro.
+#: Words after the parameters of a function; any other word there is a macro.
 _TRAILING = frozenset({"override", "final", "noexcept", "requires"})
-#: Template arguments have no more tokens than this; further on no one looks for their end.
+#: The largest number of tokens in template arguments, to bound the search for their end.
 MAX_ARGUMENTS = 1000
-#: What can follow a macro that comes ahead of a declaration.
+#: The tokens that may follow a macro before a declaration.
 _BEGINNINGS = words("IDENT BUILTIN SPECIFIER SCOPE CV CLASS ENUM TYPENAME TEMPLATE USING TYPEDEF LSQB")
 
 
@@ -26,11 +26,11 @@ class Marked(Struct):
     """A declaration for the parser.
 
     Attributes:
-        tokens: what the parser is fed.
+        tokens: the tokens for the parser.
         deprecated: the advice of its deprecation, empty if there is none; None if it is not deprecated.
-        is_constrained: whether a ``requires`` says which arguments its template takes.
-        has_macros: whether a macro with arguments comes ahead of it, which may itself declare something.
-        is_friend: whether it is a friend, which belongs to another scope.
+        is_constrained: whether its template has a ``requires`` clause.
+        has_macros: whether a macro with arguments precedes it, which may declare something itself.
+        is_friend: whether it is a friend declaration, which belongs to another scope.
     """
 
     tokens: list[Token] = field(default_factory=list)
@@ -67,9 +67,9 @@ class _Marker:
         self._class_name = class_name
         self.marked = Marked()
         self._out = self.marked.tokens
-        # whether a type or name was seen, so that parentheses are parameters and not a macro's
+        # whether a type or name was read, so that parentheses hold parameters and not a macro's arguments
         self._has_words = False
-        # where the parentheses end that are open, and the angle brackets of template heads
+        # the ends of open parentheses and of the angle brackets of template heads
         self._open: list[int] = []
         self._heads: list[int] = []
         self._has_parameters = False
@@ -82,7 +82,7 @@ class _Marker:
     # ---- output
 
     def _emit(self, type: str, first: int, last: int) -> None:
-        """Put out one token for those from ``first`` to ``last``."""
+        """Emit one token for those from ``first`` to ``last``."""
         begin, finish = self._items[first], self._items[last]
         text = begin.text if first == last else self._text[begin.start : finish.end]
         self._out.append(Token(type, text, begin.start, finish.end))
@@ -96,7 +96,7 @@ class _Marker:
         return self._items[index].type if index < self._end else ""
 
     def _group(self, index: int) -> int:
-        """After the brackets that open at a token; the next token where they are not closed."""
+        """The index after the bracket group that opens at a token; the next token if it is not closed."""
         closing = self._closing.get(index, index)
         return min(closing, self._end - 1) + 1
 
@@ -161,7 +161,7 @@ class _Marker:
             self.marked.is_constrained = True
             self._at = self._end
         elif self._is_after_parameters and follows != "LPAR" and not MACRO_LIKE.match(word) and word not in _TRAILING:
-            # the type of the next declaration, where a semicolon is missing
+            # the type of the next declaration, after a missing semicolon
             self._keep()
         elif self._is_after_parameters or (self._is_head and word == "final" and self._has_words):
             # "override", "final", and macros
@@ -188,14 +188,14 @@ class _Marker:
         return any(token.type == "ARROW" for token in self._out[-8:])
 
     def _is_macro(self, word: str) -> bool:
-        """Whether a word with parentheses ahead of the declaration is a macro: nothing but macros comes before it."""
+        """Whether a word with parentheses is a macro before the declaration: only macros precede it."""
         if self._has_words or self._open or word == self._class_name:
             return False
         behind = self._group(self._at + 1)
         return self._type_at(behind) in _BEGINNINGS and self._items[behind].text not in _TRAILING
 
     def _operator(self) -> None:
-        """``operator+`` up to its parameters, ``operator()`` among them."""
+        """Consume ``operator+`` up to its parameters, ``operator()`` included."""
         first = last = self._at
         if self._type_at(first + 1) == "LPAR" and self._type_at(first + 2) == "RPAR":
             last = first + 2
@@ -280,7 +280,7 @@ class _Marker:
         self._emit("DELETE" if is_delete else "DEFAULT", first, last)
 
     def _expression_end(self, index: int) -> int:
-        """The comma or the closing bracket after an expression."""
+        """The index of the comma or closing bracket after an expression."""
         limit = self._heads[-1] if self._heads else self._end
         while index < limit:
             kind = self._items[index].type
@@ -295,11 +295,11 @@ class _Marker:
         return limit
 
     def _ends_type(self, closing: int) -> bool:
-        """Whether a ">" in an expression closes template arguments: a type goes on, is constructed, or ends."""
+        """Whether a ">" in an expression closes template arguments, judging by the token after it."""
         return self._type_at(closing + 1) in ("LPAR", "LBRACE", "SCOPE", "COMMA", "RPAR", "RBRACE", "GREATER", "")
 
     def _angle_end(self, index: int) -> int | None:
-        """The ">" that closes a "<", None if it is not one that is closed."""
+        """The index of the ">" that closes a "<", or None if it is an operator or unclosed."""
         depth = 0
         limit = min(self._end, index + MAX_ARGUMENTS)
         while index < limit:
@@ -344,7 +344,7 @@ class _Marker:
             self._keep()
 
     def _note_deprecation(self, first: int, behind: int | None = None) -> None:
-        """Remember a deprecation, with the text that tells what to use instead."""
+        """Record a deprecation with its message."""
         if behind is None:
             behind = self._group(first + 1) if self._type_at(first + 1) == "LPAR" else first + 1
         items = self._items[first:behind]

@@ -1,4 +1,4 @@
-"""Resolution of single declarations in their namespace or class."""
+"""Assigns single declarations to their namespace or class."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DeclarationScope(Struct):
     Attributes:
         path: its full name.
         owner: the class; None for a namespace.
-        is_public: whether what follows is public.
+        is_public: whether the following members are public.
     """
 
     path: str
@@ -42,12 +42,12 @@ class DeclarationScope(Struct):
 
     @property
     def class_name(self) -> str:
-        """The name that constructors have, empty in a namespace."""
+        """The name of the constructors, empty in a namespace."""
         return self.owner.simple_name if self.owner is not None else ""
 
 
 class Reader:
-    """Hands declarations to a collector."""
+    """Passes declarations to a collector."""
 
     def __init__(self) -> None:
         self.collector = Collector()
@@ -63,12 +63,12 @@ class Reader:
         }
 
     def take(self, syntax: Syntax, scope: DeclarationScope, marked: Marked) -> DeclarationScope | None:
-        """A declaration that was read; for a head the scope that it opens, None if its body is passed over."""
+        """Process a parsed declaration; returns the scope that a head opens, or None to skip its body."""
         handler = self._handlers.get(type(syntax))
         return handler(syntax, scope, marked) if handler is not None else None
 
     def take_unreadable(self, scope: DeclarationScope, marked: Marked) -> str:
-        """A declaration that the grammar cannot read; gives the name that it seems to declare, empty if none."""
+        """Process a declaration that the grammar rejects; returns the name that it probably declares, or empty."""
         name = likely_name(marked.tokens)
         if scope.owner is None:
             if name:
@@ -84,7 +84,7 @@ class Reader:
         return name
 
     def take_macro(self, scope: DeclarationScope) -> None:
-        """A macro that stands for a declaration: it may declare anything."""
+        """Process a macro in place of a declaration: it may declare anything."""
         if scope.owner is not None and scope.is_public:
             scope.owner.is_known = False
 
@@ -100,7 +100,7 @@ class Reader:
             self.take_macro(scope)
             return None
         if name.type == TEMPLATE_ID:
-            # a specialization says nothing of the template
+            # a specialization does not describe the template
             return None
         path = joined(scope.path, name.text.removeprefix("::"))
         if not scope.is_public:
@@ -213,7 +213,7 @@ class Reader:
 
 
 def likely_name(tokens: list[Token]) -> str:
-    """Guess the name in an unreadable declaration: the word ahead of the parameters, or else the last one."""
+    """Guess the name in an unreadable declaration: the word before the parameters, else the last one."""
     depth = 0
     name = ""
     for index, token in enumerate(tokens):

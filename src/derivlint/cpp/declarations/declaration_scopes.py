@@ -1,4 +1,4 @@
-"""Puts declarations together: which namespace or class each belongs to, and what the types in it are called there."""
+"""Collects declarations by namespace and class, and resolves the names of types in them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from derivlint.cpp.declarations.declaration import (
     without_repetitions,
 )
 
-#: Aliases of aliases are followed this far.
+#: The longest chain of aliases.
 _MAX_DEPTH = 20
 _NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?![\w:])(<?)")
 
 
 class DeclaredOverload(Struct):
-    """A function with what decides whether its overloads can be distinguished."""
+    """A function, with the properties that decide whether overloads can be distinguished."""
 
     function: Function
     is_constrained: bool = False
@@ -40,7 +40,7 @@ class ClassScope(Struct):
         path: its full name.
         name: its canonical name.
         template: the names of its template parameters.
-        inherited: the names that using-declarations bring, with the class they come from.
+        inherited: the names imported by using-declarations, with their class.
         is_known: whether all of its members could be read.
     """
 
@@ -56,22 +56,22 @@ class ClassScope(Struct):
 
     @property
     def simple_name(self) -> str:
-        """The name that its constructors have."""
+        """The name of its constructors."""
         return self.path.rpartition("::")[2]
 
     @property
     def own_type(self) -> CppType:
-        """The type that the name of the class stands for in its body."""
+        """The type that the class's name denotes in its body."""
         return template_type(self.name, map(cpp_type, self.template)) if self.template else cpp_type(self.name)
 
 
 def joined(scope: str, name: str) -> str:
-    """A name in a scope, as a path."""
+    """The path of a name in a scope."""
     return f"{scope}::{name}" if scope else name
 
 
 class Collector:
-    """Takes declarations one by one; names of types are resolved at the end, when all are known."""
+    """Collects declarations one by one; type names are resolved at the end, when all are known."""
 
     def __init__(self) -> None:
         self.classes: dict[str, ClassScope] = {}
@@ -86,19 +86,19 @@ class Collector:
     # ---- taking in
 
     def add_function(self, namespace: str, declared: DeclaredOverload) -> None:
-        """A function of a namespace, or a static method of a class."""
+        """Add a function of a namespace or a static method of a class."""
         self._functions.setdefault(namespace, {}).setdefault(declared.function.name, []).append(declared)
 
     def add_variable(self, namespace: str, name: str, type: CppType) -> None:
-        """A variable, a constant or an enumerator."""
+        """Add a variable, a constant or an enumerator."""
         self._variables.setdefault(namespace, {})[name] = UNREADABLE if type.unreferenced is AUTO else type
 
     def add_opaque(self, namespace: str, name: str) -> None:
-        """A name whose declaration could not be understood."""
+        """Add a name with an unreadable declaration."""
         self._opaque.setdefault(namespace, set()).add(name)
 
     def add_using(self, namespace: str, name: str) -> None:
-        """A using-declaration, or a using-directive that ends with ``::``."""
+        """Add a using-declaration, or a using-directive, which ends with ``::``."""
         self._using.setdefault(namespace, {})[name] = None
         if not name.endswith("::"):
             type = canonical_type(name)
@@ -106,13 +106,13 @@ class Collector:
                 self.name_type(joined(namespace, name.rpartition("::")[2]), type)
 
     def add_alias(self, namespace: str, name: str, type: CppType | None) -> None:
-        """Another name of a type, or None if the type is not known."""
+        """Add a type alias; None for an unknown type."""
         path = joined(namespace, name)
         self._aliases.setdefault(namespace, {})[name] = type or UNREADABLE
         self.name_type(path, type or UNREADABLE)
 
     def add_class(self, path: str, template: tuple[str, ...] = ()) -> ClassScope:
-        """A class; several declarations of one class are one."""
+        """Add a class; repeated declarations of it share one scope."""
         name = self.add_type(path).text
         class_scope = self.classes.get(name)
         if class_scope is None:
@@ -122,20 +122,20 @@ class Collector:
         return class_scope
 
     def add_type(self, path: str) -> CppType:
-        """A class or an enumeration of that path."""
+        """Add a class or an enumeration by its path."""
         name = canonical_type(path) or cpp_type(path)
         if name.text != path.rpartition("::")[2]:
             self.name_type(path, name)
         return name
 
     def name_type(self, path: str, type: CppType) -> None:
-        """Note that a path leads to a type."""
+        """Record the type that a path denotes."""
         self._types[path] = type
 
     # ---- names of types
 
     def resolve(self, type: CppType, scope: str, template: tuple[str, ...], depth: int = 0) -> CppType:
-        """A type with the names replaced that stand for other types in a scope."""
+        """Replace the names in a type by the types that they denote in a scope."""
         if not self._types or type is UNREADABLE:
             return type
         key = (scope, template, type)
@@ -170,13 +170,13 @@ class Collector:
             at = at.rpartition("::")[0]
         if type.text == text or depth >= _MAX_DEPTH:
             return type.text
-        # what the type is spelled with is looked up where the alias stands
+        # the spelling is resolved in the scope of the alias
         return self.resolve(type, path.rpartition("::")[0], template, depth + 1).text
 
     # ---- giving out
 
     def declarations(self) -> Declarations:
-        """All that was taken in."""
+        """All collected declarations."""
         functions: dict[str, dict[str, tuple[Function, ...]]] = {}
         for namespace, names in self._functions.items():
             for name, declared in names.items():
@@ -201,7 +201,7 @@ class Collector:
     def _overloads(
         self, declared: list[DeclaredOverload], scope: str, template: tuple[str, ...]
     ) -> tuple[Function, ...] | None:
-        """The overloads of a name, or None if it depends on constraints which of them a call means."""
+        """The overloads of a name, or None if constraints decide among them."""
         if sum(item.is_constrained for item in declared) > 1:
             return None
         return without_repetitions([self._function(item.function, scope, template) for item in declared])
@@ -248,7 +248,7 @@ class Collector:
         )
 
     def _inherited(self, base: CppType, name: str) -> Iterable[Function]:
-        """The methods that a using-declaration adds to those of the class: unknown where the base is not."""
+        """The methods that a using-declaration adds to the class; unknown ones for an unknown base."""
         scope = self.classes.get((canonical_type(base.text) or base).text)
         if scope is None or name not in scope.methods:
             return (unknown_function(name),)

@@ -1,4 +1,4 @@
-"""Single declarations as they are read, before anything is known of the namespace or class where they are."""
+"""The syntax of single declarations, before names are resolved."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from msgspec import Struct
 from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula.vocabulary import Token
 
-#: What a name is that has several segments, that ends with template arguments, or that is an operator.
+#: The kinds of names: with several segments, with template arguments at the end, and operators.
 QUALIFIED, TEMPLATE_ID, SPECIAL = "QUALIFIED", "TEMPLATE_ID", "SPECIAL"
-#: A word such as TORCH_API, which is a macro where it is one name too many.
+#: Words such as TORCH_API, which are macros if there is one name too many.
 MACRO_LIKE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z|__\w+\Z")
 
 
 class Parameters(NamedTuple):
-    """The parameters of a function; packs and ellipses make it variadic, ``joined`` is where a comma is missing."""
+    """The parameters of a function; variadic with a pack or ellipsis, ``joined`` is the offset of a missing comma."""
 
     items: tuple[Parameter, ...]
     is_variadic: bool
@@ -25,7 +25,7 @@ class Parameters(NamedTuple):
 
 
 class Template(NamedTuple):
-    """The parameters of a template; constrained where not every argument will do."""
+    """The parameters of a template; ``is_constrained`` if it does not accept all arguments."""
 
     names: tuple[str, ...]
     is_constrained: bool
@@ -40,10 +40,10 @@ NO_TEMPLATE = Template((), False)
 
 
 class Syntax(Struct, frozen=True):
-    """A declaration as it is read.
+    """A parsed declaration.
 
     Attributes:
-        template: what comes ahead of it; None if it is not a template. A full specialization has no names.
+        template: its template head, or None. That of a full specialization has no names.
     """
 
     template: Template | None = None
@@ -58,13 +58,13 @@ class Variables(Syntax, frozen=True):
 
 
 class Forward(Syntax, frozen=True):
-    """``class Tensor``, which only says that there is such a class."""
+    """A forward declaration, ``class Tensor``."""
 
     name: Token | None = None
 
 
 class FunctionSyntax(Syntax, frozen=True):
-    """A function; ``result`` is empty for a constructor, ``joined`` is where a comma between parameters is missing."""
+    """A function; ``result`` is empty for a constructor, ``joined`` is the offset of a missing comma."""
 
     result: str = ""
     name: Token | None = None
@@ -77,7 +77,7 @@ class FunctionSyntax(Syntax, frozen=True):
 
 
 class ClassHead(Syntax, frozen=True):
-    """``struct Node : Base {``; the name is None if there is none."""
+    """``struct Node : Base {``; the name is None for an anonymous class."""
 
     name: Token | None = None
     key: str = ""
@@ -105,11 +105,11 @@ class Using(Syntax, frozen=True):
 
 
 class Alias(Syntax, frozen=True):
-    """``using OptTensor = std::optional<Tensor>``; the type is empty if it is not one that is known."""
+    """``using OptTensor = std::optional<Tensor>``; the type is empty if it is unknown."""
 
     name: Token | None = None
     type: str = ""
 
 
 class Ignored(Syntax, frozen=True):
-    """A declaration that declares nothing that formulas can use."""
+    """A declaration of nothing that formulas can use."""

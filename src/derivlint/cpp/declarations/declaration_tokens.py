@@ -1,7 +1,7 @@
 """The tokens of a header, without blanks, comments and preprocessor lines, and which brackets belong together.
 
-Both branches of an ``#if`` are read, since nothing is known about macros, with two exceptions: what ``#if 0`` switches
-off, and further branches where the first one opens a bracket that it does not close.
+Both branches of an ``#if`` are read, since the values of macros are unknown, with two exceptions: text disabled by
+``#if 0``, and further branches if the first one opens a bracket without closing it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ _BLANKS = r"[ \t\r\n\f\v]+|\\\r?\n"
 _LINE_COMMENT = r"//(?:[^\n\\]|\\(?:\r?\n|.)?)*"
 _COMMENT = r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
 _STRING = r'"(?:[^"\\\n]|\\(?:\r?\n|.))*"'
-#: One token with the blanks and comments ahead of it. It matches everywhere: OTHER is any character.
+#: One token with the preceding blanks and comments. It matches at any position: OTHER is any character.
 _TOKEN = re.compile(
     rf"""(?:{_BLANKS}|{_LINE_COMMENT}|{_COMMENT})*(?:"""
-    # before words: the prefix of a string looks like one
+    # before words, since the prefix of a string looks like one
     rf"""(?P<STRING>(?:u8|[uUL])?(?:R"(?P<_end>[^()\\\s]{{0,16}})\((?s:.*?)\)(?P=_end)"|{_STRING}))"""
     r"""|(?P<IDENT>[A-Za-z_$][\w$]*)"""
-    # ahead of the signs they begin with; ">>" may close two template arguments, and is none
+    # before their one-character prefixes; ">>" is not a token, since it may close two template arguments
     r"""|(?P<OPERATOR>(?:[-+*/%^&|!=]|<<)=|<=>?|>=|<<|\|\||\+\+|--)"""
     r"""|(?P<LPAR>\()|(?P<RPAR>\))|(?P<COMMA>,)|(?P<SCOPE>::)|(?P<SEMICOLON>;)"""
     r"""|(?P<LBRACE>\{)|(?P<RBRACE>\})|(?P<LSQB>\[)|(?P<RSQB>\])|(?P<LESS><)|(?P<GREATER>>)"""
     r"""|(?P<POINTER>&&|[&*])|(?P<EQUAL>=)|(?P<ARROW>->)|(?P<COLON>:)|(?P<ELLIPSIS>\.\.\.)"""
     r"""|(?P<NUMBER>\.?[0-9](?:[eEpP][+-]|'?\w|\.)*)"""
     r"""|(?P<CHAR>(?:u8|[uUL])?'(?:[^'\\\n]|\\.)+')"""
-    # "#define X \" goes on in the next line, and so does a comment
+    # "#define X \" and comments continue on the next line
     rf"""|(?P<DIRECTIVE>\#(?:[^\n\\/"]|\\\r?\n|\\|{_STRING}|"|{_LINE_COMMENT}|{_COMMENT}|/)*)"""
     r"""|(?P<UNCLOSED>/\*)"""
     r"""|(?P<END>\Z)"""
@@ -49,7 +49,7 @@ _WORDS = {
     "NAMESPACE": "namespace",
     "USING": "using",
     "TYPEDEF": "typedef",
-    # words that only statements and expressions contain
+    # keywords that only occur in statements and expressions
     "STATEMENT": "break case catch continue default delete do else false for goto if new nullptr return sizeof switch "
     "this true try while",
 }
@@ -61,8 +61,8 @@ class Tokens:
 
     Attributes:
         items: the tokens.
-        closing: for each opening bracket by its index the index of the one that closes it.
-        unmatched: the brackets that have no partner, and a comment without end.
+        closing: the index of the closing bracket, by the index of the opening one.
+        unmatched: the brackets without a partner, and an unterminated comment.
     """
 
     __slots__ = ("closing", "items", "unmatched")
@@ -82,7 +82,7 @@ class Tokens:
         conditions = _Conditions()
         while True:
             match = scan(text, position)
-            # the pattern matches at every position; "lastgroup" is the outermost group, which is the token
+            # the pattern matches everywhere; "lastgroup" is the outermost group, the kind of token
             if match is None or (kind := match.lastgroup) is None or kind == "END":
                 break
             start, position = match.span(kind)
@@ -115,17 +115,17 @@ class Tokens:
         self.unmatched.append(token)
 
 
-#: How many open brackets a closing one may pass by to find its partner.
+#: The number of open brackets that a closing one may skip to find its partner.
 _FORGIVEN = 16
 
 _DIRECTIVE = re.compile(r"#\s*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b\s*(\S*)")
 
 
 class _Conditions:
-    """The branches of preprocessor conditions to read."""
+    """Selects the branches of preprocessor conditionals to read."""
 
     def __init__(self) -> None:
-        # for each open "#if": the innermost bracket that was open there, and whether it is "#if 0"
+        # for each open "#if": the innermost open bracket at that point, and whether it is "#if 0"
         self._open: list[tuple[int, bool]] = []
         self._off_at: int | None = None
 

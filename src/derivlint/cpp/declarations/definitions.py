@@ -1,7 +1,7 @@
 """The functions that a C++ source file defines, with their bodies as statements.
 
-Functions are found at the outermost level and in namespaces; what else stands there is passed over. Preprocessor
-directives are not followed: of ``#if`` and ``#else`` both branches are read.
+Functions are found at file scope and in namespaces; other declarations are skipped. Preprocessor directives are
+ignored: both branches of ``#if`` and ``#else`` are read.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from derivlint.formula.parsing.statements import parse_body
 from derivlint.formula.parsing.tokens import tokens
 from derivlint.formula.vocabulary import TRIVIA, Token
 
-#: Comments and literals are matched so that a "#" in them is not taken for a directive.
+#: Matches comments and literals as well, so that a "#" in them is not taken for a directive.
 _DIRECTIVE = re.compile(
     r'//[^\n]*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|(?P<directive>^[ \t]*#(?:[^\n\\]|\\[^\n]|\\\n)*)', re.MULTILINE
 )
 _NOT_BLANK = re.compile(r"[^\n]")
-#: What may come between the parameters of a function and its body.
+#: Words that may stand between the parameters of a function and its body.
 _BEFORE_BODY = frozenset({"const", "noexcept", "override"})
 
 
@@ -31,10 +31,10 @@ class FunctionDefinition(Struct, frozen=True):
 
     Attributes:
         name: its name, without namespaces.
-        start: where its definition begins, with the result's type.
-        end: after the closing brace.
-        name_start: where its name begins.
-        name_end: where its name ends.
+        start: the offset of its definition, at the return type.
+        end: the offset after the closing brace.
+        name_start: the offset of its name.
+        name_end: the offset after its name.
         params: the parameters.
         defaults: how many of them have a default value.
         body: the statements.
@@ -74,7 +74,7 @@ def function_definitions(text: str) -> Iterator[FunctionDefinition]:
 
 
 def _without_directives(text: str) -> str:
-    """The text with blanks in place of preprocessor directives, as long as it was."""
+    """Blank out preprocessor directives; offsets stay the same."""
 
     def blank(match: re.Match[str]) -> str:
         return match[0] if match["directive"] is None else _NOT_BLANK.sub(" ", match[0])
@@ -90,7 +90,7 @@ def _is_linkage(head: list[Token]) -> bool:
 def _definition(
     items: list[Token], partner: dict[int, int], begin: int, opening: int, closing: int
 ) -> FunctionDefinition | None:
-    """The function whose body is in a pair of braces, or None if it is another thing."""
+    """The function whose body is in a pair of braces, or None if they belong to something else."""
     end = opening
     while end > begin and items[end - 1].text in _BEFORE_BODY:
         end -= 1

@@ -1,7 +1,7 @@
 """Reads the declarations of a header, or of a stub file in C++ syntax.
 
-A header is taken apart into declarations without understanding them, by its brackets; each is then parsed for itself.
-One that the grammar cannot read leaves its name behind, and never stops the others.
+The brackets of a header divide it into declarations; each is parsed on its own. A declaration that the grammar
+rejects is recorded by name only, and does not affect the others.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @cache
 def lark() -> Lark:
-    """The LALR parser; its values are what the tree builder makes.
+    """The LALR parser; its values are those of the tree builder.
 
-    Lark is imported on first use: whoever takes declarations from an index never reads a header.
+    Lark is imported on first use: declarations from an index need no parser.
     """
     from derivlint.cpp.declarations.declaration_builder import DeclarationBuilder
 
@@ -39,7 +39,7 @@ def lark() -> Lark:
 
 
 def parse_declaration(tokens: list[Token]) -> Syntax | Token:
-    """The declaration, or the token that the parser refused; ``$END`` where more was expected."""
+    """Parse a declaration; returns the offending token on an error, ``$END`` for an incomplete declaration."""
     from lark.exceptions import UnexpectedToken
 
     state = cast("Any", lark().parse_interactive()).parser_state
@@ -59,8 +59,8 @@ class HeaderProblem(NamedTuple):
     Attributes:
         message: the fact.
         span: the place.
-        help: what to do about it, and what it means for checks.
-        hides: whether declarations that follow may not be known because of it.
+        help: the cure, and the consequence for checks.
+        hides: whether it may hide the declarations after it.
     """
 
     message: str
@@ -70,7 +70,7 @@ class HeaderProblem(NamedTuple):
 
 
 class HeaderReading(Struct, frozen=True):
-    """Read the declarations of a header, and report the unreadable ones, in the order of the text."""
+    """The declarations of a header, and the unreadable ones in source order."""
 
     declarations: Declarations
     problems: tuple[HeaderProblem, ...] = ()
@@ -81,26 +81,26 @@ def read_declarations(text: str, default_namespace: str = "") -> HeaderReading:
 
     Args:
         text: the text of the header.
-        default_namespace: the namespace of what is in none.
+        default_namespace: the namespace of declarations outside of any.
     """
     return _HeaderReader(text, default_namespace).read()
 
 
-#: Namespaces and classes in one another beyond this are not looked into.
+#: The nesting depth beyond which namespaces and classes are skipped.
 MAX_NESTING = 100
-#: So many declarations in a row may lack their semicolons; what follows is one declaration that cannot be read.
+#: The number of successive declarations without semicolon that are still split.
 MAX_JOINED = 16
-#: Declarations that declare nothing.
+#: Statements that look like declarations and declare nothing.
 _NO_DECLARATIONS = frozenset({"static_assert", "_Static_assert", "asm", "__asm__"})
-#: What the signs of operators consist of.
+#: The tokens that spell an operator.
 _SIGNS = frozenset({"OPERATOR", "OTHER", "EQUAL", "LESS", "GREATER", "POINTER", "ARROW"})
-#: What can begin a declaration after one that lacks its semicolon.
+#: The tokens that begin a declaration after a missing semicolon.
 _BEGINNINGS = frozenset(
     {"IDENT", "BUILTIN", "SPECIFIER", "ROOT", "CV", "CLASS", "ENUM", "TEMPLATE", "USING", "NAMESPACE"}
 )
 #: Words that can be between the parameters of a function and its body.
 _QUALIFIERS = frozenset({"const", "volatile", "noexcept", "override"})
-#: What comes ahead of the body of a class.
+#: The tokens that may precede the body of a class.
 _ENDS_OF_HEADS = frozenset({"IDENT", "GREATER", "CLASS", "ELLIPSIS"})
 _ACCESS = frozenset({"public", "protected", "private"})
 
@@ -112,16 +112,17 @@ class _HeaderReader:
         self._items = self._source.items
         self._reader = Reader()
         self._problems: list[HeaderProblem] = []
-        # brackets and comments without a partner, and which declarations they are in
+        # unmatched brackets and comments, and the declarations that contain them
         self._unmatched = sorted(self._source.unmatched, key=lambda token: token.start)
         self._around_unmatched: dict[int, str] = {}
         self._scope = DeclarationScope(default_namespace)
-        # the scopes around the current one
+        # the enclosing scopes
         self._around: list[DeclarationScope] = []
-        # where the declaration begins that is being looked at, and whether an initializer has begun in it
+        # the first token of the current declaration, and whether its initializer has begun
         self._start = 0
         self._is_assigned = False
-        # its last three tokens outside of brackets, the kinds of all of them, and whether a colon follows parameters
+        # its last three tokens outside of brackets, the kinds of all of them, and whether a colon follows the
+        # parameters
         self._last: list[Token] = []
         self._kinds: set[str] = set()
         self._has_initializers = False
@@ -142,7 +143,7 @@ class _HeaderReader:
     # ---- taking apart
 
     def _step(self, at: int) -> int:
-        """Look at one token; gives the next one to look at."""
+        """Process one token; returns the index of the next one."""
         token = self._items[at]
         kind = token.type
         if kind == "LBRACE":
@@ -183,11 +184,11 @@ class _HeaderReader:
         self._has_initializers = False
 
     def _behind(self, at: int) -> int:
-        """After a bracket that opens at a token, or after it alone where it is never closed."""
+        """The index after a bracket group, or after the bracket alone if it is never closed."""
         return self._source.closing.get(at, at) + 1
 
     def _behind_operator(self, at: int) -> int:
-        """After ``operator``, ``operator=``, ``operator()``: its sign is not part of the declaration's structure."""
+        """The index after ``operator``, ``operator=`` or ``operator()``, whose sign does not structure declarations."""
         if [item.type for item in self._items[at + 1 : at + 3]] == ["LPAR", "RPAR"]:
             return at + 3
         at += 1
@@ -213,7 +214,7 @@ class _HeaderReader:
         return first + 1
 
     def _brace(self, at: int) -> int:
-        """A brace opens: a body, a namespace, a list, an initializer."""
+        """Process an opening brace: of a body, a namespace, a list or an initializer."""
         behind = self._source.closing.get(at, len(self._items) - 1) + 1
         if self._is_assigned:
             return behind
@@ -224,7 +225,7 @@ class _HeaderReader:
         previous = self._items[at - 1]
         if "NAMESPACE" in kinds or (previous.type == "STRING" and kinds == {"SPECIFIER", "STRING"}):
             return self._open(at, behind)
-        # parentheses may be those of a macro ahead of it
+        # the parentheses may belong to a macro before it
         is_named = previous.type in ("IDENT", "BUILTIN") and previous.text not in _QUALIFIERS
         if "ENUM" in kinds and ("LPAR" not in kinds or is_named):
             self._declare(self._start, behind, is_head=True)
@@ -246,7 +247,7 @@ class _HeaderReader:
         return self._has_initializers and previous.type in ("IDENT", "GREATER")
 
     def _open(self, at: int, behind: int) -> int:
-        """The body of a namespace or of a class."""
+        """Enter the body of a namespace or class."""
         inner = self._declare(self._start, at + 1, is_head=True)
         if inner is None or len(self._around) >= MAX_NESTING:
             self._begin(behind)
@@ -257,7 +258,7 @@ class _HeaderReader:
         return at + 1
 
     def _leave_off(self, at: int) -> None:
-        """The scope or the text ends: what is left is a declaration without ";"."""
+        """End the scope or the text: the remaining tokens are a declaration without ";"."""
         if at <= self._start:
             return
         first, last = self._items[self._start], self._items[at - 1]
@@ -270,7 +271,7 @@ class _HeaderReader:
             self._report(_without_semicolon(where, name), where, name)
 
     def _report(self, problem: HeaderProblem, declaration: Span, name: str) -> None:
-        """Add what is wrong with the declaration of a name, unless a bracket or a comment in it is never closed."""
+        """Report a problem in a named declaration, unless an unmatched bracket or comment in it explains it."""
         starts = [token.start for token in self._unmatched]
         first = bisect_left(starts, declaration.start)
         if first < len(starts) and (
@@ -286,13 +287,13 @@ class _HeaderReader:
         return mark(self._text, self._source, start, end, is_head=is_head, class_name=self._scope.class_name)
 
     def _declare(self, start: int, end: int, *, is_head: bool = False, joined: int = 0) -> DeclarationScope | None:
-        """Read one declaration; for a head gives the scope that it opens.
+        """Read one declaration; returns the scope that a head opens.
 
         Args:
             start: its first token.
             end: after its last token.
             is_head: whether it is the head of a class or a namespace, or an enumeration with its enumerators.
-            joined: how many declarations come ahead of it without semicolons between them.
+            joined: the number of preceding declarations without semicolon.
         """
         if self._declares_nothing(start, end):
             return None
@@ -323,12 +324,12 @@ class _HeaderReader:
         return None
 
     def _without_end(self, start: int, end: int, unexpected: Token) -> int | None:
-        """Read the first of two declarations without a semicolon between them; where the second begins, None if none.
+        """Read the first of two declarations without a semicolon between; returns the start of the second, or None.
 
         Args:
             start: the first token.
             end: after the last token.
-            unexpected: the token that does not belong to the first declaration.
+            unexpected: the token that the parser rejected.
         """
         middle = bisect_left(self._items, unexpected.start, start, end, key=lambda token: token.start)
         if unexpected.type not in _BEGINNINGS or not start < middle < end or self._items[middle - 1].type != "RPAR":
@@ -344,7 +345,7 @@ class _HeaderReader:
         return middle
 
     def _declares_nothing(self, start: int, end: int) -> bool:
-        """Assertions, explicit instantiations, ``using enum``."""
+        """Whether it is an assertion, an explicit instantiation or ``using enum``."""
         if start >= end:
             return True
         first = self._items[start]
@@ -367,12 +368,12 @@ def _quoted(name: str) -> str:
 
 
 def _not_checked(name: str) -> str:
-    """The consequence of an unreadable declaration; one without a name may stand for any number of functions."""
+    """The consequence of an unreadable declaration; one without a name may be any number of functions."""
     subject = f"calls of {_quoted(name)}" if name else "calls of what is declared after it"
     return f"{subject} are not checked until the header can be read"
 
 
-#: What is wrong with brackets and comments without a partner, and what to do.
+#: The messages and helps for unmatched brackets and comments.
 _UNMATCHED = {
     "LPAR": ('"(" is never closed', 'write ")" where it ends'),
     "LSQB": ('"[" is never closed', 'write "]" where it ends'),
@@ -385,7 +386,7 @@ _UNMATCHED = {
 
 
 def _is_macro_call(marked: Marked, scope: DeclarationScope) -> bool:
-    """Whether the declaration is a bare ``WORD(...)``, which is not a constructor."""
+    """Whether a declaration is a bare ``WORD(...)`` that is not a constructor."""
     tokens = [token for token in marked.tokens if token.type != "SPECIFIER"]
     if len(tokens) < 3 or tokens[0].type != "IDENT" or tokens[1].type != "LPAR" or tokens[-1].type != "RPAR":
         return False

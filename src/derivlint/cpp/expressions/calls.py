@@ -1,4 +1,4 @@
-"""Calls and members: what they stand for, and whether they can be used like that."""
+"""Types of calls and members: resolution, and checks of their use."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 POWER = "pow"
 TENSOR_BASE = cpp_type("TensorBase")
-#: Casts that look like calls of a template.
+#: Casts with the syntax of a template call.
 NAMED_CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})
-#: What ``->`` can be used on, beside pointers.
+#: The class templates with ``operator->``.
 POINTER_LIKE = frozenset({"optional", "intrusive_ptr", "shared_ptr", "unique_ptr", "MaybeOwned", "OptionalArrayRef"})
 
 
 def call_value(typer: Typer, node: Call) -> Value:
-    """The value of a call, or of a functional cast, which looks just like one."""
+    """The value of a call, or of a functional cast, which has the same syntax."""
     callee = node.callee
     if isinstance(callee, Name):
         return _named_call(typer, node, callee)
@@ -91,17 +91,17 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
         namespaces = frozenset().union(*[associated_namespaces(argument.type) for argument in arguments])
         named = typer.library.with_associated(named, last.identifier, namespaces)
     if not named.exists:
-        # an argument of an unknown type may bring any namespace with it
+        # an argument of an unknown type may add any associated namespace
         some_unknown = any(argument.is_unknown for argument in arguments)
         if some_unknown and simple is not None and _exists_somewhere(typer, simple):
             return UNKNOWN_VALUE
         return _no_function(typer, callee, entity, arguments)
     if last.template_args is not None:
-        # of calls with template arguments only one is looked into
+        # of calls with template arguments only std::get is checked
         access = tuple_access(node)
         return UNKNOWN_VALUE if access is None else _get(typer, node, access[1], arguments[0])
     if last.identifier == GET and len(arguments) == 1 and opaque(named.functions[0]):
-        # which element is meant cannot be deduced
+        # the index of the element cannot be deduced
         return typer.report(TypeProblemKind.TUPLE_INDEX, callee, name="", actual=(arguments[0].type,))
     return _call(typer, node, callee, named, arguments)
 
@@ -130,7 +130,7 @@ def _no_function(typer: Typer, callee: Name, entity: Entity, arguments: Sequence
     elif arguments and library.methods(arguments[0].type, name) not in (None, NOTHING):
         alternative = f".{name}"
     elif not arguments and (library.methods(TENSOR, name) or NOTHING).functions:
-        # "defined()" whose tensor got lost
+        # "defined()" without its tensor
         alternative = f".{name}"
     elif not typer.scope.is_complete and not library.resembles_function(name):
         return UNKNOWN_VALUE
@@ -162,7 +162,7 @@ def _call(typer: Typer, node: Call, callee: Name | Member, named: FoundCallee, a
     if resolution.outcome in (ResolutionOutcome.CHOSEN, ResolutionOutcome.UNSURE):
         return value_of_type(resolution.result)
     _refused(typer, node, callee, name, resolution, arguments)
-    # one slip, one problem: what a wrong call would return is asked no more
+    # one error, one problem: the result of a wrong call is unknown
     return UNKNOWN_VALUE
 
 
@@ -174,7 +174,7 @@ def _note(
     function: Function,
     arguments: Sequence[Value],
 ) -> None:
-    """Note calls that compile and are hardly meant."""
+    """Report calls that compile but are probably unintended."""
     if function.deprecated is not None:
         start = callee.name_start if isinstance(callee, Member) else callee.start
         place = (start, callee.end)
@@ -187,9 +187,9 @@ def _note(
 
 @lru_cache(maxsize=2048)
 def value_of_type(result: CppType) -> Value:
-    """The value of a call that returns this type."""
+    """The value of a call with this return type."""
     if result in (AUTO, TENSOR_BASE):
-        # a temporary TensorBase becomes a tensor and a variable does not, which the table of types cannot tell
+        # a temporary TensorBase converts to a tensor and a variable does not, which the table of types cannot express
         return UNKNOWN_VALUE
     return Value(result) if result.referred is None else Value(result.referred, LVALUE)
 
@@ -213,7 +213,7 @@ def _refused(
         typer.report(TypeProblemKind.AMBIGUOUS_CALL, place, **facts)
         return
     twin = _twin(typer, callee, name)
-    # C++ converts a fraction to a size, which is never meant
+    # C++ converts a fraction to a size, which is never intended
     is_fraction = resolution.blamed is not None and argument_types[resolution.blamed] is DOUBLE
     if twin.exists and twin.complete and not is_fraction:
         twin_resolution = resolve(typer.conversions, twin.functions, arguments)
@@ -238,7 +238,7 @@ def _refused(
     argument = node.args[blamed]
     typer.report(
         TypeProblemKind.ARGUMENT_TYPE,
-        # one function wants another argument; of several it may be the wrong one that is called
+        # a single overload wants another argument; with several, the wrong function may be called
         argument if resolution.tried == 1 else (start, argument.end),
         expected=resolution.expected,
         argument=blamed,
@@ -249,7 +249,7 @@ def _refused(
 
 
 def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
-    """The form of the same operator for symbolic sizes, or without them."""
+    """The form of the same operator with symbolic sizes, or without them."""
     twin_name = other_form(name)
     if isinstance(callee, Member):
         owner = typer.found.get(callee.object, UNKNOWN_VALUE)
@@ -261,7 +261,7 @@ def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
 
 
 def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
-    """Result types of functions and class templates of the standard library that follow from the argument types."""
+    """The result types of standard library functions and class templates that follow from the argument types."""
     if callee.parts[0].identifier not in ("std", "c10") or any(
         argument.type in (UNKNOWN, BRACES) for argument in arguments
     ):
@@ -302,7 +302,7 @@ def _get(typer: Typer, node: Call, index: Number | TypeName, value: Value) -> Va
 
 
 def _named_cast(typer: Typer, node: Call, callee: Name, arguments: list[Value]) -> Value:
-    """``static_cast<T>(x)`` and its like."""
+    """The value of ``static_cast<T>(x)`` and the other named casts."""
     template_args = callee.parts[-1].template_args or ()
     if len(template_args) != 1 or not isinstance(template_args[0], TypeName) or len(arguments) != 1:
         return UNKNOWN_VALUE
@@ -344,7 +344,7 @@ def member_value(typer: Typer, node: Member) -> Value:
 
 
 def _owner(typer: Typer, node: Member) -> CppType | None:
-    """The class whose member is meant, None if it is not known or the access is wrong."""
+    """The class of an accessed member, or None if it is unknown or the access is wrong."""
     value = typer.operand(node.object)
     if value.is_unknown:
         return None
@@ -362,7 +362,7 @@ def _owner(typer: Typer, node: Member) -> CppType | None:
 
 
 def held_by(type: CppType) -> CppType | None:
-    """The type that ``->`` reaches through a pointer or into what is like one; None for other types."""
+    """The type that ``->`` accesses through a pointer or a pointer-like class; None for other types."""
     if type.pointee is not None or type.head not in POINTER_LIKE or not type.arguments:
         return type.pointee
     return template_type("ArrayRef", type.arguments[:1]) if type.head == "OptionalArrayRef" else type.arguments[0]
@@ -414,7 +414,7 @@ def _method_call(typer: Typer, node: Call, callee: Member) -> Value:
 
 
 def _template_method(typer: Typer, callee: Member) -> Value:
-    """``x.item<double>()``: the template argument is what such methods return."""
+    """The value of ``x.item<double>()``: the template argument is the return type."""
     template_args = callee.template_args or ()
     if callee.name in ("item", "to") and len(template_args) == 1 and isinstance(template_args[0], TypeName):
         type = typer.library.type_named(template_args[0].spelling)

@@ -1,4 +1,4 @@
-"""Objects that are made on the spot, ``T{...}``, ``T(...)`` and ``(T) x``, checked against what makes a ``T``."""
+"""Constructed objects, ``T{...}``, ``T(...)`` and ``(T) x``, checked against the constructors of ``T``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cast_value(typer: Typer, node: Cast) -> Value:
 
 
 def construct(typer: Typer, node: Expr, type: CppType, arguments: Sequence[Value]) -> Value:
-    """The value of ``T(...)``, checked as far as the constructors of ``T`` are known."""
+    """The value of ``T(...)``, checked if the constructors of ``T`` are known."""
     referred = type.unreferenced
     made = Value(referred, LVALUE if type.referred is not None else TEMPORARY)
     if not arguments or any(argument.is_unknown for argument in arguments):
@@ -84,7 +84,7 @@ def _converts_explicitly(typer: Typer, value: Value, type: CppType) -> bool:
 
 
 def _has_constructor(typer: Typer, type: CppType, arguments: Sequence[Value]) -> bool:
-    """Whether a constructor may take these arguments; True if the constructors are not known."""
+    """Whether a constructor may take these arguments; True if the constructors are unknown."""
     conversions = typer.conversions
     head, elements = type.head, type.arguments
     if type in ARITHMETIC:

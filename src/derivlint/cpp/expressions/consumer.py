@@ -1,4 +1,4 @@
-"""The use of an expression's value in the generated code, and the types that it accepts.
+"""The use of a formula's value in generated code, and the types that it accepts.
 
 Follows the templates of gen_autograd_functions.py and gen_variable_type.py.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from derivlint.cpp.expressions.inference import Inference
     from derivlint.formula import Expr
 
-#: What ``copy_range`` puts into the list of gradients; follows its overloads in FunctionsManual.h.
+#: The types that ``copy_range`` accepts; follows its overloads in FunctionsManual.h.
 GRADIENT_TYPES = (TENSOR, template_type("ArrayRef", [TENSOR]))
 
 
@@ -28,7 +28,7 @@ class Use(Choice):
 
     #: ``auto grad_result = any_grad_defined ? (F) : Tensor();``
     GRADIENT = "gradient"
-    #: ``auto grad_result = F;``, for a list of tensors and where the formula is not implemented
+    #: ``auto grad_result = F;``, for a list of tensors and for formulas that are not implemented
     BARE_GRADIENT = "bare gradient"
     #: ``grad_result.emplace_back(F);``, one for each tensor of a foreach function
     ELEMENT_GRADIENT = "element gradient"
@@ -42,8 +42,8 @@ class Consumer(Struct, frozen=True):
     """The consumer of an expression's value.
 
     Attributes:
-        use: how.
-        count: for ``GRADIENTS``, how many arguments the key names.
+        use: the kind of use.
+        count: for ``GRADIENTS``, the number of arguments in the key.
         type: for ``ASSIGNED``, the type that it is assigned to or initialises.
     """
 
@@ -53,14 +53,14 @@ class Consumer(Struct, frozen=True):
 
 
 def check_result(typer: Inference, node: Expr, value: Value, consumer: Consumer) -> None:
-    """Report a value that its consumer does not take."""
+    """Report a value that its consumer does not accept."""
     expected = _refused(typer, value, consumer)
     if expected is not None:
         typer.report(TypeProblemKind.RESULT, node, actual=(value.type,), expected=expected)
 
 
 def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppType, ...] | None:
-    """The types that would be taken, where this one is not; else None."""
+    """The types that the consumer accepts if it rejects the value, else None."""
     if value.is_unknown:
         return None
     use = consumer.use
@@ -68,7 +68,7 @@ def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppTyp
     if use is Use.ASSIGNED:
         return None if conversions.rank(value, consumer.type) != IMPOSSIBLE else (consumer.type,)
     if value.type is BRACES and use is Use.BARE_GRADIENT and value.items:
-        # "auto" makes an initializer list of it, and copy_range takes one of tensors
+        # "auto" deduces an initializer list, which copy_range accepts if it is one of tensors
         value = Value(template_type("ArrayRef", [value.items[0].type]))
     if value.type in (BRACES, VOID):
         return (TENSOR,) if use is not Use.GRADIENTS else _tuple_of(consumer.count)
@@ -78,7 +78,7 @@ def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppTyp
         head, elements = value.type.head, value.type.arguments
         size = value.type.size
         if size is not None:
-            # whatever its size is, no more elements are looked at
+            # elements beyond the needed ones do not matter
             elements = (elements[0],) * min(size, consumer.count)
         fits = head in ("tuple", "pair", "array") and len(elements) >= consumer.count
         fits = fits and all(_is_gradient(typer, Value(element)) for element in elements[: consumer.count])

@@ -1,7 +1,7 @@
 """Implicit conversions of arguments, ranked as overload resolution ranks them.
 
-Whether one type converts to another is looked up in the table that the compiler made (:mod:`derivlint.cpp.relations`).
-What is worked out here is what no finite table holds: braced lists, constants, and templates over any types.
+Conversions between types are looked up in a table made by the compiler (:mod:`derivlint.cpp.relations`). This module
+computes those that no finite table holds: braced lists, constants, and templates over arbitrary types.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from derivlint.cpp.cpp_type import (
 )
 from derivlint.cpp.relations import Relations
 
-#: How good a conversion is; a lower number is better. Follows [over.ics.rank] of the C++ standard.
+#: Conversion ranks; lower is better. Follows [over.ics.rank] of the C++ standard.
 IMPOSSIBLE, EXACT, PROMOTION, STANDARD, USER_DEFINED, UNSURE = -1, 0, 1, 2, 3, 4
 
 BYTE = cpp_type("uint8_t")
@@ -53,11 +53,11 @@ INTEGERS = {
 UNSIGNED = frozenset({BOOL, BYTE, UNSIGNED_INT, SIZE})
 FLOATS = frozenset({FLOAT, DOUBLE})
 ARITHMETIC = INTEGERS.keys() | FLOATS
-#: What an unscoped enumeration or a small integer is promoted to.
+#: The promotions of unscoped enumerations and small arithmetic types.
 PROMOTIONS = {(BOOL, INT), (CHAR, INT), (BYTE, INT), (FLOAT, DOUBLE), (REDUCTION, UNSIGNED_INT)}
-#: Templates whose objects are lists of their first argument and can be made of a braced list of elements.
+#: Templates that are lists of their first argument and can be initialized from a braced list of elements.
 LISTS = frozenset({"ArrayRef", "vector", "initializer_list", "IListRef", "List", "SmallVector", "OptionalArrayRef"})
-#: Lists that refer to elements owned by others, and take any owner.
+#: Lists that refer to elements of another container, and convert from any owner.
 VIEWS = frozenset({"ArrayRef", "IListRef"})
 OWNERS = frozenset({"vector", "array", "SmallVector", "initializer_list"})
 NAMED_LISTS = {cpp_type("DimVector"): INT64, cpp_type("SymDimVector"): SYM_INT}
@@ -66,24 +66,24 @@ TEMPLATES = LISTS | {"optional", "array", "tuple", "pair", "OptionalArray"}
 
 @lru_cache(maxsize=2048)
 def element_of(type: CppType) -> CppType | None:
-    """The type of the elements of a list, None if the type is not a list."""
+    """The element type of a list, or None for other types."""
     if type in NAMED_LISTS:
         return NAMED_LISTS[type]
     return type.arguments[0] if type.arguments and (type.head in LISTS or type.head == "array") else None
 
 
 class Conversions:
-    """Answers how an expression converts to a type; one object for one table, which remembers the answers."""
+    """Ranks conversions of expressions to types; memoized for one table."""
 
     def __init__(self, relations: Relations) -> None:
         self.relations = relations
-        #: What calls were found to mean, by overloads and arguments.
+        #: Memoized call resolutions, by overloads and arguments.
         self.resolutions: dict[tuple[object, ...], Any] = {}
         self._ranks: dict[tuple[CppType, CppType], int] = {}
         self._known: dict[CppType, bool] = {}
 
     def knows(self, type: CppType) -> bool:
-        """Whether conversions of the type is known: the table has it, or it is built of types that the table has."""
+        """Whether conversions of a type are known: the table has it, or all types that it is composed of."""
         is_known = self._known.get(type)
         if is_known is None:
             is_known = self._known[type] = self._knows(type)
@@ -98,7 +98,7 @@ class Conversions:
         if head == "array":
             return type.size is not None and self.knows(arguments[0])
         arity = {"tuple": len(arguments), "pair": 2}.get(head, 1)
-        # a header may name a template without its arguments
+        # a header may name a template without arguments
         return head in TEMPLATES and len(arguments) == arity and all(map(self.knows, arguments))
 
     def rank(self, value: Value, target: CppType) -> int:
@@ -121,7 +121,7 @@ class Conversions:
         return rank
 
     def _bind(self, value: Value, referred: CppType) -> int:
-        """Binding to a reference through which the value may be changed."""
+        """The rank of binding a value to a non-const reference."""
         if value.type is referred:
             return EXACT if value.category == LVALUE else IMPOSSIBLE
         if value.category == LVALUE and self.relations.knows(value.type) and self.relations.knows(referred):
@@ -129,7 +129,7 @@ class Conversions:
         return IMPOSSIBLE if self.knows(value.type) and self.knows(referred) else UNSURE
 
     def _constant_rank(self, value: Value, target: CppType) -> int:
-        """The rank of a conversion of a constant: the literal zero is a null pointer."""
+        """The rank of converting a constant: a literal zero is a null pointer."""
         if value.constant == 0 and value.type is INT:
             if target.pointee is not None:
                 return STANDARD
@@ -159,7 +159,7 @@ class Conversions:
         return self.rank(Value(source), target) != IMPOSSIBLE
 
     def _converts_structurally(self, source: CppType, target: CppType) -> bool:
-        """Conversions between templates over types whose combination the table lacks."""
+        """Whether templates convert whose combination of arguments the table lacks."""
         head, arguments = target.head, target.arguments
         source_head, source_arguments = source.head, source.arguments
         if head == "optional":
@@ -179,7 +179,7 @@ class Conversions:
     # ---- braced lists
 
     def braced_rank(self, items: tuple[Value, ...], target: CppType) -> int:
-        """The rank of the initialization of a parameter by ``{items}``; follows [over.ics.list]."""
+        """The rank of initializing a parameter with ``{items}``; follows [over.ics.list]."""
         if target.referred is not None:
             return IMPOSSIBLE
         if any(item.is_unknown for item in items) or not self.knows(target):
@@ -215,12 +215,12 @@ class Conversions:
         return USER_DEFINED
 
     def _copies(self, items: tuple[Value, ...], target: CppType) -> bool:
-        """Whether a list of one item makes an object by one of the type's constructors."""
+        """Whether a list of one item initializes an object by one of the type's constructors."""
         if len(items) != 1:
             return False
         item = items[0]
         if item.type is BRACES:
-            # a list in a list is the list of elements that a constructor takes, and not a list of such lists
+            # an inner list is the constructor's list of elements, not a list of lists
             inner = item.items or ()
             element = element_of(target)
             if not inner:
@@ -254,7 +254,7 @@ class Conversions:
         return self.rank(item, target)
 
     def _initialises(self, item: Value, type: CppType) -> bool:
-        """Whether an item of a list initialises an element."""
+        """Whether an item of a list initializes an element."""
         if item.type is BRACES:
             return self.braced_rank(item.items or (), type) != IMPOSSIBLE
         return not narrows(item, type) and self.rank(item, type) != IMPOSSIBLE
@@ -262,7 +262,7 @@ class Conversions:
     def _array_rank(self, items: tuple[Value, ...], target: CppType) -> int:
         element = target.arguments[0]
         length = target.size or 0
-        # the braces of the array inside of std::array may be left out
+        # the inner braces of std::array may be omitted
         if len(items) == 1 and items[0].type is BRACES:
             inner = items[0].items or ()
             if len(inner) <= length and all(self._initialises(item, element) for item in inner):
@@ -275,15 +275,15 @@ class Conversions:
 
 
 def narrows(value: Value, target: CppType) -> bool:
-    """Whether braces refuse the conversion because a constant does not fit; of a variable g++ only warns."""
+    """Whether braces reject the conversion of a constant as narrowing; for a variable g++ only warns."""
     constant = value.constant
     if target is SYM_INT:
-        # of its constructors, the one for integers is taken
+        # of its constructors, the integer one is chosen
         target = INT64
     if constant is None or target not in ARITHMETIC:
         return False
     if isinstance(constant, str):
-        # a pointer becomes true or false only outside of braces
+        # inside braces a pointer does not convert to bool
         return True
     if target in FLOATS:
         return False

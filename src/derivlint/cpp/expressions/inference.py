@@ -1,6 +1,6 @@
-"""The types of a C++ expression and of everything in it, and what the compiler would refuse.
+"""The types of a C++ expression and all its nodes, with the errors that the compiler would report.
 
-One error gives one problem: where something is wrong or not known the type becomes ``UNKNOWN``, which fits everywhere.
+One error gives one problem: an erroneous or unknown part has the type ``UNKNOWN``, which is accepted everywhere.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from derivlint.formula import BraceList, Char, Conditional, Expr, Index, Name, N
 
 
 class Inference(Typer):
-    """Works out the types of one expression; ``of`` gives the value of any, braced lists included."""
+    """Infers the types of one expression; ``of`` returns the value of any node, including braced lists."""
 
     call = calls.call_value
     member = calls.member_value
@@ -43,7 +43,7 @@ class Inference(Typer):
     binary = operators.binary_value
 
     def otherwise(self, node: Expr) -> Value:
-        """Of a lambda, which has a type of its own, nothing is known."""
+        """The value of a lambda is unknown, since its type is unique."""
         return UNKNOWN_VALUE
 
     # ---- names and literals
@@ -95,7 +95,7 @@ class Inference(Typer):
 
 @lru_cache(maxsize=1024)
 def number_value(text: str) -> Value:
-    """The value of a number; a literal that is none of C++ is unknown."""
+    """The value of a number; unknown for a malformed literal."""
     match = _NUMBER.fullmatch(text.replace("'", "").lower())
     if match is None:
         return UNKNOWN_VALUE
@@ -104,7 +104,7 @@ def number_value(text: str) -> Value:
         if match["hexadecimal"] or match["decimal"]:
             number = float.fromhex(body) if match["hexadecimal"] else float(body)
             return Value(FLOAT if suffix == "f" else DOUBLE, TEMPORARY, None, number)
-        # Python does not know "017"; nor does it read thousands of digits
+        # Python rejects "017", and integers of thousands of digits
         whole = int(body, 8) if len(body) > 1 and body.isdecimal() and body[0] == "0" else int(body, 0)
     except (ValueError, OverflowError):
         return UNKNOWN_VALUE
@@ -134,7 +134,7 @@ _SUFFIXES = {
     "uz": SIZE,
 }
 
-#: The words of C++ that are values.
+#: The keywords of C++ that are values.
 WORDS = {
     "true": Value(BOOL, TEMPORARY, None, 1),
     "false": Value(BOOL, TEMPORARY, None, 0),

@@ -1,6 +1,6 @@
 """Operators on values: arithmetic, comparison, logic, assignment, indexing and ``?:``.
 
-What an operator does with two types is looked up in the table that the compiler made.
+The result types of operators are looked up in a table made by the compiler.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from derivlint.formula import Binary, Conditional, Expr, Index, Postfix, Unary
 
 ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
-#: Division of these drops the rest.
+#: The types whose division truncates.
 WHOLE_NUMBERS = INTEGERS.keys() | {SYM_INT}
 LOGICAL = frozenset({"&&", "||"})
-#: The elements of these are references into the container.
+#: The containers whose elements are returned by reference.
 REFERRING = frozenset({"vector", "array", "SmallVector", "DimVector", "SymDimVector"})
 
 
 def unary_value(typer: Typer, node: Unary) -> Value:
-    """The value of a prefix operator with its operand."""
+    """The value of a prefix operator."""
     value = typer.operand(node.operand)
     op = node.op
     if value.is_unknown:
@@ -87,7 +87,7 @@ def _step(typer: Typer, node: Unary | Postfix, value: Value) -> Value:
 
 
 def binary_value(typer: Typer, node: Binary) -> Value:
-    """The value of two operands with an operator between."""
+    """The value of a binary operator."""
     left = typer.operand(node.left)
     op = node.op
     right = typer.of(node.right) if op in ASSIGNMENTS else typer.operand(node.right)
@@ -117,7 +117,7 @@ def binary_value(typer: Typer, node: Binary) -> Value:
 
 
 def _unlisted(typer: Typer, op: str, left: Value, right: Value, place: tuple[int, int]) -> Value:
-    """Operands that the table lacks: lists of flags and tuples compare with their like and do nothing else."""
+    """The value of operands that the table lacks: comparisons of equal types are valid, other operators are not."""
     conversions = typer.conversions
     if not conversions.knows(left.type) or not conversions.knows(right.type):
         return UNKNOWN_VALUE
@@ -153,7 +153,7 @@ def index_value(typer: Typer, node: Index, base: Value, index: Value) -> Value:
     place = (node.object.end, node.end)
     facts: dict[str, Any] = {"object": base.type, "actual": (index.type,)}
     if index.items is not None:
-        # a braced index fits where a number is wanted
+        # a braced index converts to a number
         fits = typer.conversions.rank(index, SIZE) != IMPOSSIBLE
         index = Value(SIZE) if fits else index
         if not fits and head in REFERRING:
@@ -178,7 +178,7 @@ def index_value(typer: Typer, node: Index, base: Value, index: Value) -> Value:
 
 
 def check_condition(typer: Typer, node: Expr, value: Value, whole: Expr | None = None) -> bool:
-    """Whether a value can be asked for true or false; reports if not."""
+    """Whether a value converts to bool in a condition; reports it otherwise."""
     if value.is_unknown:
         return True
     relations = typer.conversions.relations
@@ -195,7 +195,7 @@ def check_condition(typer: Typer, node: Expr, value: Value, whole: Expr | None =
 
 
 def conditional_value(typer: Typer, node: Conditional, then: Value, otherwise: Value) -> Value:
-    """The value of ``?:``, given those of its branches."""
+    """The value of ``?:`` for the values of its branches."""
     if then.is_unknown or otherwise.is_unknown:
         return UNKNOWN_VALUE
     result = common_type(typer, then, otherwise)
@@ -207,7 +207,7 @@ def conditional_value(typer: Typer, node: Conditional, then: Value, otherwise: V
 
 
 def common_type(typer: Typer, then: Value, otherwise: Value) -> CppType | None:
-    """The common type of two branches, None if they have none."""
+    """The common type of two branches, or None."""
     a, b = then.type, otherwise.type
     if a is b:
         return a

@@ -1,4 +1,4 @@
-"""Overload resolution: which of several functions a call means; follows [over.match] of the C++ standard."""
+"""Overload resolution; follows [over.match] of the C++ standard."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from derivlint.cpp.library import instantiated
 
 
 class ResolutionOutcome(Enum):
-    """The outcome of a resolution."""
+    """The kinds of results of overload resolution."""
 
     CHOSEN = "chosen"
-    #: nothing can be said: an argument is unknown, or a template too intricate
+    #: undecided: an argument is unknown, or a template too complex
     UNSURE = "unsure"
     COUNT = "count"
     TYPES = "types"
@@ -28,13 +28,13 @@ class Resolution(Struct, frozen=True):
     """The result of a resolution.
 
     Attributes:
-        outcome: how it ended.
-        result: the type of the call, unknown where it is not known.
+        outcome: the kind of result.
+        result: the type of the call, possibly unknown.
         function: the chosen function.
-        considered: the functions that take that many arguments.
-        blamed: the argument that no function takes, where there is one such.
-        expected: the types that the functions take in its place.
-        tried: how many overloads there are.
+        considered: the functions that accept that many arguments.
+        blamed: the index of the argument that no function accepts, if there is one.
+        expected: the parameter types for that argument.
+        tried: the number of overloads.
     """
 
     outcome: ResolutionOutcome
@@ -53,7 +53,7 @@ def resolve(conversions: Conversions, functions: tuple[Function, ...], arguments
     """Choose among overloads.
 
     Args:
-        conversions: answers how arguments convert, and remembers what was chosen.
+        conversions: ranks conversions and memoizes resolutions.
         functions: the overloads; not empty.
         arguments: the values of the arguments.
     """
@@ -109,17 +109,17 @@ def _common_result(functions: Sequence[Function]) -> CppType:
 
 
 def _best(viable: list[tuple[Function, list[int]]]) -> Function | None:
-    """The function that is no worse in any argument than every other, and better in one, or None."""
+    """The function that is no worse for any argument than each other one, and better for one, or None."""
     for function, ranks in viable:
         if all(rival is function or _is_better(ranks, theirs) for rival, theirs in viable):
             return function
-    # equal in every argument: a plain function beats a template, which here has already lost its parameters
+    # on a tie a non-template beats a template, whose parameters are already deduced here
     return None
 
 
 def _is_better(ranks: list[int], theirs: list[int]) -> bool:
     better = False
-    # what is where one has "..." is compared with nothing
+    # arguments that match "..." are not compared
     for mine, their_rank in zip(ranks, theirs, strict=False):
         if mine > their_rank:
             return False
@@ -185,7 +185,7 @@ def _takes(conversions: Conversions, argument: Value, target: CppType, function:
 
 
 def deduce(function: Function, arguments: Sequence[Value], *, tolerant: bool = False) -> Function | None:
-    """The function with its template parameters deduced from the arguments, None if that fails."""
+    """Deduce the template parameters of a function from the arguments, or return None on failure."""
     bindings: dict[str, CppType] = {}
     for parameter, argument in zip(function.parameters, arguments, strict=False):
         pattern = parameter.type.unreferenced
@@ -204,7 +204,7 @@ def mentions(pattern: CppType, names: tuple[str, ...]) -> bool:
 
 
 def unify(pattern: CppType, type: CppType, names: tuple[str, ...], bindings: dict[str, CppType]) -> bool:
-    """Match a type with a pattern, and note what the template parameters stand for."""
+    """Unify a type with a pattern, adding the deduced template parameters to ``bindings``."""
     if pattern.text in names:
         if type is NULL_OPTION and pattern.text in bindings:
             return bindings[pattern.text] is type
