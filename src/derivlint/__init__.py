@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from derivlint.api.code import EmittedCode, ErrorsInFileError, derive, emit, load_model
     from derivlint.api.derivation import DerivedGraph
     from derivlint.api.inputs import OperatorsLike, SettingsLike, TextOrPath
+    from derivlint.api.suggesting import suggest
     from derivlint.formats import Report
+    from derivlint.formats.suggestions import FormulaSuggestions, SuggestedFormula
     from derivlint.formula import Formula, Node
     from derivlint.lint import Confidence, Diagnostic, Fix, Related, Severity, TextEdit
     from derivlint.model import (
@@ -41,7 +43,9 @@ _HOMES = {
     "api.code": "EmittedCode ErrorsInFileError derive emit load_model",
     "api.derivation": "DerivedGraph",
     "api.inputs": "OperatorsLike SettingsLike TextOrPath",
+    "api.suggesting": "suggest",
     "formats": "Report",
+    "formats.suggestions": "FormulaSuggestions SuggestedFormula",
     "formula": "Formula Node",
     "lint": "Confidence Diagnostic Fix Related Severity TextEdit",
     "model": (
@@ -67,6 +71,7 @@ __all__ = [
     "Fix",
     "FixedText",
     "Formula",
+    "FormulaSuggestions",
     "ForwardDerivative",
     "InputError",
     "Model",
@@ -80,6 +85,7 @@ __all__ = [
     "Severity",
     "SourceFile",
     "Span",
+    "SuggestedFormula",
     "TextEdit",
     "TextOrPath",
     "__version__",
@@ -88,6 +94,7 @@ __all__ = [
     "emit",
     "fix",
     "load_model",
+    "suggest",
 ]
 
 

@@ -49,8 +49,8 @@ def test_the_page_has_every_name_and_signature() -> None:
     assert public_names() in PAGE.read_text(encoding="utf-8"), "python -m tools.docs"
 
 
-def test_there_are_ten_examples() -> None:
-    assert sum(page == PAGE for page, _ in EXAMPLES) == 10
+def test_there_are_eleven_examples() -> None:
+    assert sum(page == PAGE for page, _ in EXAMPLES) == 11
 
 
 def test_every_name_is_there() -> None:

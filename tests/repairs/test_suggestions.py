@@ -100,6 +100,7 @@ def test_a_formula_without_suggestion_is_named(tmp_path: Path, capsys: pytest.Ca
     [
         (["coss"], 'no entry for "coss"; did you mean "cos"?'),
         (["cos:slef"], '"cos" has no formula for "slef"; did you mean "self"?'),
+        (["--compiler", "g++"], "--compiler needs --verify"),
         (["--diff", "--write"], "--diff and --write exclude each other"),
     ],
 )

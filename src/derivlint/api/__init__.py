@@ -3,6 +3,7 @@
 inputs       texts, paths, settings and operators
 checking     check, fix
 code         load_model, emit, derive
+suggesting   suggest, for ``derivlint suggest`` as well
 emission     the code of a file, for ``derivlint emit`` as well
 derivation   derivatives of expressions, for ``derivlint derive`` as well
 beside       files next to a derivatives file that its code needs

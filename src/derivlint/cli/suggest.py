@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,14 @@ from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_models
 from derivlint.cli.shared.options import color_option, inputs, operator_options
-from derivlint.cli.shared.terminal import wants_color, write_exactly, write_json, write_lines
-from derivlint.lint.wording import counted, did_you_mean
+from derivlint.cli.shared.terminal import Progress, wants_color, write_exactly, write_json, write_lines
+from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
+from derivlint.project.operators import INSTALLED
 
 if TYPE_CHECKING:
-    from derivlint.model import Entry
     from derivlint.project.loading import Loaded
-    from derivlint.repair.candidates import Target
-    from derivlint.repair.judge import Judge
     from derivlint.repair.suggest import Suggestion
 
 #: What can be missing; values of :class:`derivlint.analysis.differentiability.coverage.Aspect`.
@@ -40,6 +38,8 @@ _SUFFIXES = (".yaml", ".yml")
     type=click.Choice(MISSING),
     help="Suggest formulas that are missing, not those that are wrong.",
 )
+@click.option("--verify", "runs", is_flag=True, help="Run the suggestions in the installed PyTorch as well.")
+@click.option("--compiler", metavar="NAME", help="Use this C++ compiler. [default: $CXX, else clang++, else g++]")
 @click.option("--diff", is_flag=True, help="Print the best suggestions as a patch.")
 @click.option("--write", "writes", is_flag=True, help="Write the best suggestions into the files.")
 @click.option(
@@ -55,6 +55,8 @@ def suggest(
     no_config: bool,
     stdin_filename: str | None,
     missing: str | None,
+    runs: bool,
+    compiler: str | None,
     diff: bool,
     writes: bool,
     output_format: str,
@@ -67,11 +69,15 @@ def suggest(
     suggested for all wrong ones of the files. A suggestion is a small edit of the formula that "derivlint check" has no
     finding about; what could not be checked of it is named. Nothing is written without --write.
 
+    With --verify, a suggestion is also compared with finite differences of the operator, as by "derivlint verify
+    --quick"; one that they refute is dropped.
+
     With --missing, formulas are derived: from what operators are linear in, from their other formulas and from their
     reference definitions. For an entry that none can be written for, the reason is given.
 
     Exit status: 0 every formula is right or has a suggestion; 1 some have none.
     """
+    from derivlint.api.suggesting import suggestions_in
     from derivlint.formats.suggestions import FileSuggestions, render_suggestions_json, suggestion_lines
 
     if diff and writes:
@@ -80,9 +86,19 @@ def suggest(
     paths = tuple(name for name in targets if _is_path(name))
     if writes and STDIN in paths:
         raise click.UsageError("--write cannot write to standard input; use --diff")
+    if runs:
+        from derivlint.cli.verification.verify import require_torch
+
+        require_torch()
+        setting_options["torch"] = setting_options.get("torch") or INSTALLED
+    elif compiler is not None:
+        raise click.UsageError("--compiler needs --verify")
     reports = []
     for loaded in load_models(paths, stdin_filename, no_config, **setting_options):
-        suggestions = tuple(_suggestions(loaded.require_operators(), names, missing))
+        suggestions = tuple(suggestions_in(loaded.require_operators(), names, missing))
+        if runs:
+            with Progress() as progress:
+                suggestions = _run(loaded, suggestions, compiler, progress)
         reports.append(FileSuggestions(loaded.source, suggestions))
         if diff or writes:
             _apply(loaded, suggestions, writes)
@@ -111,77 +127,24 @@ def _is_path(name: str) -> bool:
     )
 
 
-def _suggestions(loaded: Loaded, names: Sequence[str], missing: str | None) -> Iterator[Suggestion]:
-    from derivlint.repair import suggest as repair
-    from derivlint.repair.judge import Judge
-    from derivlint.rules import load_rules
-
-    settings = loaded.settings
-    judge = Judge(loaded.source, loaded.model, settings.selected(load_rules()), settings.shows)
-    if missing is not None:
-        yield from _missing(judge, names, missing)
-        return
-    for target in _targets(judge, names):
-        yield repair.suggest(judge, target)
-
-
-def _missing(judge: Judge, names: Sequence[str], missing: str) -> Iterator[Suggestion]:
-    """The missing formulas of the entries that the arguments name, or of all."""
-    from derivlint.analysis.differentiability.coverage import Aspect
-    from derivlint.repair.missing import write_missing
-
-    operators = None
-    if names:
-        operators = {entry.operator or "" for name in names for entry in _entries(judge, name.partition(":")[0])}
-    yield from write_missing(judge, Aspect(missing), operators)
-
-
-def _entries(judge: Judge, operator: str) -> list[Entry]:
-    """The entries of an operator.
+def _run(
+    loaded: Loaded, suggestions: tuple[Suggestion, ...], compiler: str | None, progress: Progress
+) -> tuple[Suggestion, ...]:
+    """The suggestions after a run of their candidates in the installed PyTorch.
 
     Raises:
-        InputError: there are none.
+        InputError: something that a run needs is missing.
     """
-    entries = [entry for entry in judge.model.entries if operator in _names(entry)]
-    if not entries:
-        question = did_you_mean(operator, {name for entry in judge.model.entries for name in _names(entry)})
-        raise InputError(f'no entry for "{operator}"' + (f"; {question}" if question else ""))
-    return entries
+    from derivlint.compiler.children import processors
+    from derivlint.verify.runner import QUICK, RunOptions
+    from derivlint.verify.suggestions import run_suggestions
+    from derivlint.verify.unchecked import VerifyError
 
-
-def _targets(judge: Judge, names: Sequence[str]) -> Iterator[Target]:
-    """The wrong formulas that the arguments name, or all.
-
-    Raises:
-        InputError: there is no such entry or key.
-    """
-    from derivlint.repair.suggest import targets_in
-
-    if not names:
-        yield from targets_in(judge, judge.wrong_entries())
-        return
-    for name in names:
-        operator, _, key = name.partition(":")
-        entries = _entries(judge, operator)
-        keys = [
-            item
-            for entry in entries
-            for formula in entry.formulas
-            for item in (formula.key_text, *_parts(formula.key_text))
-        ]
-        if key and key not in keys:
-            question = did_you_mean(key, keys)
-            raise InputError(f'"{operator}" has no formula for "{key}"' + (f"; {question}" if question else ""))
-        yield from (item for item in targets_in(judge, entries) if not key or key in (item.key, *_parts(item.key)))
-
-
-def _names(entry: Entry) -> tuple[str, ...]:
-    operator = entry.operator or ""
-    return (operator, operator.partition(".")[0])
-
-
-def _parts(key: str) -> list[str]:
-    return [name.strip() for name in key.split(",")]
+    options = RunOptions(QUICK, jobs=processors(), compiler=compiler)
+    try:
+        return tuple(run_suggestions(loaded.model, suggestions, options, progress))
+    except VerifyError as error:
+        raise InputError(str(error)) from error
 
 
 def _apply(loaded: Loaded, suggestions: Sequence[Suggestion], writes: bool) -> None:

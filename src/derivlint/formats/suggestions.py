@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from derivlint.analysis.judged import JudgedFormula, Question
 from derivlint.analysis.scalar_evaluation.points import NumberKind
 from derivlint.formats.text import Line, Piece, printable
-from derivlint.lint.diagnostic import Diagnostic
+from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.lint.wording import counted
-from derivlint.repair.judge import Accepted
+from derivlint.repair.candidates import How
+from derivlint.repair.judge import Accepted, TorchRun
 from derivlint.repair.suggest import Suggestion
 from derivlint.source import SourceFile, visible_json
 
@@ -37,6 +38,83 @@ class FileSuggestions(Struct, frozen=True):
 
     source: SourceFile
     suggestions: tuple[Suggestion, ...]
+
+
+class SuggestedFormula(Struct, frozen=True):
+    """A formula that derivlint has no finding about.
+
+    Attributes:
+        formula: its text.
+        edits: the edits of the file that put it in place.
+        certain: whether it is the only one, one edit away, compared with the operator, and checked in every way.
+        how: whether it was found by edits or derived.
+        cause: the slip that it corrects, in words; empty if it was derived.
+        judged: the properties that were checked.
+        not_judged: those that were not, with the reasons.
+    """
+
+    formula: str
+    edits: tuple[TextEdit, ...]
+    certain: bool
+    how: How
+    cause: str
+    judged: tuple[str, ...]
+    not_judged: tuple[str, ...]
+
+
+class FormulaSuggestions(Struct, frozen=True):
+    """The suggestions for one formula.
+
+    Attributes:
+        path: the file.
+        entry: the operator.
+        dispatch: the dispatch key.
+        key: the key of the formula.
+        reason: whether the formula is wrong or missing.
+        findings: the findings about it.
+        candidates: at most three formulas, the best one first.
+        unsolved: why there is no candidate, or empty.
+    """
+
+    path: str
+    entry: str
+    dispatch: str
+    key: str
+    reason: Literal["wrong-gradient", "missing"]
+    findings: tuple[Diagnostic, ...]
+    candidates: tuple[SuggestedFormula, ...]
+    unsolved: str
+
+
+def described(path: str, suggestion: Suggestion) -> FormulaSuggestions:
+    """The suggestions for one formula of a file, without its model."""
+    target = suggestion.target
+    return FormulaSuggestions(
+        path,
+        target.body.entry.operator or "",
+        target.body.key,
+        target.key,
+        "missing" if target.formula is None else "wrong-gradient",
+        tuple(item for item in target.findings if item.key == target.key),
+        tuple(_described(accepted, suggestion.is_certain) for accepted in suggestion.candidates),
+        suggestion.unsolved,
+    )
+
+
+def _described(accepted: Accepted, is_certain: bool) -> SuggestedFormula:
+    candidate, judged = accepted.candidate, accepted.judged
+    properties = [word for question, (word, _) in PROPERTIES.items() if judged and judged.is_judged(question)]
+    # types are judged of every candidate, and come after values
+    properties.insert("values" in properties, "types")
+    return SuggestedFormula(
+        candidate.text,
+        accepted.edits,
+        is_certain,
+        candidate.how,
+        candidate.cause,
+        tuple(properties),
+        tuple(doubts_of(judged)),
+    )
 
 
 def proof_of(judged: JudgedFormula | None) -> list[str]:
@@ -75,6 +153,9 @@ def suggestion_lines(report: FileSuggestions) -> Iterator[Line]:
         yield from ([Piece(printable(f"  {text}"))] for text in _facts(suggestion))
         for index, accepted in enumerate(suggestion.candidates, 1):
             yield from _candidate(suggestion, accepted, index)
+        for formula, message in suggestion.refuted:
+            yield [Piece(printable(f"  refuted in PyTorch: {formula}"), "yellow")]
+            yield [Piece(printable(f"    {message}"))]
         if suggestion.unsolved:
             yield [Piece(printable(f"  no suggestion: {suggestion.unsolved}"), "yellow")]
 
@@ -97,44 +178,43 @@ def _candidate(suggestion: Suggestion, accepted: Accepted, index: int) -> Iterat
     doubts = doubts_of(accepted.judged)
     if doubts:
         yield [Piece(printable(f"    not checked: {'; '.join(doubts)}"), "dim")]
+    if accepted.run is not None:
+        yield [Piece(printable(f"    {_run_text(accepted.run)}"), "dim" if accepted.run.reason else "")]
+
+
+def _run_text(run: TorchRun) -> str:
+    if run.reason:
+        return f"not run in PyTorch: {run.reason}"
+    return f"equals finite differences in PyTorch at {counted(run.n_inputs, 'input')}"
 
 
 def render_suggestions_json(reports: Sequence[FileSuggestions]) -> str:
     """Return the suggestions for several files as one JSON document with a line end."""
-    suggestions = [_document(report, item) for report in reports for item in report.suggestions]
+    suggestions = [_document(report.source.path, item) for report in reports for item in report.suggestions]
     document = {"version": VERSION, "suggestions": suggestions}
     return visible_json(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
 
-def _document(report: FileSuggestions, suggestion: Suggestion) -> dict[str, Any]:
-    target = suggestion.target
+def _document(path: str, suggestion: Suggestion) -> dict[str, Any]:
+    item = described(path, suggestion)
+    candidates = zip(item.candidates, suggestion.candidates, strict=True)
     return {
-        "path": report.source.path,
-        "entry": target.body.entry.operator,
-        "dispatch": target.body.key,
-        "key": target.key,
-        "reason": "missing" if target.formula is None else "wrong-gradient",
-        "findings": [_finding(item) for item in target.findings if item.key == target.key],
-        "candidates": [_candidate_document(accepted, suggestion.is_certain) for accepted in suggestion.candidates],
-        "unsolved": suggestion.unsolved or None,
+        **{name: getattr(item, name) for name in ("path", "entry", "dispatch", "key", "reason")},
+        "findings": [{"rule": finding.rule, "message": finding.message} for finding in item.findings],
+        "candidates": [_candidate_document(candidate, accepted.run) for candidate, accepted in candidates],
+        "refuted": [{"formula": formula, "message": message} for formula, message in suggestion.refuted],
+        "unsolved": item.unsolved or None,
     }
 
 
-def _finding(finding: Diagnostic) -> dict[str, str]:
-    return {"rule": finding.rule, "message": finding.message}
-
-
-def _candidate_document(accepted: Accepted, is_certain: bool) -> dict[str, Any]:
-    judged = accepted.judged
-    properties = [word for question, (word, _) in PROPERTIES.items() if judged and judged.is_judged(question)]
+def _candidate_document(candidate: SuggestedFormula, run: TorchRun | None) -> dict[str, Any]:
     return {
-        "formula": accepted.candidate.text,
-        "edits": [{"start": item.span.start, "end": item.span.end, "text": item.text} for item in accepted.edits],
-        "certain": is_certain,
-        "how": accepted.candidate.how,
-        "cause": accepted.candidate.cause or None,
-        "judged": [*properties[:1], "types", *properties[1:]]
-        if properties[:1] == ["values"]
-        else ["types", *properties],
-        "not_judged": doubts_of(judged),
+        "formula": candidate.formula,
+        "edits": [{"start": item.span.start, "end": item.span.end, "text": item.text} for item in candidate.edits],
+        "certain": candidate.certain,
+        "how": candidate.how,
+        "cause": candidate.cause or None,
+        "judged": candidate.judged,
+        "not_judged": candidate.not_judged,
+        "run": None if run is None else {"inputs": run.n_inputs, "reason": run.reason or None},
     }

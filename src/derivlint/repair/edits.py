@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from math import log
 
+from msgspec.structs import replace
+
 from derivlint.analysis.soundness import with_formula
 from derivlint.formula import apply_edits
 from derivlint.lint.diagnostic import Diagnostic
@@ -34,7 +36,12 @@ def edited_formulas(target: Target, model: Model) -> Iterator[Candidate]:
         return iter(())
     own = [item for item in target.findings if item.key == target.key]
     every = (*helper_calls(model, formula), *_edited(model, formula, own), *_fixed(model, formula, own))
-    candidates = {candidate.text: candidate for candidate in every}
+    candidates: dict[str, Candidate] = {}
+    for candidate in every:
+        twin = candidates.get(candidate.text)
+        if twin is not None:
+            candidate = replace(min(twin, candidate, key=lambda item: item.cost), edits=twin.edits or candidate.edits)
+        candidates[candidate.text] = candidate
     candidates.pop(formula.text, None)
     return iter(sorted(candidates.values(), key=lambda candidate: candidate.cost))
 

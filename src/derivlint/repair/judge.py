@@ -38,6 +38,18 @@ LEAST_DISTANCE = 1e-3
 COST_OF_DOUBT = 3
 
 
+class TorchRun(Struct, frozen=True):
+    """A run of a candidate in the installed PyTorch that found nothing.
+
+    Attributes:
+        n_inputs: the number of inputs at which it equals finite differences.
+        reason: why it was not compared, or empty.
+    """
+
+    n_inputs: int
+    reason: str = ""
+
+
 class Accepted(Struct, frozen=True):
     """A candidate without findings.
 
@@ -45,11 +57,13 @@ class Accepted(Struct, frozen=True):
         candidate: the candidate.
         edits: the edits of the file that put it in place.
         judged: what is checked of it, or None if the operator's function is not known.
+        run: its run in PyTorch, or None if it was not run.
     """
 
     candidate: Candidate
     edits: tuple[TextEdit, ...]
     judged: JudgedFormula | None
+    run: TorchRun | None = None
 
     @property
     def is_compared(self) -> bool:

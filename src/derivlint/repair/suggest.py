@@ -35,17 +35,21 @@ class Suggestion(Struct, frozen=True):
         target: the formula, or the key without one.
         candidates: at most three with different values, the best one first.
         unsolved: why there is none, or empty.
+        refuted: the formulas that a run in PyTorch refuted, each with the finding.
     """
 
     target: Target
     candidates: tuple[Accepted, ...] = ()
     unsolved: str = ""
+    refuted: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_certain(self) -> bool:
-        """Whether the one candidate was compared with the operator, and everything that can be checked of it is."""
-        judged = self.candidates[0].judged if len(self.candidates) == 1 else None
-        return judged is not None and judged.is_judged(Question.VALUE) and not judged.missing
+        """Whether the one candidate is one edit, compared with the operator, and everything that can be checked is."""
+        only = self.candidates[0] if len(self.candidates) == 1 else None
+        if only is None or only.judged is None or len(only.candidate.edits) != 1:
+            return False
+        return only.judged.is_judged(Question.VALUE) and not only.judged.missing
 
 
 def targets_in(judge: Judge, entries: Iterable[Entry]) -> Iterator[Target]:

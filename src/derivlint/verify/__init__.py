@@ -15,6 +15,7 @@ comparison of a failure with the earlier version of the file; and ``SkipReason``
     outcome       results, and the arms of conditions, sides of masks and states of arguments that inputs reach
     base          the earlier version of the file; a formula of both versions is one function
     known         explanations of the findings in PyTorch's own file
+    suggestions   candidates of ``derivlint suggest``, each run in its place
     findings      diagnostics at the formulas; ``reproduction`` writes a script that shows one with PyTorch alone, and
                   ``replay`` one that runs the formula of the file
 """

@@ -155,7 +155,7 @@ def verify(
         raise InputError("--no-compile excludes --helpers and --compiler")
     if no_compile and coverage:
         raise InputError("--coverage needs a compiler, which --no-compile excludes")
-    _require_torch()
+    require_torch()
     if not paths and setting_options.get("torch") is None:
         # the file that a check would take, and not that of the installed torch, whose operators it is checked with
         lookup = SettingsOfFiles(no_config, **setting_options)
@@ -231,7 +231,12 @@ def _require_consistent(
         raise InputError("--quick and --thorough exclude each other")
 
 
-def _require_torch() -> None:
+def require_torch() -> None:
+    """Refuse a run without PyTorch.
+
+    Raises:
+        InputError: it is not installed.
+    """
     from derivlint.compiler.gxx import torch_includes
 
     if torch_includes() is None:
