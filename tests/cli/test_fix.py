@@ -22,6 +22,12 @@ SLIPS = """\
 """
 SAFE = SLIPS.replace(";", "")
 ALL = SAFE.replace("othr", "other")
+COS = "- name: cos(Tensor self) -> Tensor\n  self: grad * self.sin().conj()\n"
+#: The suggestion replaces the whole.
+UNCERTAIN = """\
+- name: cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: grad * self.no_such_method(dim)
+"""
 
 
 def write(here: Path, text: str, name: str = "derivatives.yaml") -> Path:
@@ -39,6 +45,14 @@ def test_every_other_byte_stays(variant: str, run: Run, here: Path) -> None:
     path = write(here, varied(SLIPS))
     assert run("check", "--fix", "--unsafe-fixes", str(path)).status == 0
     assert path.read_bytes() == varied(ALL).encode()
+
+
+def test_certain_suggestions_are_unsafe_fixes(run: Run, here: Path) -> None:
+    path = write(here, COS + UNCERTAIN)
+    run("check", "--fix", str(path))
+    assert path.read_text() == COS + UNCERTAIN
+    run("check", "--fix", "--unsafe-fixes", str(path))
+    assert path.read_text() == COS.replace("grad", "-grad") + UNCERTAIN
 
 
 def test_a_file_without_anything_to_fix_is_not_written(run: Run, here: Path) -> None:

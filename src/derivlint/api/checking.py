@@ -8,7 +8,7 @@ from derivlint.api.inputs import OperatorsLike, SettingsLike, TextOrPath, load
 from derivlint.formats import Report
 from derivlint.lint import Diagnostic
 from derivlint.project.check import CheckedFile, check_source
-from derivlint.project.fixing import checker_of, fix_source
+from derivlint.project.fixing import checker_of, fix_source, repair_of
 from derivlint.project.loading import Loaded
 from derivlint.rules import load_rules
 
@@ -82,7 +82,7 @@ def fix(
 
     Args:
         text_or_path: as for :func:`check`.
-        unsafe: whether to apply fixes that may change the meaning.
+        unsafe: whether to apply fixes that may change the meaning, and suggestions that are certain.
         settings: as for :func:`check`.
         operators: as for :func:`check`.
 
@@ -93,5 +93,6 @@ def fix(
     loaded = load(text_or_path, settings, operators)
     rules = loaded.settings.selected(load_rules())
     run = checker_of(loaded.operators.natives, loaded.settings, rules)
-    fixed = fix_source(loaded.source, run, unsafe=unsafe)
+    repair = repair_of(loaded.settings, rules) if unsafe else None
+    fixed = fix_source(loaded.source, run, unsafe=unsafe, repair=repair)
     return FixedText(fixed.text, fixed.fixed, fixed.dropped, report_on(loaded, run(fixed.result)))

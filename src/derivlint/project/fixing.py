@@ -37,6 +37,8 @@ MAX_TRIED = 512 * 1024
 
 #: Checks a text.
 Checker = Callable[[SourceFile], CheckedFile]
+#: Returns findings with suggestions that are certain as their fixes.
+Repair = Callable[[CheckedFile], Iterable[Diagnostic]]
 #: The identity of an error, whose span may have moved.
 _Identity = tuple[str, str | None, str | None, str | None, str]
 
@@ -72,7 +74,7 @@ class FixedFile(Struct, frozen=True):
         return SourceFile(self.source.path, self.text, self.source.undecodable)
 
 
-def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False) -> FixedFile:
+def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False, repair: Repair | None = None) -> FixedFile:
     """Fix a text, check it, and repeat until there are no more fixes.
 
     What fixes make of a text is kept only if it can be read as YAML and they made no error. An error that they uncover,
@@ -85,8 +87,25 @@ def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False) -> F
         source: the text.
         check: checks a text; fixes are taken from what it shows.
         unsafe: whether to apply fixes that may change what is meant.
+        repair: returns more fixes, which are applied once, after all others.
     """
-    return _Fixer(source, check, unsafe).run()
+    return _Fixer(source, check, unsafe, repair).run()
+
+
+def repair_of(settings: Settings, rules: tuple[Rule, ...]) -> Repair:
+    """Return the repair of formulas by suggestions that are certain.
+
+    Args:
+        settings: the settings.
+        rules: the rules whose findings are fixed, and reject a suggestion.
+    """
+
+    def repair(checked: CheckedFile) -> Iterable[Diagnostic]:
+        from derivlint.repair.fixes import certain_fixes
+
+        return certain_fixes(checked.model, checked.shown, rules, settings.shows)
+
+    return repair
 
 
 def checker_of(
@@ -117,9 +136,10 @@ def checker_of(
 
 
 class _Fixer:
-    def __init__(self, source: SourceFile, check: Checker, unsafe: bool) -> None:
+    def __init__(self, source: SourceFile, check: Checker, unsafe: bool, repair: Repair | None) -> None:
         self._original = source
         self._check = check
+        self._repair = repair
         self._unsafe = False
         self._phases = (False, True) if unsafe else (False,)
         self._trials = min(MAX_TRIALS, max(MIN_TRIALS, MAX_TRIED // max(1, len(source.text))))
@@ -141,9 +161,18 @@ class _Fixer:
         for unsafe in self._phases:
             self._unsafe = unsafe
             checked = self._fix_until_stable(checked)
+        if self._repair is not None:
+            checked = self._repair_formulas(checked, self._repair)
         text = checked.model.source.text
         untried = self._candidates(checked) if self._trials <= 0 or self._passes <= 0 else []
         return FixedFile(self._original, text, tuple(self._fixed), tuple(self._dropped.values()), tuple(untried))
+
+    def _repair_formulas(self, checked: CheckedFile, repair: Repair) -> CheckedFile:
+        outcome, after = self._apply_harmless(checked.model.source, checked, list(repair(checked)))
+        if after is None:
+            return checked
+        self._fixed += outcome.applied
+        return after
 
     def _fix_until_stable(self, checked: CheckedFile) -> CheckedFile:
         """Return the check of the text in which there are no more fixes."""

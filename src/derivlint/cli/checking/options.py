@@ -106,7 +106,11 @@ def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--fix-only", is_flag=True, help="Apply safe fixes without reporting findings; exit with 0."),
         click.option("--diff", is_flag=True, help="Print fixes as a diff and apply none; exit with 1 if any."),
-        click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that may change the meaning."),
+        click.option(
+            "--unsafe-fixes",
+            is_flag=True,
+            help="Also apply fixes that may change the meaning, and certain suggestions.",
+        ),
         click.option("--fix", is_flag=True, help="Apply safe fixes and report the remaining findings."),
     ):
         with_fixes = option(with_fixes)
