@@ -1,8 +1,8 @@
-"""A baseline: findings that are known and not shown, until they are gone.
+"""A baseline: known findings that are not shown.
 
-A file of JSON, one finding a line and sorted, so that its changes can be read. It holds no lines and no messages, see
-:mod:`derivlint.lint.fingerprint`; equal findings are counted. A finding that is gone makes its row stale: a baseline
-that never shrinks would hide the next mistake of the same kind.
+A JSON file, sorted, with one finding a line, so that diffs are readable. It holds no lines and no messages, see
+:mod:`derivlint.lint.fingerprint`; equal findings are counted. A row whose finding is gone is stale: a baseline that
+never shrinks would hide the next mistake of the same kind.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from derivlint.lint.fingerprint import Identity, identity
 from derivlint.source import SourceFile
 
 VERSION = 1
-#: Longer marked texts are cut and get a digest, so that lines can be read.
+#: Longer marked texts are truncated and get a digest, to keep lines short.
 MAX_TEXT = 100
-#: Rules whose findings a baseline cannot have: errors of derivlint itself.
+#: Rules whose findings cannot be in a baseline: errors of derivlint itself.
 NEVER_KNOWN = frozenset({"internal-error"})
 
 
 class BaselineError(Exception):
-    """A text that is not a baseline; ``str()`` says why."""
+    """The text is not a baseline."""
 
 
 class Baseline(Struct):
-    """Known findings, and which of them a run met.
+    """Known findings, and those that a run matched.
 
     Attributes:
-        known: how often each finding may occur.
-        met: how often each one of them did.
+        known: the number of occurrences of each finding.
+        met: the number of occurrences of each finding in the run.
     """
 
     known: Counter[Identity] = field(default_factory=Counter)
     met: Counter[Identity] = field(default_factory=Counter)
 
     def unknown(self, diagnostics: Iterable[Diagnostic], source: SourceFile, path: str) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics of a file that are not known; the others count as met.
+        """Return the diagnostics of a file that are not in the baseline; the others count as met.
 
         Args:
-            diagnostics: the findings in the file, sorted; of equal ones the first are known.
+            diagnostics: the findings in the file, sorted; of equal ones the first count as known.
             source: the file.
             path: its name in the baseline.
         """
@@ -63,11 +63,11 @@ class Baseline(Struct):
     def stale(
         self, judged: Mapping[str, Callable[[Identity], bool]], exists: Callable[[str], bool]
     ) -> Counter[Identity]:
-        """Count the known findings that are gone, as far as the run judged them.
+        """Count the known findings that are gone, among those that the run judged.
 
         Args:
-            judged: the checked files, each with a predicate: whether the rule of a finding judged its place.
-            exists: whether a file exists; findings of one that is gone are stale as well.
+            judged: the checked files, each with a predicate: whether the rule of a finding judged its entry.
+            exists: whether a file exists; findings in missing files are stale.
         """
         gone: Counter[Identity] = Counter()
         for key, count in self.known.items():
@@ -77,7 +77,7 @@ class Baseline(Struct):
         return gone
 
     def updated(self, current: Counter[Identity], stale: Counter[Identity]) -> Baseline:
-        """Replace stale findings by current ones; findings that no rule looked for stay.
+        """Replace stale findings by current ones; findings of rules that did not run stay.
 
         Args:
             current: all findings of the checked files, known or not.

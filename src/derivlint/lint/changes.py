@@ -46,7 +46,7 @@ def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
     last = 0
     while last < min(len(before), len(after)) - first and before[-1 - last] == after[-1 - last]:
         last += 1
-    # the matcher is slow, so that it gets only the lines between
+    # the matcher is slow, so it only gets the differing lines in the middle
     matcher = SequenceMatcher(
         None, before[first : len(before) - last], after[first : len(after) - last], autojunk=False
     )
@@ -58,7 +58,7 @@ def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
 
 
 def _contents(model: Model) -> list[Hashable]:
-    """The values of all entries, with the names in their suppressions, since removing one shows findings."""
+    """The values of all entries, with the names in their suppressions, since removing one reveals findings."""
     contents: list[Hashable] = [node_value(entry.node) for entry in model.all_entries]
     suppressions = read_suppressions(model.document)
     if suppressions:
@@ -75,7 +75,7 @@ def _contents(model: Model) -> list[Hashable]:
 
 
 def node_value(node: YamlNode) -> Hashable:
-    """The value of a YAML node without its layout: blanks in texts count once."""
+    """The value of a YAML node, ignoring layout and repeated blanks."""
     if isinstance(node, Scalar):
         return (node.kind, " ".join(node.value.split()))
     if isinstance(node, Sequence):
@@ -88,7 +88,7 @@ def _functions(source: SourceFile) -> dict[str, Hashable]:
     """The values of the items of a file of native functions, by name with overload."""
     functions: dict[str, Hashable] = {}
     root = read_yaml(source).root
-    # back ends list functions under several keys
+    # back ends have lists of functions under several keys
     lists = [pair.value for pair in root.pairs] if isinstance(root, Mapping) else [root]
     for items in lists:
         for item in items.items if isinstance(items, Sequence) else ():

@@ -12,12 +12,12 @@ from derivlint.source import SourceFile, Span
 from derivlint.source.records import KeyedEquality
 
 if TYPE_CHECKING:
-    # diagnostics are read from the cache without any model
+    # diagnostics are read from the cache without a model
     from derivlint.model import DerivativeFormula, DispatchBody, Entry
 
 
 class Related(Struct, frozen=True):
-    """A second place of a message; ``path`` is that of another file, or None."""
+    """A secondary location of a finding; ``path`` is that of another file, or None."""
 
     message: str
     span: Span
@@ -37,7 +37,7 @@ class Fix(Struct, frozen=True):
     Attributes:
         title: what the fix does, as an imperative.
         edits: the edits, which do not overlap.
-        safe: whether the fix keeps the meaning that the author certainly had.
+        safe: whether the fix certainly has the meaning that the author intended.
     """
 
     title: str
@@ -49,16 +49,16 @@ class Finding(Struct, frozen=True):
     """A finding of a rule.
 
     Attributes:
-        where: the place.
+        where: the primary span.
         message: the fact.
         help: the cure.
-        related: other places that belong to it.
-        fix: the fix; of several, one is offered if types and numbers refute the others.
-        at: the entry, formulas or formula that it is about, by default the subject of the check.
+        related: secondary locations.
+        fix: the fix; of alternatives, the one is offered that types and values do not refute.
+        at: the entry, formulas or formula concerned, by default the subject of the check.
         confidence: by default that of the rule.
-        about: the range of the formula that it follows from, by default the place.
-        rests_on: the operators whose entries are its premise: it is dropped if those are wrong.
-        source: the file with the place, such as a header, by default the derivatives file.
+        about: the range of the formula that causes it, by default ``where``.
+        rests_on: the operators whose entries it assumes to be right; it is dropped if they have errors.
+        source: the file of the span, such as a header, by default the derivatives file.
     """
 
     where: Span
@@ -74,14 +74,14 @@ class Finding(Struct, frozen=True):
 
     @property
     def fixes(self) -> tuple[Fix, ...]:
-        """The alternative fixes; one where it is certain which one is meant."""
+        """The alternative fixes; a single one if it is certain."""
         if self.fix is None:
             return ()
         return self.fix if isinstance(self.fix, tuple) else (self.fix,)
 
 
 class Diagnostic(KeyedEquality, Struct, frozen=True):
-    """A finding as formats show it; sorts by path, place, rule and message.
+    """A finding as formats show it; sorts by path, span, rule and message.
 
     ``elsewhere`` is set if it is in another file than the checked one, a header: it belongs to no entry.
     """
@@ -102,7 +102,7 @@ class Diagnostic(KeyedEquality, Struct, frozen=True):
 
     @property
     def subject(self) -> str:
-        """The operator, the dispatch key unless it is the default, and the key of a formula; empty without entry."""
+        """The operator, a dispatch key other than the default, and the key of a formula; empty without an entry."""
         if self.entry is None:
             return ""
         dispatch = [self.dispatch] if self.dispatch not in (None, DEFAULT) else []
@@ -110,16 +110,16 @@ class Diagnostic(KeyedEquality, Struct, frozen=True):
 
     @property
     def full_message(self) -> str:
-        """The message with its subject, for formats that have no other place for it."""
+        """The message with its subject, for formats without a field for it."""
         return f"{self.message} ({self.subject})" if self.entry is not None else self.message
 
     @property
     def message_and_help(self) -> str:
-        """The message with its subject, and the help in lines of its own."""
+        """The message with its subject, followed by the help on its own lines."""
         return self.full_message if self.help is None else f"{self.full_message}\nhelp: {self.help}"
 
     def identity(self) -> tuple[Any, ...]:
-        """The fields that are compared."""
+        """The fields that equality compares."""
         return self.path, self.span, self.rule, self.message
 
 
@@ -128,7 +128,7 @@ class CrashSite(NamedTuple):
 
     Attributes:
         rule: the rule.
-        start: the offset of the entry that it crashed on, or None for the file as a whole.
+        start: the offset of the entry, or None for the file as a whole.
     """
 
     rule: str
@@ -144,7 +144,7 @@ class Result(Struct, frozen=True):
 
     Attributes:
         diagnostics: the diagnostics, sorted, each once.
-        internal_errors: how many of them are about crashes, one for each entry and cause.
+        internal_errors: the number of diagnostics about crashes, one for each entry and cause.
         crashed: the checks that crashed.
         unjudged: the rules that did not judge entries, see :meth:`RuleCoverage.unjudged`; None if not computed.
     """

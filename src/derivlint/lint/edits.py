@@ -15,14 +15,14 @@ Change = tuple[int, int, str]
 
 
 def quote_text(text: str) -> str:
-    """A text of one line as a quoted YAML scalar."""
+    """A one-line text as a quoted YAML scalar."""
     if '"' not in text and "\\" not in text:
         return f'"{text}"'
     return "'" + text.replace("'", "''") + "'"
 
 
 def quote_scalar(entry: Entry, node: Scalar, title: str, *, safe: bool = True) -> Fix | None:
-    """The fix that puts a scalar of an entry in quotes, or None if it is quoted or empty."""
+    """The fix that puts a scalar of an entry in quotes, or None if it is quoted already or empty."""
     if node.style != "plain" or not node.value or node.tag is not None or "\n" in node.value:
         return None
     return Fix(title, (TextEdit(entry.place(node), quote_text(node.value)),), safe=safe)
@@ -34,7 +34,7 @@ def schema_fix(entry: Entry, expected: str, *, safe: bool = False, renamed: dict
     Args:
         entry: the entry.
         expected: the new schema.
-        safe: whether the schema is certainly meant.
+        safe: whether the schema is certainly the intended one.
         renamed: the new names of arguments and returns, which their uses get as well.
     """
     name = entry.name
@@ -48,12 +48,12 @@ def schema_fix(entry: Entry, expected: str, *, safe: bool = False, renamed: dict
     return Fix("write the schema as PyTorch declares it", (edit, *uses), safe=safe)
 
 
-#: The names of values that belong to an argument or output.
+#: The names of variables derived from an argument or output.
 _DERIVED_NAMES = ("{}", "{}_p", "{}_t", "original_{}", "original_{}_p", "original_{}_t", "grad_{}")
 
 
 def _renamed(entry: Entry, old: str, new: str) -> Iterator[TextEdit]:
-    """The edits of keys and formulas that use a name."""
+    """The edits that rename a name in keys and formulas."""
     names = {form.format(old): form.format(new) for form in _DERIVED_NAMES}
     for formula in entry.formulas:
         for name in formula.names:
@@ -75,7 +75,7 @@ def formula_edit(formula: DerivativeFormula, start: int, end: int, text: str) ->
         formula: the key and the formula.
         start: the offset of the first character in the formula's text.
         end: the offset after the last.
-        text: the new text, which is escaped as the YAML scalar needs it.
+        text: the new text, which is escaped for the YAML scalar.
     """
     value = formula.value
     if not isinstance(value, Scalar):
@@ -92,7 +92,7 @@ def formula_fix(formula: DerivativeFormula, title: str, changes: Iterable[Change
 
 
 def quoted_formula_fix(formula: DerivativeFormula, title: str, change: Change, *, safe: bool = False) -> Fix | None:
-    """The fix that also puts a formula in quotes: a plain scalar cannot hold the ": " of "a ? b : c"."""
+    """The fix that also quotes a formula: a plain scalar cannot hold the ": " of "a ? b : c"."""
     node, (start, end, written) = formula.value, change
     if not isinstance(node, Scalar) or not node.exact or formula.text != node.value:
         return None
@@ -108,7 +108,7 @@ def formulas_fix(title: str, changes: Iterable[tuple[DerivativeFormula, Change]]
     Args:
         title: what the fix does, as an imperative.
         changes: the formulas and their changes, which do not overlap.
-        safe: whether it keeps the meaning that the author certainly had.
+        safe: whether the fix certainly has the meaning that the author intended.
     """
     edits = [formula_edit(formula, *change) for formula, change in changes]
     written = tuple(edit for edit in edits if edit is not None)

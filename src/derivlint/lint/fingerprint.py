@@ -1,7 +1,7 @@
 """Fingerprints of findings, for baselines and code-quality reports.
 
-A finding is identified by its file, rule, operator, dispatch key, key and marked text, never by lines or messages: it
-stays the same after a new line above, another order of the entries, other folding or quotes, or another wording.
+A finding is identified by its file, rule, operator, dispatch key, key and marked text, never by lines or messages: the
+identity survives inserted lines, reordered entries, other folding or quotes, and reworded messages.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import NamedTuple
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.source import SourceFile
 
-#: The digits of a fingerprint.
+#: The length of a fingerprint in digits.
 LENGTH = 32
 
 
 class Identity(NamedTuple):
-    """The identity of a finding; equal findings of one file have the same.
+    """The identity of a finding; equal findings of one file share it.
 
     Attributes:
         path: the file, with slashes.
@@ -44,7 +44,7 @@ def identity(diagnostic: Diagnostic, source: SourceFile | None, path: str | None
 
     Args:
         diagnostic: the finding.
-        source: its file, or None if that was not read.
+        source: its file, or None if it was not read.
         path: the name of the file, by default that of the diagnostic.
     """
     return Identity(
@@ -65,12 +65,12 @@ def fingerprints(
 ) -> tuple[str, ...]:
     """Return a hexadecimal fingerprint for each finding, all different.
 
-    Equal findings are numbered, so that the sequence has to be sorted, and to have all findings of each file.
+    Equal findings are numbered, so the sequence must be sorted and have all findings of each file.
 
     Args:
         diagnostics: the findings.
         sources: the files by the paths of findings.
-        shown: maps a path of a finding to that in the fingerprint, for example relative to a repository.
+        shown: maps the path of a finding to the path in the fingerprint, for example relative to a repository.
     """
     # a slow import that most formats do not need
     from hashlib import sha256
@@ -86,16 +86,17 @@ def fingerprints(
 
 
 def normalized(text: str) -> str:
-    """Remove the layout of YAML for comparison: blanks, line ends, quotes, headers of blocks, comments.
+    """Remove YAML layout for comparison: blanks, line ends, quotes, block headers and comments.
 
-    ``"grad *  self"``, ``grad * self`` and the same in a block are one text.
+    ``"grad *  self"``, ``grad * self`` and the same in a block give one text.
     """
     if "\n" in text or "\r" in text:
-        # a number sign after a blank is not a comment inside quotes, but leaving out the same text twice does no harm
+        # inside quotes a number sign after a blank is not a comment, but dropping the same text on both sides is
+        # harmless
         text = re.sub(r"^[|>][-+0-9]*(?=[ \t]*(?:#.*)?[\r\n])|(?:^|(?<=[ \t\r\n]))#[^\r\n]*", "", text)
     return re.sub(r"\\(?=[\r\n])|[\s\"']", "", text)
 
 
 def portable_path(path: str) -> str:
-    """A path with slashes and without detours, ``a/b`` for ``./a//b``."""
+    """Normalize a path: with slashes, ``a/b`` for ``./a//b``."""
     return posixpath.normpath(path.replace("\\", "/"))

@@ -1,9 +1,8 @@
 """Trials of fixes before they are offered.
 
-A fix is sound where it leaves no error of syntax or types that was not there before, and no formula that numbers
-refute; only a safe one may uncover that a formula is wrong which did not compile. One with alternatives is offered
-where exactly one of them and it is sound: where numbers and types do not decide between them, a person has to. Only
-entries with fixes pay for it, and pay once for the fixes of all their formulas.
+A fix is sound if it leaves no new error of syntax or types, and no formula that values refute; only a safe fix may
+reveal that a formula is wrong that did not compile before. A fix with alternatives is offered if it is the only sound
+one; otherwise a person has to decide. Only entries with fixes are tried, once for the fixes of all their formulas.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from derivlint.model.model import probe_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 
-#: So many texts of an entry are tried; further fixes of a formula wait until the first ones are made.
+#: The number of trials for an entry; further fixes of a formula are offered once the first ones are applied.
 MAX_TRIALS = 8
-#: Fixes in longer entries are not offered.
+#: The length of the longest entry with fixes.
 MAX_LENGTH = 20_000
-#: So many results are kept: while a file is fixed, or edited, the same entries are tried again and again.
+#: The number of cached trials: while a file is fixed or edited, the same entries are tried repeatedly.
 MAX_RESULTS = 512
 _RESULTS: WeakKeyDictionary[NativeFunctions, dict[str, Counter[Unsound] | None]] = WeakKeyDictionary()
 
@@ -33,15 +32,15 @@ _RESULTS: WeakKeyDictionary[NativeFunctions, dict[str, Counter[Unsound] | None]]
 _Place = tuple[str, str]
 
 
-#: A fix of a formula, or one of the names that it belongs to; "none" changes another formula.
+#: A fix of a formula, or of the names in its key; "none" changes another formula.
 _FixKind = Literal["none", "safe", "guess", "safe names", "names"]
 
 
 class _Remaining(NamedTuple):
-    """A mistake that is there after a fix.
+    """A mistake that remains after a fix.
 
     Attributes:
-        is_new: whether it was not there before.
+        is_new: whether it was absent before.
         compiled: whether the formula compiled before.
         compiles: whether it compiles now.
     """
@@ -55,15 +54,15 @@ def _is_old(mistake: _Remaining) -> bool:
     return not mistake.is_new
 
 
-#: Whether a mistake may remain after a fix, by the kind of fix and by whether the mistake is a wrong value.
+#: Whether a mistake may remain after a fix, by the kind of fix and whether the mistake is a wrong value.
 _MAY_REMAIN: Mapping[tuple[_FixKind, bool], Callable[[_Remaining], bool]] = {
     ("none", False): _is_old,
     ("none", True): _is_old,
     ("safe", False): _is_old,
-    # a certain fix may uncover that the formula is wrong
+    # a certain fix may reveal that the formula is wrong
     ("safe", True): lambda mistake: not mistake.is_new or not mistake.compiled,
     ("guess", False): _is_old,
-    # "self**2 + other**2": with one of two fixes the formula does not compile yet, and its value says nothing
+    # "self**2 + other**2": after one of two fixes the formula does not compile yet, so its value proves nothing
     ("guess", True): lambda mistake: not mistake.is_new and not mistake.compiles,
     # a formula under another key has to compile as well
     ("safe names", False): lambda _: False,
@@ -79,7 +78,7 @@ def _unfinished(problems: Iterable[Unsound]) -> set[_Place]:
 
 
 class FixCheck:
-    """Tries the fixes of one entry, in one text one fix of each formula."""
+    """Tries the fixes of one entry, one fix of each formula at a time."""
 
     def __init__(self, model: Model, entry: Entry) -> None:
         self._model = model
@@ -90,19 +89,19 @@ class FixCheck:
         formulas = sorted((formula.value_span, (formula.body.key, formula.key_text)) for formula in entry.formulas)
         self._formulas = formulas
         self._starts = [span.start for span, _ in formulas]
-        # a name that formulas belong to may be a guess; the rest of a schema is as PyTorch declares it
+        # names may be a guess; the rest of a schema is as PyTorch declares it
         self._names = [formula.key_span for formula in entry.formulas]
         if entry.name is not None:
             self._names.append(entry.place_in(entry.name, 0, max(entry.name.value.find("("), 0)))
 
     def chosen(self, alternatives: Sequence[Sequence[Fix]]) -> list[Fix | None]:
-        """Return of each group of alternatives the fix that is sound, None if none is or several are."""
+        """Return the sound fix of each group of alternatives, or None if there is none or several."""
         unsound = self._unsound([fix for fixes in alternatives for fix in fixes])
         sound = [[fix for fix in fixes if fix not in unsound] for fixes in alternatives]
         return [fixes[0] if len(fixes) == 1 else None for fixes in sound]
 
     def _unsound(self, fixes: Iterable[Fix]) -> set[Fix]:
-        """Return those of an entry's fixes that make or leave a formula wrong, or that could not be tried."""
+        """Return the fixes of an entry that make or leave a formula wrong, or that could not be tried."""
         batches: list[dict[_Place, Fix]] = []
         unsound: set[Fix] = set()
         for fix in dict.fromkeys(fixes):
@@ -120,7 +119,7 @@ class FixCheck:
         return unsound.union(*map(self._unsound_together, batches))
 
     def _unsound_together(self, batch: Mapping[_Place, Fix]) -> set[Fix]:
-        """Return the unsound ones of fixes that touch different formulas."""
+        """Return the unsound ones among fixes of different formulas."""
         before = self._problems(self._text)
         edits = [edit for fix in set(batch.values()) for edit in fix.edits]
         parts: list[str] = []
@@ -130,7 +129,7 @@ class FixCheck:
             end = edit.span.start - self._range.start
         after = self._problems(self._text[:end] + "".join(reversed(parts)))
         if before is None or after is None:
-            # the entry cannot be taken out of its file; where a fix breaks the YAML, nothing is written
+            # the entry cannot be isolated from its file; a fix that breaks the YAML is never written
             return set()
         unsound: set[Fix] = set()
         uncompiled, unfinished = _unfinished(before), _unfinished(after)
@@ -139,7 +138,7 @@ class FixCheck:
             fix = batch.get(place)
             remaining = _Remaining(after[item] > before[item], place not in uncompiled, place not in unfinished)
             if item.kind != "name" and not _MAY_REMAIN[self._kind(fix), item.kind == "value"](remaining):
-                # a formula under a key that was not there belongs to a fix of keys
+                # a formula under a new key belongs to a fix of keys
                 unsound |= {fix} if fix is not None else set(batch.values())
         return unsound
 
@@ -151,9 +150,9 @@ class FixCheck:
         return "safe" if fix.safe else "guess"
 
     def _places(self, fix: Fix) -> dict[_Place, None]:
-        """Return the formulas that a fix touches, all of them where it touches their keys or the operator.
+        """Return the formulas that a fix edits; all if it edits their keys or the operator.
 
-        Formulas do not overlap, but aliases have the place of one.
+        Formulas do not overlap, but aliases have the span of their anchor.
         """
         if self._touches_names(fix):
             return dict.fromkeys(place for _, place in self._formulas)

@@ -1,4 +1,4 @@
-"""Applying fixes to a text: each as a whole or not at all, and none that touches another one."""
+"""Applies fixes to a text: each entirely or not at all, skipping fixes that touch applied ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.source import SourceFile, Span
 
-#: An edit as it sorts: by place, then by text.
+#: An edit as sorted: by start, end and text.
 _Edit = tuple[int, int, str]
 
 
@@ -20,9 +20,9 @@ class FixOutcome(Struct, frozen=True):
 
     Attributes:
         text: the new text, unchanged outside of the edits.
-        applied: the diagnostics with applied fixes, by place.
+        applied: the diagnostics with applied fixes, by position.
         skipped: the diagnostics whose fixes touch applied ones.
-        edits: the edits that were made, by place, disjoint.
+        edits: the applied edits, sorted and disjoint.
     """
 
     text: str
@@ -40,7 +40,7 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
     """Apply the fixes of diagnostics; of two that touch, the one that begins first.
 
     Args:
-        source: the file; diagnostics of other files are left out.
+        source: the file; diagnostics of other files are ignored.
         diagnostics: the diagnostics, in any order.
         unsafe: whether to apply unsafe fixes as well.
     """
@@ -54,7 +54,7 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
     applied: list[Diagnostic] = []
     skipped: list[Diagnostic] = []
     for edits, item in sorted(candidates, key=lambda candidate: (candidate[0][:1], candidate[1])):
-        # a fix that changes nothing would be applied again and again
+        # a fix without effect would be applied forever
         if all(source.text[start:end] == text for start, end, text in edits):
             continue
         # two fixes may share an edit, such as the declaration that both need
@@ -85,7 +85,7 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
 
 
 class OffsetMap:
-    """Offsets of a text as offsets of the edited text; the edits are sorted and disjoint."""
+    """Maps offsets of a text to the edited text; the edits are sorted and disjoint."""
 
     def __init__(self, edits: Sequence[TextEdit]) -> None:
         self._edits = edits
@@ -97,7 +97,7 @@ class OffsetMap:
         """Map an offset to the new text; offsets in a replaced range to its beginning."""
         index = bisect_right(self._starts, offset) - 1
         if index >= 0 and self._edits[index].span == (offset, offset):
-            # an insertion at the offset comes after it
+            # an insertion at the offset goes after it
             index -= 1
         if index < 0:
             return offset
@@ -106,7 +106,7 @@ class OffsetMap:
 
     @property
     def made(self) -> list[Span]:
-        """The range of each edit in the new text."""
+        """The span of each edit in the new text."""
         starts = [start + self._before(index) for index, start in enumerate(self._starts)]
         return [Span(start, start + len(edit.text)) for start, edit in zip(starts, self._edits, strict=True)]
 
@@ -115,6 +115,6 @@ class OffsetMap:
 
 
 def _touches(first: _Edit, second: _Edit) -> bool:
-    """Whether edits overlap, or one inserts where the other begins or ends: then their order would be a guess."""
+    """Whether edits overlap, or one inserts at an end of the other, so that their order is ambiguous."""
     empty = first[0] == first[1] or second[0] == second[1]
     return second[0] < first[1] or (second[0] == first[1] and empty)

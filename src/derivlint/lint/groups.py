@@ -1,4 +1,4 @@
-"""Groups of rules: what they are about. A group is selected, ignored and given a severity like a rule."""
+"""Groups of rules by topic. A group can be selected, ignored and given a severity like a rule."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Group: TypeAlias = Literal[
     "yaml",
 ]
 
-#: What the rules of each group are about, in the order in which they are listed: from the file to the numbers.
+#: The topic of each group, in listing order: from the file to the values.
 GROUPS: dict[Group, str] = {
     "yaml": "the file and its entries as YAML",
     "schema": "the operator that an entry is about",

@@ -10,7 +10,7 @@ from derivlint.source import SourceFile
 
 
 def shown_bodies(model: Model) -> Iterator[tuple[SourceFile, str, HelperBody]]:
-    """The helpers whose bodies are known, with their file and their names; none of a file that may not be shown."""
+    """The helpers with known bodies, with their file and name; none of a file whose text may not be shown."""
     bodies = model.natives.bodies
     if bodies is not None and bodies.is_shown:
         for name, functions in bodies.functions.items():

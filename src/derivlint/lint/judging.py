@@ -1,8 +1,8 @@
 """The decorator of checks, which declares their parameters by types: ``@judges(Entry, Model)``.
 
 The first type is the subject of the check, the others are further arguments: the model of the file, the options of the
-rule. Type checkers compare them with the parameters of the function. The module imports the model, so that it is apart
-from :mod:`derivlint.lint.rule`, which commands without a model import.
+rule. Type checkers compare them with the parameters of the function. This module imports the model; commands without a
+model only import :mod:`derivlint.lint.rule`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from derivlint.model.generated.typing import FormulaProblem
 Subject = TypeVar("Subject", Model, Entry, DispatchBody, DerivativeFormula, FormulaProblem, SuppressionsInUse)
 NodeType = TypeVar("NodeType", bound=Node)
 
-#: The subjects of checks with their names in the engine; any other type is a kind of nodes.
+#: The subjects of checks by type, as the engine names them; any other type is a kind of node.
 _TARGETS: dict[type, Target] = {
     Model: "model",
     Entry: "entry",
@@ -62,9 +62,9 @@ def judges(
     """Declare the subject of a check.
 
     Args:
-        subject: the type of the first argument; a kind of nodes of syntax trees needs the formula as well.
+        subject: the type of the first argument; for a kind of syntax node, the formula is a further argument.
         needs: the types of the other arguments: ``Model``, ``Options``, and for nodes ``DerivativeFormula``.
-        kinds: the kinds of type problems, in formulas as written; by default all, also in generated formulas.
+        kinds: the kinds of type problems, in written formulas only; by default all, also in generated formulas.
     """
     target: Target = _TARGETS.get(subject, "node")
     subjects = (subject,) if target == "node" else tuple(kinds)

@@ -1,4 +1,4 @@
-"""Options of rules, which a configuration may set."""
+"""Options of rules, set in the configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-#: The value of an option; texts in a list are names of functions or arguments, or patterns of them.
+#: The value of an option; strings in a list are names of functions or arguments, or patterns.
 OptionValue = bool | int | str | tuple[str, ...]
 
 
@@ -17,8 +17,8 @@ class Option(Struct, frozen=True):
         name: its key in the configuration, in kebab case.
         default: its default, whose type is that of the option.
         doc: its effect, as a phrase.
-        minimum: the least number.
-        choices: the possible texts; empty for any.
+        minimum: the smallest number.
+        choices: the possible strings; empty for any.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Options:
         return cls({option.name: option.default for option in options})
 
     def changed(self, values: Mapping[str, OptionValue]) -> Options:
-        """These options with other values for some."""
+        """Return a copy with other values for some options."""
         return Options({**self._values, **values})
 
     def __getitem__(self, name: str) -> OptionValue:
@@ -58,19 +58,19 @@ class Options:
         return f"Options({self._values!r})"
 
     def flag(self, name: str) -> bool:
-        """The value of an option that is on or off."""
+        """The value of a boolean option."""
         value = self._values[name]
         assert isinstance(value, bool)
         return value
 
     def number(self, name: str) -> int:
-        """The value of an option that is a number."""
+        """The value of an integer option."""
         value = self._values[name]
         assert isinstance(value, int)
         return value
 
     def names(self, name: str) -> tuple[str, ...]:
-        """The value of an option that is a list of names."""
+        """The value of an option with a list of names."""
         value = self._values[name]
         assert isinstance(value, tuple)
         return value
@@ -80,7 +80,7 @@ class Options:
         names = self.names(name)
         if not names:
             return False
-        # most runs configure nothing; fnmatch is imported for those that do
+        # most runs configure nothing; fnmatch is imported on demand
         from fnmatch import fnmatchcase
 
         return any(fnmatchcase(word, pattern) for pattern in names)

@@ -17,10 +17,10 @@ from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.severity import Confidence, Severity
 
 if TYPE_CHECKING:
-    # names of rules are asked for without any model
+    # rule names are needed without a model
     from derivlint.cpp.problem import TypeProblemKind
 
-#: The subject of a check: the file, an entry, the formulas of a dispatch key, a key with its formula, a node of a
+#: The subject of a check: the file, an entry, the formulas of a dispatch key, a formula with its key, a node of a
 #: formula, a type problem, or the suppressions.
 Target = Literal["model", "entry", "body", "formula", "node", "problem", "suppressions"]
 
@@ -31,7 +31,7 @@ class Check(Struct, frozen=True):
     Attributes:
         target: its subject.
         needs: its further arguments: ``model``, ``options``.
-        kinds: the kinds of nodes or of problems that it judges.
+        kinds: the kinds of nodes or of problems that it checks.
         find: the function.
     """
 
@@ -42,17 +42,17 @@ class Check(Struct, frozen=True):
 
 
 class RuleMeta(Struct, frozen=True):
-    """The facts of a rule that are not prose.
+    """The metadata of a rule.
 
     Attributes:
-        severity: how bad its findings are.
+        severity: the severity of its findings.
         group: its topic, one of ``GROUPS``.
-        confidence: how sure it is.
+        confidence: the confidence of its findings.
         since: the first version of derivlint that has it.
-        checks: the ids of torchgen's checks, or of its gaps, that it covers.
-        status: ``stable``, or ``preview`` for a rule that is off unless asked for.
+        checks: the ids of the torchgen checks, or missing checks, that it covers.
+        status: ``stable``, or ``preview`` for a rule that must be enabled explicitly.
         options: its options; its ``check`` takes their values as its last argument.
-        reads: how deep it looks into formulas; entries that cannot be analyzed so far count as not judged.
+        reads: the depth of analysis that it needs; entries that cannot be analyzed to it count as not judged.
         compares: whether its findings in an entry may depend on other entries.
         yields_to: the rules whose findings supersede its own, see :mod:`derivlint.lint.engine.precedence`.
     """
@@ -69,7 +69,7 @@ class RuleMeta(Struct, frozen=True):
     yields_to: tuple[SupersededBy, ...] = ()
 
 
-#: Stands for the first example of a rule's docstring.
+#: A placeholder for the first example of a rule's docstring.
 EXAMPLE = "# example\n"
 
 
@@ -77,15 +77,16 @@ class Invalid(Struct, frozen=True):
     """A text with exactly one finding of the rule.
 
     Attributes:
-        yaml: the text; the first example of the docstring where it is left out.
-        at: the place, ``line:column-endcolumn`` or ``line:column-endline:endcolumn``.
+        yaml: the text; by default the first example of the docstring.
+        at: the span, ``line:column-endcolumn`` or ``line:column-endline:endcolumn``.
         message: the message.
         help: the help; not compared if None.
-        fixed: the text after the fix; without a line break at its end only the line of the place; None without a fix.
-        natives: native functions beside those of the bundled index.
-        header: a C++ header beside those of PyTorch, in which the place is then.
-        bodies: a C++ source with the bodies of functions, in which the place is then.
-        also: other rules that report errors of the same text.
+        fixed: the text after the fix, or only the line of the span if it does not end with a line break; None without a
+            fix.
+        natives: native functions in addition to the bundled index.
+        header: a C++ header in addition to PyTorch's; ``at`` is a span in it.
+        bodies: a C++ source with the bodies of functions; ``at`` is a span in it.
+        also: other rules with errors in the same text.
     """
 
     yaml: str = EXAMPLE
@@ -99,7 +100,7 @@ class Invalid(Struct, frozen=True):
     also: tuple[str, ...] = ()
 
     def written_out(self, example: str) -> Invalid:
-        """The case with its whole texts.
+        """The case with all defaults filled in.
 
         Args:
             example: the first example of the rule's docstring.
@@ -119,14 +120,14 @@ class Rule(Struct, frozen=True, dict=True):
         name: its name, the file's name in kebab case.
         summary: the first line of its docstring.
         doc: the whole docstring.
-        meta: its facts.
+        meta: its metadata.
         target: the subject of its check, see :data:`Target`.
         check: the function of the check.
         valid: texts without findings, those below "Instead" in its docstring among them.
         invalid: texts with one finding each.
         options: the values of its options.
         needs: the further arguments of the check.
-        kinds: the kinds of nodes or of problems that the check judges; empty for all.
+        kinds: the kinds of nodes or of problems that are checked; empty for all.
     """
 
     name: str
@@ -152,7 +153,7 @@ class Rule(Struct, frozen=True, dict=True):
         return self.meta.reads
 
     def bound(self, model: object) -> tuple[Callable[..., Iterable[Finding]], tuple[object, ...]]:
-        """The function of the check, and its arguments after the target."""
+        """The function of the check, and its further arguments."""
         if not self.needs:
             return self.check, ()
         return self.check, tuple(model if name == "model" else self.options for name in self.needs)
@@ -163,7 +164,7 @@ class Rule(Struct, frozen=True, dict=True):
 
 
 def rule_from_module(name: str, module: ModuleType) -> Rule:
-    """The rule that a module defines."""
+    """Load the rule that a module defines."""
     doc = module.__doc__ or ""
     example = next(iter(doc_examples(doc, "Example")), "")
     check: Check = module.check
@@ -184,7 +185,7 @@ def rule_from_module(name: str, module: ModuleType) -> Rule:
 
 
 def doc_examples(doc: str, title: str) -> list[str]:
-    """The texts that are indented in a section of a rule's docstring."""
+    """The indented texts in a section of a rule's docstring."""
     section = doc.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     examples: list[str] = []
     lines: list[str] = []

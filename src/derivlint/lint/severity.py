@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class _Ranked(Enum):
-    """Words in ascending order; they are compared often."""
+    """Ordered enumerations with fast comparison, in ascending order."""
 
     def __init__(self, _: str) -> None:
         self.rank = len(type(self).__members__)
@@ -27,8 +27,8 @@ class _Ranked(Enum):
 class Severity(_Ranked):
     """The severity of a finding; ``ERROR`` is the greatest.
 
-    ``ERROR`` cannot be right: PyTorch's generator or compiler refuses it, or a gradient is certainly wrong.
-    ``WARNING`` is very probably wrong, or wrong in a documented case. ``INFO`` is advice.
+    ``ERROR`` is certainly wrong: PyTorch's generator or compiler rejects it, or a gradient is wrong. ``WARNING`` is
+    very probably wrong, or wrong in a documented case. ``INFO`` is advice.
     """
 
     INFO = "info"

@@ -1,15 +1,15 @@
-"""Wording that messages of rules share."""
+"""Wording shared by the messages of rules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-#: More names than this are not offered for a misspelt one.
+#: The maximum number of suggestions for a misspelt name.
 MANY_NEAR = 4
-#: Tuples of so many names are those of all operators, or of all functions, and are indexed once.
+#: Tuples of at least this size are the names of all operators or functions, and are indexed once.
 MANY = 1000
-#: Longer words are not misspelt names of operators.
+#: Longer words are not treated as misspelt operator names.
 LONGEST = 1000
 
 
@@ -19,8 +19,8 @@ def distance(a: str, b: str, limit: int) -> int:
         return limit + 1
     if not a:
         return len(b)
-    # a column of the table of distances is kept as bits of its rises and falls (Hyyro, "A bit-vector algorithm for
-    # computing Levenshtein and Damerau edit distances", 2003)
+    # a column of the distance table is represented by bit vectors of its differences (Hyyro, "A bit-vector algorithm
+    # for computing Levenshtein and Damerau edit distances", 2003)
     places: dict[str, int] = {}
     for i, char in enumerate(a):
         places[char] = places.get(char, 0) | 1 << i
@@ -48,10 +48,10 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def nearest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
-    """The candidates that a misspelt name most probably means, those without new letters first, then by the alphabet.
+    """The candidates nearest to a misspelt name, those without new letters first, then alphabetically.
 
-    A third of the letters may differ, at most three. Of equally near ones that with the same letters wins ("sihn" is
-    "sinh" rather than "sign").
+    A third of the letters may differ, at most three. Of equally near names, anagrams win ("sihn" is "sinh" rather than
+    "sign").
     """
     if len(name) > LONGEST:
         return ()
@@ -77,7 +77,7 @@ def nearest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
             nearest, best, limit = [], rank, rank[0]
         if rank == best and rank[0] <= limit:
             nearest.append(candidate)
-    # the in-place form of an operator is near wherever the operator is
+    # the in-place form of an operator is equally near
     return tuple(candidate for candidate in nearest if candidate[-1:] != "_" or candidate[:-1] not in nearest)
 
 
@@ -93,15 +93,15 @@ def _arranged(candidates: Iterable[str]) -> dict[int, list[tuple[str, str, int]]
 _by_length = lru_cache(maxsize=4)(_arranged)
 
 
-#: The bits of the letters of a name.
+#: The bits for one occurrence of each letter.
 FIRST = (1 << 64) - 1
-#: The bits of letters that occur a third time, or more often.
+#: The bits for a third occurrence of each letter.
 THIRD = FIRST << 128
 
 
 @lru_cache(maxsize=8192)
 def _letters(name: str) -> tuple[str, int]:
-    """A name in lower case, and its letters as bits, each up to three times: an edit removes one at most."""
+    """A name in lower case, and its letters as bits, each up to three times: an edit removes at most one."""
     lowered = name.lower()
     bits = 0
     for char in lowered:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from derivlint.schema.syntax.parser import parse_schema
     from derivlint.schema.syntax.types import BaseType, CustomClassType, ListType, OptionalType, Type, parse_type
 
-# what is read from the cache needs a name or two of all these
+# the result cache needs only a few of these names
 __getattr__ = lazy_exports(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""Everything that is known of one operator, for people."""
+"""The facts of one operator, for display."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class FunctionFacts(Struct, frozen=True):
     Attributes:
         schema: its schema.
         kind: functional, inplace, out, mutable or scratch.
-        generated: whether PyTorch generates it.
+        generated: whether it is a variant that torchgen adds.
         abstract: whether its kernels differ between backends.
         view: how its returns alias its arguments: aliasing, aliasing_inplace or non_aliasing.
         variants: ``function``, ``method``.
         dispatch: the dispatch keys as written, None without a dispatch table.
         structured_delegate: the out function it delegates to, or None.
         tags: its tags, sorted.
-        autogen: the operators that PyTorch generates of it.
+        autogen: the variants that torchgen generates from it.
         signature_group: the names of the functions with the same signature, itself among them.
-        view_group: the names of view, in-place view and copy, empty when it is in no view group.
+        view_group: the names of view, in-place view and copy; empty outside of view groups.
     """
 
     schema: str
@@ -42,10 +42,10 @@ class FunctionFacts(Struct, frozen=True):
 
 
 class OperatorFacts(Struct, frozen=True):
-    """All functions that share a base name, or the one overload that was asked for.
+    """The functions with a base name, or the one overload that was requested.
 
     Attributes:
-        name: what was asked for.
+        name: the requested name.
         functions: the functions: functional, in-place, out, generated.
         foreach: the schemas of the foreach twins.
     """
@@ -56,12 +56,12 @@ class OperatorFacts(Struct, frozen=True):
 
 
 def describe_operator(natives: NativeFunctions, name: str) -> OperatorFacts | None:
-    """The facts of the operator called ``name``, None when there is none.
+    """The facts of the operator called ``name``, or None if there is none.
 
     Args:
-        natives: where to look.
+        natives: the operators.
         name: ``add`` for all forms of the operator, ``add_`` for all overloads of that form, ``add.Tensor`` for one
-            overload; a namespace in front is allowed.
+            overload; optionally with a namespace.
     """
     plain = name.rpartition("::")[2]
     parsed = OperatorName.parse(plain)

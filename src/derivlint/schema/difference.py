@@ -41,13 +41,13 @@ class SchemaDifference(Struct, frozen=True):
 
     Attributes:
         kind: what differs.
-        span: the differing part of the schema's text; where something is missing, what it has to come before.
+        span: the differing part of the schema's text; for a missing part, the text before which it belongs.
         written: the part as written, None if it is missing.
-        expected: the part as declared, None if there is to be nothing.
+        expected: the part as declared, None for a superfluous part.
         name: the argument's name, or the number of the return from 1, where the part belongs to one.
-        before: what a missing argument comes before, None for the last.
+        before: the argument that follows a missing one, None for the last.
         context: the declared argument or return as a whole, where the part belongs to one.
-        counts: how many returns are written and declared, where these numbers differ.
+        counts: the numbers of written and declared returns, if they differ.
     """
 
     kind: DifferenceKind
@@ -81,9 +81,9 @@ def replacement(text: str, expected: str) -> tuple[Span, str]:
 
 
 def nearest(own: FunctionSchema, candidates: Iterable[NativeFunction]) -> NativeFunction | None:
-    """The candidate that a schema most probably means: that of the same full name, else that with fewest differences.
+    """The candidate that a schema probably means: the one with the same full name, else with the fewest differences.
 
-    Of equally near ones the overload that is spelt most alike wins, then the first.
+    Ties go to the overload name with the most similar spelling, then to the first.
     """
     from difflib import SequenceMatcher
 
@@ -108,7 +108,7 @@ def _formatting(text: str, expected: str) -> SchemaDifference:
     while start > 0 and not text[start - 1].isspace():
         start -= 1
     if start == span.start > 0 and (text[span.start : span.end] + inserted)[0].isspace():
-        # a blank too many or too few: show what comes before it as well
+        # a superfluous or missing blank: show the text before it as well
         start = span.start - 1
         while start > 0 and not text[start - 1].isspace():
             start -= 1
@@ -174,7 +174,7 @@ def _arguments(own: FunctionSchema, declared: FunctionSchema) -> Iterator[Schema
             yield from _argument(argument, expected)
             is_keyword, should_be = id(argument) not in keyword, id(expected) not in expected_keyword
             if is_keyword != should_be and not star_reported:
-                # one "*" decides for all arguments after it
+                # one "*" applies to all arguments after it
                 star_reported = True
                 words = ("positional", "keyword-only")
                 yield SchemaDifference(
@@ -190,7 +190,7 @@ def _arguments(own: FunctionSchema, declared: FunctionSchema) -> Iterator[Schema
 def _aligned(
     ours: tuple[Argument, ...], theirs: tuple[Argument, ...]
 ) -> Iterator[tuple[int, Argument | None, Argument | None]]:
-    """Arguments that belong together, by name and in gaps by position or type; with the place among ours."""
+    """Match arguments by name, and in gaps by position or type; yields pairs with positions in the written schema."""
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, [item.name for item in ours], [item.name for item in theirs], autojunk=False)
@@ -199,7 +199,7 @@ def _aligned(
             yield from ((i + k, ours[i + k], theirs[j + k]) for k in range(i_end - i))
             continue
         while i < i_end and j < j_end:
-            # the longer side has arguments that the other lacks; the type tells which
+            # the longer side has additional arguments; types tell which
             if str(ours[i].type) == str(theirs[j].type):
                 yield i, ours[i], theirs[j]
                 i, j = i + 1, j + 1
@@ -309,7 +309,7 @@ def _returns(own: FunctionSchema, declared: FunctionSchema) -> Iterator[SchemaDi
 
 
 def _returns_place(own: FunctionSchema) -> Span:
-    """Everything after the arrow."""
+    """The span of the text after the arrow."""
     text = own.text
     end = len(text.rstrip())
     if not own.returns:

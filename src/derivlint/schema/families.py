@@ -1,8 +1,8 @@
-"""Operators that belong together: variants of one operator, views and their ``_copy`` twins.
+"""Families of related operators: variants of one operator, views and their ``_copy`` twins.
 
 Follows torchgen/gen.py, ``get_grouped_by_view_native_functions``, and native_function_generation.py for the groups.
-All functions that PyTorch may put into one group have base names with one ``view_base``, so such a family can be
-worked out without looking at the rest of the file.
+All functions of one group have base names with the same ``view_base``, so a family is computed without the rest of the
+file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from derivlint.schema.variants import generated_variants
 
 
 class ViewGroup(Struct, frozen=True, eq=False):
-    """A view with its copying twin and its in-place form, where it has them."""
+    """A view with its copying twin and its in-place form, each of them optional."""
 
     view: NativeFunction
     view_copy: NativeFunction | None
@@ -34,7 +34,7 @@ class Family:
 
     Attributes:
         functions: the written functions in file order, then the generated ones.
-        generated: each generated function with the file position of its group and its place in it, to sort by.
+        generated: each generated function with its sort key: the file position of its group, and its position there.
         view_groups: each view group with the file position of its first function.
     """
 
@@ -58,7 +58,7 @@ class Family:
         for function in self.functions:
             self._by_schema.setdefault(str(function.schema), function)
         for function in self.functions:
-            # Old files hold a few texts with other blanks than PyTorch prints.
+            # Old files have a few schemas with other blanks than PyTorch prints.
             self._by_schema.setdefault(function.func_text, function)
         positions = {id(f): position for position, f in written}
         self.view_groups: list[tuple[int, ViewGroup]] = []
@@ -114,7 +114,7 @@ def _generate(written: Sequence[tuple[int, NativeFunction]]) -> list[tuple[tuple
     for position, function in written:
         key = (function.namespace, function.schema.signature_key)
         _, group = groups.setdefault(key, (position, {}))
-        # PyTorch refuses two of one kind; the first is the one that counts here.
+        # PyTorch rejects two functions of one kind; the first one counts here.
         group.setdefault(function.schema.kind, function)
     return [
         ((position, place), function)

@@ -1,7 +1,7 @@
 """The bundled operator index: the facts of one release's native_functions.yaml in a file that loads quickly.
 
-An index is JSON, one function a line. What many functions have in common (variants, dispatch keys, tags and the rarer
-fields) is stored once as a profile; a function is its schema, its profile's number and what is its own.
+An index is JSON, one function a line. Shared facts (variants, dispatch keys, tags and the rarer fields) are stored once
+as a profile; a function has its schema, the number of its profile and its own facts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FORMAT = 4
 _DATA = Path(__file__).parent / "data"
 _NAME = re.compile(r"index-([0-9]+(?:\.[0-9]+)*)\.json")
 
-#: The facts of a profile, which are left out where they have this default.
+#: The facts of a profile with their defaults, which are omitted in the file.
 _SHARED: dict[str, Any] = {
     "namespace": DEFAULT_NAMESPACE,
     "variants": FUNCTION,
@@ -39,10 +39,10 @@ _SHARED: dict[str, Any] = {
     "use_const_ref_for_mutable_tensors": False,
 }
 
-#: The facts that hardly two functions share.
+#: The facts that are rarely shared.
 _OWN: dict[str, Any] = {"structured_delegate": None, "autogen": (), "cpp_no_default_args": frozenset()}
 
-#: How lists of the file become values of ``NativeFunction``.
+#: Decoders from JSON values to fields of ``NativeFunction``.
 _DECODE: dict[str, Any] = {
     "variants": frozenset,
     "dispatch": tuple,
@@ -53,11 +53,11 @@ _DECODE: dict[str, Any] = {
 
 
 class IndexFormatError(Exception):
-    """Text that is not an operator index, or one of another format."""
+    """The text is not an operator index, or has another format."""
 
 
 def build_index(natives: NativeFunctions, version: str, declarations: Mapping[str, Any] | None) -> bytes:
-    """The index of the written functions; equal input gives equal bytes."""
+    """Build the index of the written functions; deterministic."""
     head = {
         "format": FORMAT,
         "version": version,
@@ -72,7 +72,7 @@ def build_index(natives: NativeFunctions, version: str, declarations: Mapping[st
 
 
 def render_index(content: Mapping[str, Any]) -> bytes:
-    """The bytes of an index that was read as JSON."""
+    """Render an index that was read as JSON."""
     head = {name: value for name, value in content.items() if name not in ("profiles", "functions")}
     return _rendered(head, map(_json, content["profiles"]), map(_json, content["functions"]))
 
@@ -89,7 +89,7 @@ def _json(value: object) -> str:
 
 
 def table_of(functions: Iterable[NativeFunction]) -> dict[str, list[Any]]:
-    """Functions as JSON: "profiles", and "functions" with their schemas, the numbers of profiles and what is own."""
+    """Encode functions as JSON: "profiles", and "functions" with schemas, profile numbers and their own facts."""
     numbers: dict[str, int] = {}
     profiles: list[dict[str, Any]] = []
     rows: list[list[Any]] = []
@@ -104,10 +104,10 @@ def table_of(functions: Iterable[NativeFunction]) -> dict[str, list[Any]]:
 
 
 def functions_of(table: Mapping[str, Any]) -> list[NativeFunction]:
-    """The functions that :func:`table_of` wrote.
+    """Decode the functions of a table encoded by :func:`table_of`.
 
     Raises:
-        IndexFormatError: it is something else.
+        IndexFormatError: the table has another form.
     """
     try:
         profiles = [_decoded(profile) for profile in table["profiles"]]
@@ -138,7 +138,7 @@ class IndexExtras(Struct, frozen=True):
 def extras_beside(schemas: Container[str]) -> IndexExtras | None:
     """Return the other parts of the bundled index, or None unless all of its functions have one of these schemas.
 
-    To make functions of it takes longer than to compare schemas.
+    Comparing schemas is faster than decoding functions.
 
     Args:
         schemas: the schemas as written, without namespaces.
@@ -154,7 +154,7 @@ def read_index(data: bytes, origin: str) -> NativeFunctions:
 
     Args:
         data: the bytes of the index.
-        origin: what to call it.
+        origin: the name of the index in messages.
 
     Raises:
         IndexFormatError: the bytes are not an index of this format.
@@ -163,7 +163,7 @@ def read_index(data: bytes, origin: str) -> NativeFunctions:
 
 
 def index_content(data: bytes) -> dict[str, Any]:
-    """An index as JSON; only its format has been checked.
+    """Decode an index as JSON; only its format is checked.
 
     Raises:
         IndexFormatError: the bytes are not an index of this format.
@@ -178,14 +178,14 @@ def index_content(data: bytes) -> dict[str, Any]:
 
 
 def natives_of(content: Mapping[str, Any], origin: str) -> NativeFunctions:
-    """The functions of an index that has been read as JSON.
+    """Decode the functions of an index that was read as JSON.
 
     Args:
-        content: what :func:`build_index` writes.
-        origin: what to call it.
+        content: the result of :func:`index_content`.
+        origin: the name of the index in messages.
 
     Raises:
-        IndexFormatError: it is something else.
+        IndexFormatError: the content has another form.
     """
     try:
         return NativeFunctions(
@@ -221,7 +221,7 @@ def load_index(version: str | None = None) -> NativeFunctions:
     """The bundled index of a PyTorch release, by default of the newest one.
 
     Raises:
-        LookupError: there is no index of that version; the message names those there are.
+        LookupError: there is no index of that version; the message lists the available ones.
     """
     versions = available_versions()
     chosen = versions[-1] if version is None and versions else version
@@ -232,5 +232,5 @@ def load_index(version: str | None = None) -> NativeFunctions:
 
 
 def index_bytes(version: str) -> bytes:
-    """The bundled index of a release, which is one of :func:`available_versions`."""
+    """The bytes of the bundled index of a release, one of :func:`available_versions`."""
     return (_DATA / index_name(version)).read_bytes()

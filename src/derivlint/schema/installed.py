@@ -1,4 +1,4 @@
-"""An installed PyTorch as a source of operators; it is looked at, never imported."""
+"""An installed PyTorch as a source of operators; its files are read, it is never imported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class InstalledTorch(Struct, frozen=True):
     """The source files that an installed PyTorch ships.
 
     Attributes:
-        version: such as ``2.13.0+cpu``, None when it is not known.
+        version: its version, such as ``2.13.0+cpu``, or None if unknown.
         native_functions: the path of native_functions.yaml.
         tags: the path of tags.yaml, None when it is not there.
         derivatives: the path of derivatives.yaml, None when it is not there.

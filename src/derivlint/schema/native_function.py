@@ -1,4 +1,4 @@
-"""One operator of native_functions.yaml, or a variant that PyTorch generates of it."""
+"""An operator of native_functions.yaml, or a variant that torchgen generates from it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ COMPOSITE_IMPLICIT = "CompositeImplicitAutograd"
 COMPOSITE_IMPLICIT_NESTED = "CompositeImplicitAutogradNestedTensor"
 COMPOSITE_EXPLICIT = "CompositeExplicitAutograd"
 
-#: The backends that have an autograd key of their own.
+#: The backends with an autograd key of their own.
 BACKENDS = (
     *("CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta"),
     *("PrivateUse1", "PrivateUse2", "PrivateUse3"),
 )
 
-#: The keys that ``dispatch:`` in derivatives.yaml may name beside ``Default``; torchgen/model.py, ``AUTOGRAD_KEYS``.
+#: The keys other than ``Default`` that ``dispatch:`` in derivatives.yaml may use; torchgen/model.py, ``AUTOGRAD_KEYS``.
 AUTOGRAD_KEYS = ("AutogradNestedTensor", *(f"Autograd{backend}" for backend in BACKENDS))
 
 
@@ -33,7 +33,7 @@ _AUTOGRAD_KEYS = frozenset({"Autograd", *AUTOGRAD_KEYS})
 FUNCTION = frozenset({"function"})
 NO_TAGS: frozenset[str] = frozenset()
 
-#: Their tag says view, but functionalization treats them as plain in-place operators.
+#: They are tagged as views, but functionalization treats them as plain in-place operators.
 RESIZES = ("resize_", "resize_as_")
 
 
@@ -48,28 +48,28 @@ class ViewSchemaKind(Enum):
 class NativeFunction(Struct, eq=False, dict=True):
     """A native function; compared by identity.
 
-    Follows torchgen/model.py, ``NativeFunction.from_yaml``. Whatever PyTorch checks there is taken as written: tags,
-    dispatch keys and fields that are unknown are not errors.
+    Follows torchgen/model.py, ``NativeFunction.from_yaml``. Values are not validated: unknown tags, dispatch keys and
+    fields are accepted.
 
     Attributes:
         func_text: the schema as written, without the namespace.
         namespace: ``aten``, or what comes before ``::``.
         variants: ``function``, ``method`` or both.
         dispatch: the dispatch keys as written, None when there is no dispatch table.
-        structured: whether it is the out function that the others of its group delegate to.
+        structured: whether it is the out function to which the others of its group delegate.
         structured_delegate: the name of that function, for the others.
-        tags: the tags as written; a generated function has ``generated`` and what it inherits.
-        autogen: the names of the operators that PyTorch generates of this one.
-        ufunc: whether CPU and CUDA kernels are generated of an inner loop.
+        tags: the tags as written; a generated function has ``generated`` and inherited tags.
+        autogen: the names of the variants that torchgen generates from it.
+        ufunc: whether CPU and CUDA kernels are generated from an inner loop.
         device_check: ``ExactSame`` or ``NoCheck``.
         in_cpp_api: whether PyTorch's C++ API has a function for it, under PyTorch's rules for names and signatures; a
             back end's own operators follow the back end's.
-        has_autograd_kernel: whether a file declares an autograd kernel of its own for it, which is not generated.
+        has_autograd_kernel: whether a file declares a hand-written autograd kernel for it.
         has_backend_kernel: whether an out-of-tree back end has a kernel of its own for it, so that autograd needs a
             derivative, even of a function that is composite in PyTorch.
-        versions: of a back end's file that serves several versions those for which it is declared; None for all.
-        generated: whether PyTorch generates it, so that it is in no file.
-        source: path and place of the schema, None when it comes from an index or is generated.
+        versions: in a back end's file for several versions, those that declare it; None for all.
+        generated: whether torchgen adds it, so that it is in no file.
+        source: path and span of the schema, or None if it comes from an index or is generated.
     """
 
     func_text: str
@@ -104,12 +104,12 @@ class NativeFunction(Struct, eq=False, dict=True):
         return f"NativeFunction({self.func_text!r})"
 
     def add_versions(self, versions: frozenset[str] | None) -> None:
-        """It is declared for more versions, None for all."""
+        """Add versions for which it is declared; None for all."""
         self.versions = None if self.versions is None or versions is None else self.versions | versions
 
     @cached_property
     def name(self) -> OperatorName:
-        """The operator's name; reading it does not parse the schema."""
+        """The operator's name; does not parse the schema."""
         return OperatorName.parse(self.func_text.partition("(")[0].strip())
 
     @cached_property
@@ -123,7 +123,7 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     @cached_property
     def schema_text(self) -> str:
-        """The schema as PyTorch writes it, which need not be parsed where it is written so.
+        """The schema in canonical form; parsed only if it is written otherwise.
 
         Raises:
             SchemaError: as ``schema`` does.
@@ -143,19 +143,19 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     @property
     def generated(self) -> bool:
-        """Whether PyTorch generates it from another function's entry."""
+        """Whether torchgen adds it as a variant of another function."""
         return self.generated_from is not None
 
     @property
     def part_of_structured_group(self) -> bool:
-        """Whether it is a structured kernel or delegates to one."""
+        """Whether it is structured or delegates to a structured function."""
         return self.structured or self.structured_delegate is not None
 
     @cached_property
     def _dispatch_keys(self) -> frozenset[str]:
-        """The keys with a kernel; without a dispatch table that is the implicit composite one.
+        """The keys with a kernel; the implicit composite one if there is no dispatch table.
 
-        Kernels of other namespaces may be registered anywhere (``TORCH_LIBRARY_IMPL``), so that nothing is known.
+        Kernels of other namespaces may be registered anywhere (``TORCH_LIBRARY_IMPL``), so their keys are unknown.
         """
         if self.dispatch is not None:
             keys = frozenset(self.dispatch)
@@ -169,7 +169,7 @@ class NativeFunction(Struct, eq=False, dict=True):
     def is_abstract(self) -> bool:
         """Whether kernels differ between backends, so that autograd needs a derivative or a refusal.
 
-        A generated function is abstract when the function it is made of is.
+        A generated function is abstract if the original one is.
         """
         if self.generated_from is not None:
             return self.generated_from.is_abstract
@@ -179,7 +179,7 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     @property
     def has_composite_implicit_autograd_kernel(self) -> bool:
-        """Whether it decomposes into other operators, which autograd then sees."""
+        """Whether it decomposes into other operators, which autograd differentiates."""
         return COMPOSITE_IMPLICIT in self._dispatch_keys
 
     @cached_property
@@ -188,7 +188,7 @@ class NativeFunction(Struct, eq=False, dict=True):
         if "inplace_view" in self.tags and str(self.name) not in RESIZES:
             return True
         if self.func_text.count("(") == 1:
-            # Annotations are in parentheses of their own; most schemas have none.
+            # Annotations have parentheses of their own; most schemas have none
             return False
         schema = self.schema
         return any(r.annotation is not None and not r.annotation.is_write for r in schema.returns) or any(
@@ -212,7 +212,7 @@ _IMPLICIT_KEYS = frozenset({COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED})
 
 
 def from_schema(schema: FunctionSchema, origin: NativeFunction, tags: Iterable[str]) -> NativeFunction:
-    """A function that PyTorch generates of ``origin``'s entry; follows native_function_generation.py."""
+    """Construct a variant that torchgen generates from ``origin``; follows native_function_generation.py."""
     function = NativeFunction(
         str(schema),
         namespace=origin.namespace,
@@ -224,7 +224,7 @@ def from_schema(schema: FunctionSchema, origin: NativeFunction, tags: Iterable[s
         generated_from=origin,
         in_cpp_api=origin.in_cpp_api,
     )
-    # A generated schema has no text of its own, so it is handed over instead of being read again.
+    # a generated schema has no source text, so it is stored instead of being parsed
     function.__dict__["schema"] = schema
     function.__dict__["name"] = schema.name
     return function

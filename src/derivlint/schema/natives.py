@@ -1,4 +1,4 @@
-"""All native functions of a PyTorch, and questions about them."""
+"""All native functions of a PyTorch, with lookups by name, schema and signature."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from derivlint.schema.syntax.names import FOREACH_PREFIX, OperatorName
 from derivlint.source import SourceFile, Span
 from derivlint.source.lazy import cached_property
 
-#: A whole PyTorch has more functions than this.
+#: Fewer functions are not a complete PyTorch.
 WHOLE = 500
 
 
 class NativeProblem(NamedTuple):
-    """Something in a file of native functions that could not be read."""
+    """An unreadable part of a file of native functions."""
 
     source: SourceFile
     message: str
@@ -27,14 +27,14 @@ class NativeProblem(NamedTuple):
 
 
 class UnreadablePart(NamedTuple):
-    """A part of a C++ header that could not be read.
+    """An unreadable part of a C++ header.
 
     Attributes:
         source: the header.
         message: the fact.
-        span: the place in the header.
-        help: what to do about it, and what it means for checks.
-        hides: whether declarations that follow may not be known because of it.
+        span: the span in the header.
+        help: the cure, and the consequence for checks.
+        hides: whether it may hide the declarations after it.
     """
 
     source: SourceFile
@@ -45,17 +45,17 @@ class UnreadablePart(NamedTuple):
 
 
 class HelperBody(NamedTuple):
-    """The bodies of the C++ functions that formulas call.
+    """A C++ function that formulas call, with the facts derived from its body.
 
     Attributes:
         span: the function.
         name_span: its name.
-        derived: what it is linear in and how it conjugates, as :mod:`derivlint.operators.reference.derived` writes it;
-            empty if that is not known.
-        returns: the parameters that every ``return`` gives back, as they are or as what may be a view.
-        lost: the gradients of a backward function that have no part in what it returns.
-        nonlinear: the gradients of a backward function that it is not linear in.
-        unguarded: the tensors that it reads in every case and never asks whether they are defined.
+        derived: its linearity and conjugation, as :mod:`derivlint.operators.reference.derived` encodes them; empty if
+            unknown.
+        returns: the parameters that every ``return`` returns, unchanged or possibly as a view.
+        lost: the gradients of a backward function that do not occur in its result.
+        nonlinear: the gradients of a backward function in which it is not linear.
+        unguarded: the tensors that it reads unconditionally without testing whether they are defined.
     """
 
     span: Span
@@ -84,27 +84,27 @@ class HelperBodies(NamedTuple):
 class NativeFunctions:
     """The native functions, with the variants that PyTorch generates of them.
 
-    Families of operators are worked out when they are asked for, since a check needs a part of them only.
+    Families of operators are computed on demand, since a check needs few of them.
 
     Attributes:
         written: the functions as written in the files, in order.
-        problems: what could not be read.
+        problems: the unreadable parts of the files.
         version: the PyTorch version, None when it is not known.
-        declarations: the C++ that formulas may use beside operators, as :mod:`derivlint.cpp` reads it from headers;
-            None when no header is known.
-        declarations_complete: whether everything that formulas call is declared there.
-        has_manual: whether PyTorch's FunctionsManual.h is among the declarations: a helper that it lacks is none.
-        in_checkout: whether it is that of the checkout around the derivatives file.
-        header_problems: what of the headers could not be read.
+        declarations: the C++ declarations other than operators, as :mod:`derivlint.cpp` reads them from headers; None
+            if no header is known.
+        declarations_complete: whether they declare every function that formulas may call.
+        has_manual: whether they include PyTorch's FunctionsManual.h, so that other helpers do not exist.
+        in_checkout: whether that header is part of the checkout of the derivatives file.
+        header_problems: the unreadable parts of headers.
         autograd_keys: the dispatch keys that derivatives may name.
         known_tags: the tags of tags.yaml, None when not known.
         derivatives: for each operator with an entry in PyTorch's derivatives.yaml, by full name, the names that have a
             formula there; None when not known.
-        generator_lists: the lists of operators in the generators of the PyTorch that the operators are of, by topic,
-            as :mod:`derivlint.operators` reads them; None if those of its release count.
+        generator_lists: the lists of operators in the generators of this PyTorch, by topic, as
+            :mod:`derivlint.operators` reads them; None for those of its release.
         origin: how the functions were obtained.
         is_older: whether they are for a PyTorch older than the oldest release in the operator book.
-        of_version: for a back end's files that serve several versions, the functions of one of them.
+        of_version: the functions of one version, for a back end's files for several versions.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class NativeFunctions:
         has_manual: bool | None = None,
         in_checkout: bool = False,
     ) -> NativeFunctions:
-        """Return a copy with other C++ declarations; ``has_manual`` is kept by default."""
+        """Return a copy with other C++ declarations; ``has_manual`` stays the same by default."""
         changed = copy(self)
         changed.declarations = declarations
         changed.declarations_complete = complete
@@ -163,50 +163,50 @@ class NativeFunctions:
         return changed
 
     def all_declared(self) -> NativeFunctions:
-        """The same functions, where what is declared is all that formulas can call: they are compiled with no more."""
+        """Return a copy whose declarations are complete: formulas are compiled with nothing else."""
         changed = self.with_declarations(self.declarations, complete=True, in_checkout=self.in_checkout)
         changed.of_version = lambda version: self.of_version(version).all_declared()
         return changed
 
     def with_header_problems(self, problems: Iterable[UnreadablePart]) -> NativeFunctions:
-        """The same functions, whose declarations come from headers that could be read in part only."""
+        """Return a copy whose declarations come from headers with unreadable parts."""
         changed = copy(self)
         changed.header_problems = tuple(problems)
         return changed
 
     def with_bodies(self, read: Callable[[], HelperBodies | None]) -> NativeFunctions:
-        """The same functions, with the bodies of functions that formulas call, which are read when they are wanted."""
+        """Return a copy with the bodies of functions that formulas call, read on demand."""
         changed = copy(self)
         changed._read_bodies = read
         return changed
 
     @property
     def bodies(self) -> HelperBodies | None:
-        """The bodies of functions that formulas call, or None if they are not known."""
+        """The bodies of functions that formulas call, or None if unknown."""
         return self._read_bodies()
 
     def with_derivatives(self, derivatives: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
-        """The same functions with what PyTorch's derivatives.yaml has for them."""
+        """Return a copy with the names that have formulas in PyTorch's derivatives.yaml."""
         changed = copy(self)
         changed.derivatives = derivatives
         return changed
 
     def with_generator_lists(self, lists: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
-        """The same functions with the lists of operators in their own generators."""
+        """Return a copy with the operator lists of their own generators."""
         changed = copy(self)
         changed.generator_lists = lists
         return changed
 
     @cached_property
     def has_symbolic_sizes(self) -> bool:
-        """Whether the PyTorch of these functions has ``SymInt``, as from 1.13 on; so if only a part of it is known."""
+        """Whether this PyTorch has ``SymInt`` (1.13 and later); true for incomplete sets of functions."""
         if self.is_older:
             return False
         return self._is_part or any("SymInt" in function.func_text for function in self.written)
 
     @cached_property
     def has_composite_keys(self) -> bool:
-        """Whether its dispatch tables tell composite functions, as from 1.8 on; so if only a part of it is known."""
+        """Whether dispatch tables distinguish composite functions (1.8 and later); true for incomplete sets."""
         return self._is_part or any("CompositeExplicitAutograd" in (item.dispatch or ()) for item in self.written)
 
     @property
@@ -214,7 +214,7 @@ class NativeFunctions:
         return len(self.written) < WHOLE
 
     def _family(self, base: str) -> Family | None:
-        """The family of a base name; each is known by the name of its view and by those that were asked for."""
+        """The family of a base name; cached under the requested name and the name of its view."""
         family = self._families.get(base)
         if family is None:
             key = view_base(base)
@@ -245,7 +245,7 @@ class NativeFunctions:
         return tuple(group for _, group in groups)
 
     def by_schema(self, text: str) -> NativeFunction | None:
-        """The function whose schema is written as ``text``, to the blank; None when there is none."""
+        """The function whose schema is exactly ``text``, or None."""
         family = self._family(OperatorName.parse(text.partition("(")[0]).base)
         return None if family is None else family.by_schema(text)
 
@@ -259,7 +259,7 @@ class NativeFunctions:
         return next((f for f in self.named(name.partition(".")[0]) if str(f.name) == name), None)
 
     def with_base(self, base: str) -> tuple[NativeFunction, ...]:
-        """The functions with that base name: functional, in-place, out and generated forms, all overloads."""
+        """The functions with a base name: functional, in-place, out and generated forms, all overloads."""
         family = self._family(base)
         return () if family is None else family.with_base(base)
 
@@ -289,7 +289,7 @@ class NativeFunctions:
 
     @cached_property
     def inplace_foreach_names(self) -> tuple[str, ...]:
-        """The names of these functions."""
+        """The names of :attr:`inplace_foreach`."""
         return tuple(str(f.name) for f in self.inplace_foreach)
 
     @cached_property

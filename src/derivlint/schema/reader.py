@@ -1,4 +1,4 @@
-"""native_functions.yaml, and out-of-tree files of the same form, to native functions.
+"""Reads native_functions.yaml, and out-of-tree files of the same form.
 
 Unknown fields, tags and dispatch keys are accepted: each PyTorch release has its own. Follows torchgen/gen.py,
 ``parse_native_yaml_struct``, and torchgen/model.py, ``NativeFunction.from_yaml``.
@@ -24,20 +24,20 @@ from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 #: The dispatch key of out-of-tree backends.
 OUT_OF_TREE_KEYS = ("PrivateUse1",)
 
-#: The groups of operators whose autograd kernels are the back end's own (torchgen/gen_backend_stubs.py, and torch_npu).
+#: The groups of operators with autograd kernels of the back end (torchgen/gen_backend_stubs.py, and torch_npu).
 AUTOGRAD_GROUPS = frozenset({"autograd", "custom_autograd"})
 
-#: The groups of operators that are the back end's own, and in its namespace.
+#: The groups of operators that the back end defines, in its own namespace.
 CUSTOM_GROUPS = frozenset({"custom", "custom_autograd"})
 
-#: What an argument ``grad`` of an operator of a back end is called in entries.
+#: The name in entries of an argument ``grad`` of a back end's operator.
 RENAMED_TO = "grad_out"
 _GRAD = re.compile(r"(?<= )grad(?=[,)=])")
 
 _NO_NAMESPACES: Mapping_[str, str] = {}
 _TRUE = frozenset({"true", "yes", "on"})
 
-#: Fields that are one string, one boolean or a list of names in the model as in the file.
+#: Fields with the same type in the model as in the file: a string, a boolean or a list of names.
 _STRINGS = frozenset({"structured_delegate", "python_module", "category_override", "device_check"})
 _BOOLEANS = frozenset(
     {
@@ -53,16 +53,16 @@ _BOOLEANS = frozenset(
 def read_native_functions(
     sources: Seq[SourceFile], *, tags: SourceFile | None = None, namespaces: Mapping_[str, str] = _NO_NAMESPACES
 ) -> NativeFunctions:
-    """The native functions of the files, in order; what cannot be read becomes a problem.
+    """Read the native functions of files, in order; unreadable parts become problems.
 
     A file is a list of entries. A schema that a later file repeats replaces the earlier entry; within one file a
-    repeated operator is a problem. A file may also be a mapping of such lists, as torch_npu keeps them: there the
-    entries say which kernels a backend has, beside those that are known already.
+    repeated operator is a problem. A file may also be a mapping of such lists, as in torch_npu: its entries declare the
+    kernels of a backend, in addition to the known ones.
 
     Args:
         sources: the files.
         tags: tags.yaml.
-        namespaces: the namespaces of back ends' own operators whose schemas name none, by the paths of files.
+        namespaces: the default namespaces of back ends' own operators, by the paths of files.
     """
     problems: list[NativeProblem] = []
     functions: dict[tuple[str, str], NativeFunction] = {}
@@ -97,7 +97,7 @@ def read_native_functions(
 
 
 def _custom_names(root: Mapping) -> frozenset[str]:
-    """The operators of a back end's own groups; groups for kinds of kernels name some of them again."""
+    """The operators in a back end's own groups; groups for kinds of kernels repeat some of them."""
     groups = (pair.value for pair in root.pairs if isinstance(pair.key, Scalar) and pair.key.value in CUSTOM_GROUPS)
     items = (item for group in groups if isinstance(group, Sequence) for item in group.items)
     schemas = (item.get("func") for item in items if isinstance(item, Mapping))
@@ -105,7 +105,7 @@ def _custom_names(root: Mapping) -> frozenset[str]:
 
 
 def _mark_own_operators(functions: Iterable[NativeFunction]) -> None:
-    """Mark the operators of files that are not PyTorch's: a file without ``add`` is a library's own."""
+    """Mark the operators of files that are not PyTorch's: a file without ``add`` belongs to a library."""
     by_file: dict[str | None, list[NativeFunction]] = {}
     for function in functions:
         by_file.setdefault(function.source[0] if function.source is not None else None, []).append(function)
@@ -153,7 +153,7 @@ def _read_list(
             fields = {pair.key.value: pair.value for pair in item.pairs if isinstance(pair.key, Scalar)}
         func = fields.get("func")
         if not isinstance(func, Scalar) or func.kind != "str":
-            # In a grouped file, lists of operator names stand beside lists of schemas.
+            # A grouped file has lists of operator names next to lists of schemas.
             if not grouped:
                 problems.append(NativeProblem(source, 'the entry has no "func" with a schema', item.within, None))
             continue
@@ -161,11 +161,11 @@ def _read_list(
             continue
         text, namespace, offset = _split_namespace(func.value)
         if grouped and RENAMED_TO not in text:
-            # in formulas "grad" is the incoming gradient, so that the generator of such a back end renames arguments
+            # "grad" is the incoming gradient in formulas, so the generator of such a back end renames arguments
             text = _GRAD.sub(RENAMED_TO, text)
         facts = _facts(fields)
         if grouped:
-            # the file as a whole says that its backend has the kernel, so that autograd needs a derivative
+            # the file as a whole declares kernels of its backend, so autograd needs a derivative
             facts.setdefault("dispatch", OUT_OF_TREE_KEYS)
         function = NativeFunction(text, namespace=namespace, source=(source.path, func.within), **facts)
         function.in_cpp_api = not grouped
@@ -181,9 +181,9 @@ def _read_list(
 
 
 def _versions_of(fields: Mapping_[str, YamlNode], versions: FileVersions) -> frozenset[str] | None:
-    """The versions for which one of the fields, which stand for kinds of kernels, declares an operator; None for all.
+    """The versions for which a field for a kind of kernel declares an operator; None for all.
 
-    A field that says something else than versions has a problem as such.
+    A field with another value than versions has a problem of its own.
     """
     versions_of_fields = [entry_versions(node, versions) for name, node in fields.items() if name != "func"]
     names = frozenset(name for item in versions_of_fields if not item.problems for name in item.names)
@@ -230,7 +230,7 @@ def _facts(fields: dict[str, YamlNode]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _split(text: str) -> tuple[str, ...]:
-    """The parts of ``CPU, CUDA``; a file says few such things, each many times."""
+    """The parts of ``CPU, CUDA``; a file has few distinct values, each many times."""
     return tuple([sys.intern(part.strip()) for part in text.split(",")])
 
 

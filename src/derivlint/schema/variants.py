@@ -1,7 +1,7 @@
 """The functional and out variants that PyTorch generates of operators which lack them.
 
-Follows torchgen/native_function_generation.py, ``add_generated_native_functions``. Where that refuses a file, nothing
-is generated here: such a file is someone else's error.
+Follows torchgen/native_function_generation.py, ``add_generated_native_functions``. Where torchgen raises, nothing is
+generated here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from derivlint.schema.syntax.types import TENSOR
 #: polygamma_ cannot be paired with polygamma, whose ``n`` comes before ``self``.
 UNPAIRED_INPLACE = frozenset({"polygamma_"})
 
-#: What aliases are called, in this order; the module "string" takes long to load.
+#: The names of alias sets, in order; importing the module "string" is slow.
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 INHERITED_TAGS = frozenset({"nondeterministic_seeded", "view_copy"})
@@ -34,7 +34,7 @@ def generated_variants(group: Mapping[SchemaKind, NativeFunction]) -> list[Nativ
         return []
     if all(f.manual_cpp_binding for f in functions):
         return []
-    # set_ has the tag of an in-place view, but is treated as a plain in-place operator.
+    # set_ is tagged as an in-place view, but is treated as a plain in-place operator
     if any(f.is_view_op and f.name.name_without_overload != "set_" for f in functions):
         return []
     is_core = any("core" in f.tags for f in functions)
@@ -43,7 +43,7 @@ def generated_variants(group: Mapping[SchemaKind, NativeFunction]) -> list[Nativ
     if SchemaKind.inplace in group and str(group[SchemaKind.inplace].name) in UNPAIRED_INPLACE:
         return []
     added = []
-    # A functional variant is only of use when there is an out variant to be grouped with.
+    # a functional variant is only useful together with an out variant
     if not has_out and any("out" in name for name in base.autogen):
         out = out_variant(base)
         if out is None:
@@ -55,17 +55,17 @@ def generated_variants(group: Mapping[SchemaKind, NativeFunction]) -> list[Nativ
     return added
 
 
-#: Which function of a group the generated ones are made of.
+#: The kinds of functions from which variants are generated, by preference.
 _BASE_ORDER = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.functional)
 
 
 def functional_variant(function: NativeFunction) -> NativeFunction:
-    """The variant that returns what ``function`` writes to."""
+    """The functional variant, which returns the values that ``function`` writes to its arguments."""
     schema = function.schema
     name = OperatorName(
         schema.name.base,
         dunder=schema.name.dunder,
-        # The mutable and the functional form take the same arguments: only another base name distinguishes them.
+        # the mutable and the functional form take the same arguments: only the base name distinguishes them
         functional_overload=schema.kind is SchemaKind.mutable,
         overload=schema.name.overload,
     )
@@ -73,7 +73,7 @@ def functional_variant(function: NativeFunction) -> NativeFunction:
 
 
 def out_variant(function: NativeFunction) -> NativeFunction | None:
-    """The variant that writes its results to out arguments, None if there can be none."""
+    """The out variant, or None if there cannot be one."""
     schema = function.schema
     arguments = schema.arguments
     if arguments.out:
@@ -106,7 +106,7 @@ def _variant(schema: FunctionSchema, origin: NativeFunction) -> NativeFunction:
 def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Return, ...], tuple[Argument, ...]] | None:
     """The returns and the out arguments that replace a schema's tensor returns.
 
-    The out arguments are returned too when all returns are plain tensors; else only what is not a tensor is.
+    The out arguments are also returned if all returns are plain tensors; otherwise only the other returns are.
     """
     returns = schema.returns
     if any(r.is_write for r in returns) or not any(r.type.is_tensor_like for r in returns):

@@ -1,7 +1,7 @@
-"""The versions for which an entry of a back end's file holds, or an operator is declared there.
+"""The versions to which an entry or operator of a back end's file applies.
 
-Follows torch_npu's op_plugin, ``codegen/utils.py``: the word of the file's list means all versions, a list of two is a
-range with both ends, whose end may be ``newest``, and a text names versions one by one.
+Follows torch_npu's op_plugin, ``codegen/utils.py``: the key of the version list stands for all versions, a list of two
+is an inclusive range, whose end may be ``newest``, and a string lists versions.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from msgspec import Struct
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 NEWEST = "newest"
-#: The key with the names of all versions, and what stands for all of them.
+#: The key with the names of all versions, which also stands for all of them.
 ALL_VERSIONS = "all_version"
 
 
 class VersionProblemKind(Enum):
-    """The kind of a problem with versions."""
+    """The kinds of problems with versions."""
 
-    #: there is no such version
+    #: an unknown version
     UNKNOWN = "unknown"
     #: a range that ends before it begins
     REVERSED = "reversed"
@@ -34,9 +34,9 @@ class VersionProblem(Struct, frozen=True):
     """A problem with versions.
 
     Attributes:
-        kind: what is wrong.
-        node: what is wrong.
-        name: the word that is wrong.
+        kind: the kind of problem.
+        node: the erroneous YAML node.
+        name: the erroneous word.
     """
 
     kind: VersionProblemKind
@@ -45,12 +45,12 @@ class VersionProblem(Struct, frozen=True):
 
 
 class FileVersions(Struct, frozen=True):
-    """The versions that a file serves.
+    """The versions of a file.
 
     Attributes:
-        word: the top-level key, and what an entry says for "all of them".
-        names: the versions, oldest first; empty if they are not known.
-        problem: what is wrong with the list.
+        word: the top-level key, which also stands for all versions in entries.
+        names: the versions, oldest first; empty if unknown.
+        problem: the error in the list, if any.
     """
 
     word: str
@@ -59,11 +59,11 @@ class FileVersions(Struct, frozen=True):
 
 
 class EntryVersions(Struct, frozen=True):
-    """The versions for which an entry holds; all of the file's where it names none or they cannot be understood.
+    """The versions to which an entry applies; all if it names none or they are unreadable.
 
     Attributes:
         names: the versions, oldest first.
-        problems: what cannot be understood.
+        problems: the unreadable parts.
     """
 
     names: tuple[str, ...]
@@ -71,11 +71,11 @@ class EntryVersions(Struct, frozen=True):
 
 
 def file_versions(root: YamlNode | None, word: str | None) -> FileVersions | None:
-    """The versions that a file serves, None for a file without versions.
+    """The versions of a file, or None for a file without versions.
 
     Args:
-        root: the file.
-        word: the top-level key with their names; None if files of its kind have no versions.
+        root: the root of the file.
+        word: the top-level key of the version list, or None if files of this kind have no versions.
     """
     if word is None or not isinstance(root, Mapping):
         return None
@@ -89,11 +89,11 @@ def file_versions(root: YamlNode | None, word: str | None) -> FileVersions | Non
 
 
 def entry_versions(node: YamlNode | None, file_versions: FileVersions) -> EntryVersions:
-    """The versions for which an entry holds.
+    """The versions to which an entry applies.
 
     Args:
-        node: the value of its key for versions, None if it has none.
-        file_versions: those of the file.
+        node: the value of its version key, or None.
+        file_versions: the versions of the file.
     """
     if node is None or not file_versions.names:
         return EntryVersions(file_versions.names)
@@ -143,14 +143,14 @@ def _place(word: str, file_versions: FileVersions) -> int | None:
 
 
 def _texts(node: YamlNode) -> list[str]:
-    """The texts of a list; empty if something else is among them."""
+    """The strings of a list; empty if it has other items."""
     items = node.items if isinstance(node, Sequence) else ()
     texts = [item.value for item in items if isinstance(item, Scalar)]
     return texts if len(texts) == len(items) else []
 
 
 def spelled(names: tuple[str, ...], all_names: tuple[str, ...]) -> str:
-    """Versions in prose: ``v2.1``, or ``v2.1 to v2.5`` where they follow each other, else all of them."""
+    """Versions for messages: ``v2.1``, or ``v2.1 to v2.5`` for consecutive ones, else all of them."""
     if len(names) == 1:
         return names[0]
     start = all_names.index(names[0])

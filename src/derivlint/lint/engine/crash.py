@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from derivlint.model import Entry
 
 INTERNAL_ERROR = "internal-error"
-#: Errors with a random place: the call in which a limit was reached.
+#: Errors raised at an arbitrary place: the call that reached a limit.
 _OF_LIMITS = (RecursionError, MemoryError)
-#: Attributes that lead from an object of the model, or from a fact about it, to its entry.
+#: Attributes from objects of the model, or facts about them, to their entry.
 _TO_ENTRY = ("entry", "written", "body", "formula", "interpretation", "evaluation")
 _DEPTH = 4
 
@@ -28,7 +28,7 @@ class Crash(Struct, frozen=True):
 
     Attributes:
         rule: the rule.
-        target: the entry, formulas, formula or suppression that it judged; None for the file as a whole.
+        target: the entry, formulas, formula or suppression that it checked; None for the file as a whole.
         entry: the entry of the target.
         error: the exception.
         where: the place of the target.
@@ -42,12 +42,12 @@ class Crash(Struct, frozen=True):
 
     @property
     def crashed(self) -> CrashSite:
-        """The rule and the entry that it crashed on."""
+        """The rule and the entry on which it crashed."""
         return CrashSite(self.rule, self.entry.span.start if self.entry is not None else None)
 
     @property
     def cause(self) -> tuple[object, ...]:
-        """The same for all crashes with one cause: rules that need one fact crash in the same place."""
+        """The key that crashes with one cause share: rules that need the same fact crash in the same place."""
         kind = type(self.error)
         if issubclass(kind, _OF_LIMITS):
             return (kind,)
@@ -68,7 +68,7 @@ def entry_of(item: object, depth: int = _DEPTH) -> Entry | None:
     for name in _TO_ENTRY:
         try:
             inner = getattr(item, name, None)
-        except Exception:  # the property may be the fact that crashes
+        except Exception:  # the property may be the crashing fact
             continue
         entry = entry_of(inner, depth - 1) if inner is not None else None
         if entry is not None:
@@ -97,7 +97,7 @@ def diagnostics_of(crashes: Iterable[Crash], path: str) -> Iterator[Diagnostic]:
         crashes: the crashes, in the order of the run.
         path: the path of the file.
     """
-    # what runs without a crash needs no model here: results are read from the cache
+    # without crashes no model is needed: results are read from the cache
     from derivlint.lint.engine.ownership import names_of
 
     groups: dict[tuple[object, ...], list[Crash]] = {}

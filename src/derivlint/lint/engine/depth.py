@@ -1,7 +1,7 @@
-"""The depth at which rules analyze formulas, and at which the formulas of an entry can be analyzed.
+"""The depth to which rules analyze formulas, and to which the formulas of an entry can be analyzed.
 
-Rules are silent if a schema is unknown, a formula does not parse, or the type of a part of it is unknown: then a rule
-did not judge the entry.
+Rules are silent if a schema is unknown, a formula does not parse, or the type of a part is unknown: then a rule has not
+judged the entry.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class AnalysisDepth(IntEnum):
     """Levels of analysis, each on top of the one before."""
 
-    #: the operator or the form of the entry is not known
+    #: the operator or the form of the entry is unknown
     NOTHING = 0
-    #: keys, names and syntax trees, of an entry whose operator is known
+    #: keys, names and syntax trees of an entry with a known operator
     FORM = 1
     #: the C++ types of all expressions
     TYPES = 2
@@ -29,11 +29,11 @@ class AnalysisDepth(IntEnum):
 
 
 def depth_at(model: Model, index: int) -> AnalysisDepth:
-    """The depth to which the formulas of the entry at a position can be analyzed."""
+    """The depth to which the formulas of an entry can be analyzed."""
     try:
         return AnalysisDepth(model.entry_fact(_depth, index))
     except Exception:
-        # rules that need the same facts crashed as well, and that was reported
+        # rules that need the same facts crashed as well, and were reported
         return AnalysisDepth.NOTHING
 
 
@@ -56,7 +56,7 @@ def _depth(model: Model, entry: Entry) -> int:
     formulas = analyses.formulas(entry)
     typed = {id(formula.written) for formula in formulas}
     expected = [written for written in entry.formulas if written.role is not Role.NON_DIFFERENTIABLE]
-    # the C++ of older releases is not known
+    # the C++ of older releases is unknown
     if not model.natives.has_symbolic_sizes or any(id(written) not in typed for written in expected):
         return AnalysisDepth.FORM
     if any(value.type == UNKNOWN_VALUE.type for formula in formulas for value in formula.values.values()):

@@ -18,11 +18,11 @@ from derivlint.model.memos import EntryKey, EntryMemos, Memo
 from derivlint.source import Span
 from derivlint.yaml_reader.split import SplitDocument
 
-#: So many entries are checked rule by rule, see :meth:`Checker.entries`.
+#: From this number of entries on they are checked rule by rule, see :meth:`Checker.entries`.
 BATCH = 200
 
 
-#: Maps a span to another text; None for a span that is gone.
+#: Maps a span to another text, or to None if it is gone.
 Move = Callable[[Span], Span | None]
 
 
@@ -36,7 +36,7 @@ class EntryResult(Struct, frozen=True, gc=False):
     Attributes:
         findings: the findings before precedence, at their places in the checked text.
         start: the offset of the entry in that text.
-        anchors: the other entries that places are in, with their spans in that text.
+        anchors: the other entries that spans are in, with their own spans in that text.
     """
 
     findings: tuple[RawFinding, ...]
@@ -49,7 +49,7 @@ class CheckedText(Struct, frozen=True):
 
     Attributes:
         model: its model.
-        result: the findings of all rules but those about suppressions.
+        result: the findings of all rules except those about suppressions.
         checked: how many entries were checked; the others have their old results.
     """
 
@@ -63,11 +63,11 @@ def check_text(model: Model, rules: Iterable[Rule], *, stop: Callable[[], bool] 
 
     Args:
         model: a model of the text.
-        rules: the rules, always the same ones with the same memos.
+        rules: the rules, which must be the same for the same memos.
         stop: returns whether the check is cancelled, called before each entry; None for never.
 
     Raises:
-        Cancelled: the check was cancelled; the memos have the results until then.
+        Cancelled: the check was cancelled; the memos have the results so far.
     """
     return _Check(model, Checker(model, rules), stop).run()
 
@@ -92,7 +92,7 @@ class _Check:
         recalled = [self.recalled(position) if self.model.records else None for position in positions]
         to_check = [position for position, findings in enumerate(recalled) if findings is None]
         parts = [self.file()]
-        # a check that may be cancelled goes entry by entry
+        # a cancellable check goes entry by entry
         if self.stop is None and len(to_check) >= BATCH:
             checked = self.checker.entries([entries[position] for position in to_check])
         else:
@@ -110,7 +110,7 @@ class _Check:
         return entry
 
     def file(self) -> EntryFindings:
-        """Findings of rules for the file as a whole; places in the text move, so only a result without any is kept."""
+        """Findings of rules for the file as a whole; memoized only if there are none, since spans move."""
         memos = self.model.memos
         has_problems = bool(self.model.document.problems)
         memo = memos.file if memos is not None and not has_problems else None
@@ -150,7 +150,7 @@ class _Check:
         return self.model.holds(memo)
 
     def remember(self, position: int, findings: EntryFindings) -> None:
-        """Add a memo of the findings in an entry, unless it has places that cannot move."""
+        """Add a memo of the findings in an entry, unless they have spans that cannot be mapped."""
         own = self.spans[position]
         anchors: dict[EntryKey, Span] = {}
         for place in chain.from_iterable(map(places_of_finding, findings.findings)):
@@ -166,7 +166,7 @@ class _Check:
         record.verified_at = self.revision
 
     def move(self, result: EntryResult, position: int) -> Move:
-        """Return the map from spans of a result to this text; None for spans in an entry that is gone."""
+        """Return the map from spans of a result to this text; None for spans in a removed entry."""
         text, _ = self.model.records[position].key
         offset = self.spans[position].start - result.start
         own = Span(result.start, result.start + len(text))

@@ -1,4 +1,4 @@
-"""Entries by place and by name, and the entry of a diagnostic."""
+"""Entries by offset and by name, and the entry of a diagnostic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from derivlint.yaml_reader.split import SplitDocument
 
 
 def names_of(item: object) -> tuple[str | None, str | None, str | None]:
-    """The operator, dispatch key and key of an object of the model, each possibly None."""
+    """The operator, dispatch key and key of a model object, each possibly None."""
     if isinstance(item, DerivativeFormula):
         return item.entry.operator, item.body.key, item.key_text
     if isinstance(item, DispatchBody):
@@ -21,11 +21,11 @@ def names_of(item: object) -> tuple[str | None, str | None, str | None]:
 
 
 class EntryFinder:
-    """Finds entries of a file by place and by name."""
+    """Finds entries of a file by offset and by name."""
 
     def __init__(self, model: Model) -> None:
         document = model.document
-        # entries of a plain list are read only when they are needed
+        # entries of a plain list are read on demand
         #: the offsets of the entries, or of the texts of their items
         self._starts: Sequence[int]
         self._entries: Sequence[Entry]
@@ -34,7 +34,7 @@ class EntryFinder:
             self._entries, self._starts = model.all_entries, document.starts
             self._named = lambda name: next(iter(model.entries_in(BY_OPERATOR, name)), None)
         else:
-            # an aliased entry has the place of its anchor, so places may repeat and be out of order
+            # an aliased entry has the span of its anchor, so spans may repeat and be out of order
             self._entries = sorted(model.all_entries, key=_start)
             self._starts = [*map(_start, self._entries)]
             by_name: dict[str, Entry] = {}

@@ -1,9 +1,9 @@
-"""Precedence of rules: findings that follow from others are dropped, so that one slip is one diagnostic.
+"""Precedence of rules: findings that follow from others are dropped, so that one mistake gives one diagnostic.
 
-A rule declares what it yields to, ``META.yields_to``; no rule reads the findings of another one. A finding is dropped
-if a finding of such a rule is at a range of the formula that overlaps with its own, in the same formula, or in the same
-entry, as declared. A finding that rests on something else, the other formulas of its entry or another entry, is dropped
-if those are wrong. The finding that it is dropped for is as severe and as certain, or becomes so.
+A rule declares what it yields to, ``META.yields_to``; no rule reads the findings of another one. As declared, a finding
+is dropped for a finding of such a rule whose range in the formula overlaps, or that is in the same formula or entry. A
+finding that relies on other formulas or entries is dropped if those are wrong. The remaining finding gets the greater
+severity and confidence of the two.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from derivlint.source import Span
 
 
 class Within(Enum):
-    """The part of a file in which a finding supersedes another one."""
+    """The scope in which a finding supersedes another one."""
 
-    #: at a range that overlaps, of the same entry
+    #: at an overlapping range of the same entry
     RANGE = "range"
     #: anywhere at the same key and formula
     FORMULA = "formula"
     #: anywhere in the entry
     ENTRY = "entry"
-    #: anywhere in the entry, in those of its operator's other forms, and in those of what the finding rests on
+    #: in the entry, the entries of its operator's other forms, and those that the finding relies on
     OPERATOR = "operator"
 
 
@@ -40,9 +40,9 @@ class SupersededBy(Struct, frozen=True):
 
     Attributes:
         rules: the names of these rules.
-        reason: why.
-        within: the part of the file in which they do.
-        joins: whether their findings are the same fact, more exact: then they become as severe and as certain.
+        reason: the reason.
+        within: the scope in which they do.
+        joins: whether their findings state the same fact more exactly, and get its severity and confidence.
     """
 
     rules: tuple[str, ...]
@@ -56,8 +56,8 @@ class RawFinding(Struct, frozen=True):
 
     Attributes:
         diagnostic: the finding.
-        about: the range that it is about, by default its place.
-        rests_on: the operators of the entries that it rests on.
+        about: the range that causes it, by default its span.
+        rests_on: the operators of the entries that it relies on.
     """
 
     diagnostic: Diagnostic
@@ -65,7 +65,7 @@ class RawFinding(Struct, frozen=True):
     rests_on: tuple[str, ...] = ()
 
 
-#: Rules about formulas that cannot be read as they are meant.
+#: Rules about unreadable formulas.
 UNREADABLE = (
     "assignment-in-formula",
     "comma-operator",
@@ -81,7 +81,7 @@ UNREADABLE = (
     "trailing-semicolon",
     "unknown-key",
 )
-#: Rules about names that mean nothing where they are.
+#: Rules about undeclared names.
 UNNAMED = (
     "base-name-in-forward-formula",
     "grad-input-mask-of-single-argument",
@@ -100,7 +100,7 @@ UNNAMED = (
     "undefined-name",
     "undefined-namespace-member",
 )
-#: Rules about types that C++ refuses.
+#: Rules about C++ type errors.
 UNTYPED = (
     "ambiguous-call",
     "ambiguous-name",
@@ -118,10 +118,10 @@ UNTYPED = (
     "wrong-result-type",
     "wrong-saved-expression",
 )
-#: Sizes that no operator takes mislead only about formulas that are made of the backward formula.
+#: Illegal sizes only affect findings about formulas derived from the backward formula.
 ILLEGAL_SIZES = "illegal-operand-shapes"
 MADE_OF_BACKWARD = frozenset({"wrong-auto-element-wise", "wrong-auto-linear"})
-#: Rules about the value or the key of a formula: findings that rest on such a formula are dropped.
+#: Rules about the value or the key of a formula: findings that rely on such a formula are dropped.
 MISLEADING = frozenset(
     {
         *UNREADABLE,
@@ -152,11 +152,11 @@ MISLEADING = frozenset(
         "wrong-tangent",
     }
 )
-#: Rules about entries that may not be read as such.
+#: Rules about entries that may have been misread.
 HIDING = frozenset(
     {"duplicate-yaml-key", "malformed-entry", "malformed-schema", "not-a-list-of-entries", "yaml-syntax-error"}
 )
-#: For findings that an operator has no entry.
+#: For findings about an operator without an entry.
 WITHOUT_NAME = SupersededBy(
     ("argument-in-two-keys", "unknown-key", "wrong-output-differentiability-length"),
     "the formulas of the entry may follow those of another one, without its name",
@@ -165,7 +165,7 @@ WITHOUT_NAME = SupersededBy(
 CONFLICT = SupersededBy(
     ("mixed-grad-and-grads", "mixed-named-gradient"), "it is not known which gradients are meant", Within.ENTRY
 )
-#: A key or formula that does not belong to the entry: those of the next one, where its name is missing.
+#: A key or formula that belongs to the next entry, whose name is missing.
 JOINED_ENTRIES = SupersededBy(
     ("argument-in-two-keys", "duplicate-yaml-key"),
     "the formulas of another entry may follow without its name",
@@ -198,12 +198,12 @@ UNKNOWN_OUTPUTS = SupersededBy(
     ("missing-forward-output",), "it is not known which outputs are meant to be differentiable", Within.ENTRY
 )
 UNREAD = SupersededBy(
-    # what comes before a semicolon at the end is read
+    # the text before a trailing semicolon is read
     tuple(name for name in UNREADABLE if name != "trailing-semicolon"),
     "what cannot be read has neither names nor types",
     Within.FORMULA,
 )
-#: For findings that C++ cannot read a formula, or reads something else.
+#: For findings about formulas that C++ cannot read, or reads differently.
 PYTHON = SupersededBy(("python-in-formula",), "the formula is written in Python", Within.FORMULA)
 UNCOMPILED = SupersededBy((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning", Within.FORMULA)
 UNCOMPILED_BESIDE = SupersededBy(
@@ -214,7 +214,7 @@ UNCOMPILED_BESIDE = SupersededBy(
 UNNAMED_HERE = SupersededBy((*UNREADABLE, *UNNAMED), "a name is reported where it comes first", Within.FORMULA)
 UNCOMPILED_HERE = SupersededBy((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning")
 
-#: Rules about formulas that are not linear, which comes before their values.
+#: Rules about formulas that are not linear; linearity comes before values.
 NOT_LINEAR = (
     "affine-gradient",
     "affine-tangent",
@@ -228,17 +228,17 @@ WRONG_VALUE = SupersededBy(
     "the formula is wrong as a whole",
     Within.FORMULA,
 )
-#: Wrong for every input comes before wrong for complex ones.
+#: Errors for every input come before errors for complex input.
 WRONG_SHAPE = SupersededBy(
     ("illegal-operand-shapes", "wrong-gradient-shape", "wrong-tangent-shape"),
     "the formula is wrong as a whole",
     Within.FORMULA,
 )
-#: For gradients of indices in place of numbers, and tangents of indices.
+#: For gradients with indices in place of numbers, and for tangents of indices.
 OUTPUT_OF_INTEGERS = SupersededBy(
     ("differentiable-integral-output",), "another output is meant to be differentiable", Within.ENTRY, joins=True
 )
-#: Rules that name the slip that makes the value of a formula wrong.
+#: Rules that name the mistake that causes a wrong value.
 SLIP = SupersededBy(
     (
         "dropped-argument",
@@ -281,9 +281,9 @@ NONLINEAR = (
     ),
 )
 WRONG_DEGREE = SupersededBy(NOT_LINEAR, "what is not linear has no right value", Within.FORMULA)
-#: For findings that a formula gives wrong numbers.
+#: For findings about wrong values.
 WRONG_NUMBERS = (UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE)
-#: For findings that a tangent is wrong.
+#: For findings about wrong tangents.
 WRONG_TANGENT = (
     UNCOMPILED,
     WRONG_DEGREE,
@@ -296,7 +296,7 @@ WRONG_TANGENT = (
     ),
     UNCOMPILED_BESIDE,
 )
-#: For findings that the sizes of a formula are wrong.
+#: For findings about wrong sizes.
 WRONG_SIZES = (
     UNCOMPILED,
     UNCOMPILED_BESIDE,
@@ -323,12 +323,12 @@ def resolve_precedence(
     yields_to: Mapping[str, tuple[SupersededBy, ...]],
     premises: PremiseErrors,
 ) -> set[Diagnostic]:
-    """Return the findings that no other one supersedes.
+    """Return the findings that no other finding supersedes.
 
     Args:
         findings: the findings of all rules in a file.
-        yields_to: the declarations of the rules, by their names.
-        premises: the errors of entries that findings rest on.
+        yields_to: the declarations of the rules, by name.
+        premises: the errors of the entries that findings rely on.
     """
     by_diagnostic = {finding.diagnostic: finding for finding in findings}
     by_entry: dict[str | None, dict[str, list[Diagnostic]]] = {}
@@ -385,12 +385,12 @@ def _supersedes(declared: SupersededBy, cause: Diagnostic, finding: RawFinding) 
 
 
 def _outweighs(cause: Diagnostic | _Error, diagnostic: Diagnostic) -> bool:
-    """Whether one finding is shown, and counts, wherever the other one does."""
+    """Whether one finding is shown, and counts, wherever the other one is."""
     return cause.severity >= diagnostic.severity and cause.confidence >= diagnostic.confidence
 
 
 class _Error(NamedTuple):
-    """A finding without its place."""
+    """A finding without its span."""
 
     rule: str
     dispatch: str | None
@@ -400,7 +400,7 @@ class _Error(NamedTuple):
 
 
 class PremiseErrors:
-    """Errors of the entries that findings rest on."""
+    """Errors of the entries that findings rely on."""
 
     def __init__(
         self,
@@ -412,12 +412,12 @@ class PremiseErrors:
 
         Args:
             findings: the findings of all rules in a file.
-            yields_to: the declarations of the rules, by their names.
+            yields_to: the declarations of the rules, by name.
             unresolved: the operators of entries without a function, as written.
         """
         self._yields_to = yields_to
         self._unresolved = tuple(sorted({base_of(name) for name in unresolved}))
-        #: errors that may hide any entry, by the base names of operators, and by operators
+        #: errors that may hide any entry, by the base names of operators and by operators
         self._hiding: list[_Error] = []
         self._of_base: dict[str, list[_Error]] = {}
         self._misleading: dict[str, list[_Error]] = {}
@@ -446,13 +446,13 @@ class PremiseErrors:
         if rejected is None:
             base, unresolved = base_of(operator), self._unresolved
             rejected = any(_outweighs(error, diagnostic) for error in (*self._of_base.get(base, ()), *self._hiding))
-            # an entry without a function may be that of the operator, misspelt
+            # an unresolved entry may be a misspelt entry of the operator
             rejected = rejected or base in unresolved or (bool(unresolved) and closest(base, unresolved) is not None)
             self._rejected[question] = rejected
         return rejected
 
     def _follows(self, error: _Error, diagnostic: Diagnostic) -> bool:
-        """Whether an error of the same entry may follow from the finding, which stays then."""
+        """Whether an error of the same entry may follow from the finding, which is kept then."""
         same = (error.dispatch, error.key) == (diagnostic.dispatch, diagnostic.key)
         return any(
             diagnostic.rule in declared.rules and (same or declared.within is Within.ENTRY)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from derivlint.lint.rule import Rule
     from derivlint.lint.suppressions.suppression import SuppressionScope
 
-#: Rules about something that was not analyzed, whatever their severity.
+#: Rules about unanalyzed parts, whatever their severity.
 NOT_ANALYSED = frozenset({"formula-too-large", "internal-error"})
 
 
 class RuleCoverage:
-    """The entries of a file that the rules of a run judged."""
+    """The entries of a file that were judged by the rules of a run."""
 
     def __init__(
         self,
@@ -51,17 +51,17 @@ class RuleCoverage:
         self._diagnostics = diagnostics
         self._is_broken = any(model.document.problems for model in models)
         self._finders = [EntryFinder(model) for model in models]
-        #: entries of a plain list are known by their indices, so that they need not be read
+        #: entries of a plain list are identified by index, so that they need not be read
         self._are_numbered = len(models) == 1 and isinstance(models[0].document, SplitDocument)
         self._doubtful_by_rule: dict[str, frozenset[int]] = {}
         self._unread_by_depth: dict[AnalysisDepth, frozenset[int]] = {}
 
     def covers(self, name: str, scope: SuppressionScope) -> bool:
-        """Whether a rule judged everything that a suppression covers.
+        """Whether a rule judged the whole scope of a suppression.
 
         Args:
-            name: the present name of the rule.
-            scope: the part of the file that the suppression covers.
+            name: the current name of the rule.
+            scope: the scope of the suppression.
         """
         if scope.line is None:
             return self.judges_all(name)
@@ -110,18 +110,18 @@ class RuleCoverage:
         return entry.index if self._are_numbered else entry.span.start
 
     def _is_sound(self, name: str) -> bool:
-        """Whether a rule ran, and could judge the file as a whole."""
+        """Whether a rule ran and could judge the file as a whole."""
         if name not in self._rules or self._is_broken or CrashSite(name, None) in self._crashed:
             return False
         # a rule that compares entries needs all of them
         return not (self._rules[name].meta.compares and (self._unread(AnalysisDepth.FORM) or self._crashed_on(name)))
 
     def _lacking(self, name: str) -> frozenset[int]:
-        """The entries that a rule did not judge although it could judge the file as a whole."""
+        """The entries that a rule did not judge, although it could judge the file as a whole."""
         return self._unread(self._rules[name].reads) | self._doubtful(name)
 
     def _doubtful(self, name: str) -> frozenset[int]:
-        """The entries in which a rule crashed, or may have been superseded."""
+        """The entries in which a rule crashed or may have been superseded."""
         entries = self._doubtful_by_rule.get(name)
         if entries is None:
             entries = self._crashed_on(name)

@@ -1,7 +1,7 @@
 """Running rules over a model, entry by entry.
 
-An entry is checked on its own: its findings depend on its text and on the recorded dependencies. A check that crashes
-is a finding at the entry on which it crashed, and the other checks go on.
+An entry is checked on its own: its findings depend on its text and on the recorded dependencies. A crash is a finding
+at its entry, and the other checks continue.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 __all__ = ["INTERNAL_ERROR", "SUPPRESSIONS", "Checker", "Result", "Unjudged", "judge_suppressions", "run_rules"]
 
-#: The target of rules about suppressions, which run after all others.
+#: The target of rules about suppressions, which run last.
 SUPPRESSIONS = "suppressions"
-#: After so many crashes on single suppressions a rule about them is given up.
+#: The number of crashes on single suppressions after which a rule is abandoned.
 MAX_CRASHES = 100
-#: How many entries a rule judges in turn: the code of all rules does not fit into the caches of a processor.
+#: The number of entries that a rule checks in turn: the code of all rules exceeds the processor's caches.
 RULE_BATCH = 50
 
-#: A rule with its check, and the arguments of the check after its target.
+#: A rule with its check, and the further arguments of the check.
 _Bound = tuple[Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
-#: The rules that judge nodes or problems of each kind; under None those that judge all.
+#: The rules for each kind of node or problem; under None those for all kinds.
 _ByKind = Mapping["TypeProblemKind | type | None", Sequence[_Bound]]
-#: The collector of findings, and the first arguments of a check, the last of which has the findings.
+#: The collector of findings, and the leading arguments of a check, ending with its subject.
 _Target = tuple["_Collector", tuple[object, ...]]
 
 
 def by_kind(rules: Iterable[_Bound]) -> _ByKind:
-    """Rules by the kinds of nodes or type problems that they judge."""
+    """Group rules by the kinds of nodes or type problems that they check."""
     bound_by_kind: dict[TypeProblemKind | type | None, list[_Bound]] = {}
     for bound in rules:
         for kind in bound[0].kinds or (None,):
@@ -87,7 +87,7 @@ class Checker:
         self._about_problems = sorted(rule.name for rule, *_ in by_target.get("problem", []))
 
     def file(self) -> EntryFindings:
-        """Findings of rules for the file as a whole."""
+        """Findings of the rules for the file as a whole."""
         run = _Collector(self._model)
         self._run(self._of_file, [(run, (self._model,))])
         return run.result()
@@ -135,7 +135,7 @@ class Checker:
         for rule, check, more in rules:
             for run, target in targets:
                 try:
-                    # most checks take nothing else, and this is called a hundred thousand times
+                    # most checks take no further arguments, and this is called a hundred thousand times
                     for finding in check(*target, *more) if more else check(*target):
                         run.add(rule, target[-1], finding)
                 except Exception as error:
@@ -189,7 +189,7 @@ def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = 
 
     Args:
         model: the file.
-        rules: the rules; silenced findings are in the result as well.
+        rules: the rules; suppressed findings are in the result as well.
         names: the names of all existing rules, by default of those that run.
     """
     rules = tuple(rules)
@@ -230,18 +230,18 @@ def judge_suppressions(
 
     Args:
         model: the file.
-        rules: the rules of the run, also those that ran already.
+        rules: all rules of the run.
         diagnostics: their findings in all models of the file.
         names: the names of all existing rules, by default of those that run.
         crashed: the checks that crashed.
         models: all models of the file that were checked, by default this one.
-        reports_unjudged: whether the result has the rules that did not judge entries.
+        reports_unjudged: whether the result lists the rules that did not judge entries.
     """
     rules = tuple(rules)
     judging = [rule for rule in rules if rule.target == SUPPRESSIONS]
     run = _Collector(model)
     unjudged: Unjudged | None = None
-    # what is read from the cache needs no models
+    # reading results from the cache needs no models
     from derivlint.lint.suppressions.suppression import RuleNames, suppressions_of
     from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 
@@ -268,9 +268,9 @@ class _Collector:
         self._findings: dict[Diagnostic, RawFinding] = {}
         self._dependencies: set[frozenset[Dependency]] = set()
         self.crashes: list[Crash] = []
-        #: The findings with fixes, by the entries that the fixes are in, with their rules and the alternative fixes.
+        #: The findings with fixes, by the entries that the fixes edit, with their rules and the alternative fixes.
         self._fixable: dict[Entry, dict[Diagnostic, tuple[Rule, tuple[Fix, ...]]]] = {}
-        # what was read before belongs to no rule
+        # earlier reads belong to no rule
         model.dependencies()
 
     def result(self) -> EntryFindings:
@@ -296,9 +296,9 @@ class _Collector:
             self._fixable.setdefault(entry, {})[diagnostic] = rule, finding.fixes
 
     def _choose_fixes(self) -> None:
-        """Give each finding the one of its alternative fixes that is sound, or none."""
+        """Choose the sound alternative among the fixes of each finding, or none."""
         for entry, fixable in self._fixable.items():
-            # what is read from the cache has no fixes to try
+            # reading results from the cache tries no fixes
             from derivlint.lint.fix_check import FixCheck
 
             try:
@@ -318,7 +318,7 @@ class _Collector:
         self.crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
 
     def judge_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
-        """Run a rule on the suppressions: after a crash, on those on which it does not crash alone."""
+        """Run a rule on the suppressions; after a crash, on those on which it does not crash alone."""
         check, more = rule.bound(self._model)
 
         def crash_of(*placed: PlacedSuppression) -> Exception | None:
@@ -335,7 +335,7 @@ class _Collector:
         if error is not None:
             crashes = [(item, crash_of(item)) for item in every]
             if crash_of(*(item for item, crash in crashes if crash is None)) is not None:
-                # no single suppression is to blame
+                # no single suppression causes the crash
                 self.crashes.append(Crash(rule.name, None, None, error, Span(0, 0)))
             else:
                 culprits = [(item, crash) for item, crash in crashes if crash is not None]
@@ -345,7 +345,7 @@ class _Collector:
 
 
 def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> Diagnostic:
-    # what is read from the cache needs neither rules nor models
+    # reading results from the cache needs neither rules nor models
     from derivlint.lint.engine.ownership import names_of
 
     entry, dispatch, key = names_of(finding.at if finding.at is not None else target)

@@ -1,4 +1,4 @@
-"""Arguments that seem to be meant for another parameter, as rules report them."""
+"""Findings about arguments that are probably meant for another parameter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from derivlint.model import Entry, Model
 
 
 def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
-    """The suspicious arguments in an entry, inputs and outputs of operators alike."""
+    """The suspicious arguments in an entry, among inputs and outputs of operators."""
     analyses = analyses_of(model)
     yield from analyses.collect(entry, argument_mismatches)
     yield from analyses.collect(entry, output_mismatches)
@@ -25,23 +25,23 @@ def parameter(problem: ArgumentMismatch, index: int = 0) -> str:
 
 
 def passed(problem: ArgumentMismatch) -> str:
-    """The text of the argument to blame, in quotes."""
+    """The text of the blamed argument, in quotes."""
     return quoted(problem.formula.source_of(problem.arguments[0].node))
 
 
 def with_parameters(problem: ArgumentMismatch, *values: str) -> str:
-    """Values with the parameters that they are passed for, in the order of the arguments in question."""
+    """Values with the parameters that they are passed for, in the order of the arguments."""
     return ", and ".join(f"{value} for {parameter(problem, index)}" for index, value in enumerate(values))
 
 
 def order_finding(problem: ArgumentMismatch, message: str, help: str, fix: Fix | None = None) -> Finding:
-    """A finding about an argument: it follows from the call as a whole.
+    """A finding about an argument, caused by the call as a whole.
 
     Args:
-        problem: what is suspicious.
-        message: what the function gets; its name comes before that.
+        problem: the mismatch.
+        message: the message after the function's name.
         help: the cure.
-        fix: how to correct it.
+        fix: the fix.
     """
     formula = problem.formula
     return Finding(
@@ -51,6 +51,6 @@ def order_finding(problem: ArgumentMismatch, message: str, help: str, fix: Fix |
         fix=fix,
         at=formula.written,
         about=formula.span_of(problem.call.node),
-        # an automatic formula is made of the backward formula
+        # an automatic formula is derived from the backward formula
         rests_on=(formula.written.entry.operator or "",) if formula.written.auto is not None else (),
     )

@@ -18,21 +18,21 @@ from derivlint.operators.reference.terms import polynomials
 
 #: The functions that only multiply their arguments.
 PRODUCTS = frozenset(name for name, polynomial in polynomials().items() if polynomial.is_product)
-#: The parts of sums and choices that keep a formula from being linear, and those of products and functions.
+#: Causes of nonlinearity in sums and choices, and in products and functions.
 AFFINE = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
 NONLINEAR = (Cause.PRODUCT, Cause.DIVISOR, Cause.FUNCTION)
-#: Of longer parts of a formula only the beginning is quoted.
+#: The length from which quotations are truncated, and their length.
 LONG, BEGINNING = 60, 40
 
 
 def shown(formula: TypedFormula, node: Expr) -> str:
-    """A part of a formula in quotes; the beginning of a long one."""
+    """A part of a formula in quotes, truncated if long."""
     text = " ".join(formula.source_of(node).split())
     return quoted(text if len(text) <= LONG else f"{text[:BEGINNING].rstrip()} ...")
 
 
 def degree_findings(entry: Entry, model: Model, causes: Collection[Cause], *, backward: bool) -> Iterator[Finding]:
-    """Findings about the parts that keep the formulas of one mode from being linear, for some causes."""
+    """Findings about the parts that make formulas of one mode nonlinear, for some causes."""
     for problem in not_linear(analyses_of(model), entry, backward=backward):
         if problem.culprit.cause in causes:
             yield _finding(problem)
@@ -41,7 +41,7 @@ def degree_findings(entry: Entry, model: Model, causes: Collection[Cause], *, ba
 def _finding(problem: NotLinear) -> Finding:
     formula, culprit = problem.interpretation.formula, problem.culprit
     written = formula.written
-    # of a sum and of a conditional it is the part without a gradient that is wrong
+    # in a sum or conditional the part without gradient is the wrong one
     place = culprit.parts[0] if culprit.cause in (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH) else culprit.node
     message = _MESSAGES[culprit.cause](formula, culprit)
     if written.auto is not None:
@@ -57,7 +57,7 @@ def _finding(problem: NotLinear) -> Finding:
         else "a forward formula is linear in the tangents of the inputs",
         at=written,
         about=formula.span_of(culprit.node),
-        # an automatic formula is made of the backward formula
+        # an automatic formula is derived from the backward formula
         rests_on=(written.entry.operator or "",) if written.auto is not None else (),
     )
 
@@ -90,7 +90,7 @@ def _multiplies(node: Expr) -> bool:
 
 def _divisor(formula: TypedFormula, culprit: Culprit) -> str:
     if isinstance(culprit.node, Call):
-        # the table of terms has as divisors all that a function is not linear in
+        # the divisors in the table of terms include all arguments in which a function is not linear
         return _function(formula, culprit)
     return f"{shown(formula, culprit.node)} divides by {_named(formula, culprit)}"
 

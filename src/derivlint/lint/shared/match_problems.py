@@ -1,4 +1,4 @@
-"""Formulas that PyTorch's generator cannot use for another function: of in-place and of foreach operators."""
+"""Formulas that torchgen cannot use for in-place or foreach operators."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def rewrite_findings(
     cure: Callable[[ForeachProblem], str | None],
     is_another_slip: Callable[[DerivativeFormula, str], bool] = lambda formula, name: False,
 ) -> Iterator[Finding]:
-    """Findings about names that the rewrite for a foreach function spoils, each name of a formula once.
+    """Findings about names that the rewrite for a foreach function breaks, each name of a formula once.
 
     Args:
         entry: the entry.
         model: the model of its file.
-        kind: the way in which names are spoilt.
-        cure: the help.
-        is_another_slip: whether a name is wrong in the formula itself already.
+        kind: the way in which names are broken.
+        cure: returns the help.
+        is_another_slip: whether another rule reports the name in the formula itself.
     """
     seen: set[tuple[DerivativeFormula, str]] = set()
     for problem, detail, formula in foreach_problems(entry, model, kind):

@@ -1,4 +1,4 @@
-"""Edits that correct what C++ refuses in formulas, for rules that need the same ones."""
+"""Edits that correct C++ errors in formulas, shared by several rules."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from derivlint.lint.wording import MANY_NEAR, nearest_names, quoted
 from derivlint.model.generated.typing import FormulaProblem
 from derivlint.model.scope import visible_names
 
-#: The namespaces in front of a name.
+#: The namespaces before a name.
 _NAMESPACES = r"(?:(?<!\w)\w+)?(?:::\w+)*::\Z"
 
 
 def written(problem: FormulaProblem) -> str | None:
-    """The text of the formula that is refused; or None if it cannot be edited."""
+    """The erroneous text of the formula, or None if it cannot be edited."""
     if not problem.is_exact or not problem.written.is_exact():
         return None
     return problem.written.parsed.text[problem.start : problem.end]
@@ -29,11 +29,11 @@ def replaced(problem: FormulaProblem, start: int, end: int, text: str, *, safe: 
     """A fix that replaces a part of a formula.
 
     Args:
-        problem: what is refused.
-        start: where the replaced part begins, counted from the beginning of what is refused.
-        end: where it ends.
-        text: what replaces it.
-        safe: whether the author certainly meant that.
+        problem: the C++ error.
+        start: the offset of the replaced part in the erroneous text.
+        end: the offset after it.
+        text: the replacement.
+        safe: whether the author certainly meant the replacement.
     """
     old = problem.written.parsed.text[problem.start + start : problem.start + end]
     title = f"replace {quoted(old)} by {quoted(text)}" if old else f"add {quoted(text)}"
@@ -41,7 +41,7 @@ def replaced(problem: FormulaProblem, start: int, end: int, text: str, *, safe: 
 
 
 def as_near_names(problem: FormulaProblem) -> tuple[Fix, ...]:
-    """Write one of the declared names that are nearest."""
+    """The fixes that write one of the nearest declared names."""
     cause = problem.problem
     if written(problem) != cause.name or cause.alternative:
         return ()
@@ -51,7 +51,7 @@ def as_near_names(problem: FormulaProblem) -> tuple[Fix, ...]:
 
 
 def as_qualified_name(problem: FormulaProblem) -> Fix | None:
-    """Write the name with the namespace that has it."""
+    """The fix that qualifies a name with its namespace, or None."""
     cause = problem.problem
     alternative = cause.alternative or ""
     if written(problem) != cause.name or not alternative.replace("::", "_").isidentifier():
@@ -61,7 +61,7 @@ def as_qualified_name(problem: FormulaProblem) -> Fix | None:
     return replaced(problem, -before, len(cause.name), alternative, safe=False)
 
 
-#: What makes a plain number of a ``Scalar``, by the type that is needed.
+#: The method that converts a ``Scalar`` to a number, by the required type.
 _OF_SCALAR = {
     "int64_t": ".toLong()",
     "int": ".toInt()",
@@ -78,7 +78,7 @@ def with_numbers_of_scalars(problem: FormulaProblem) -> tuple[str, Fix] | None:
     if written(problem) is None or SCALAR not in cause.actual:
         return None
     if cause.parameter and cause.parameter != cause.subject and cause.parameter in visible_names(problem.written):
-        # the argument of the parameter's name is meant, not another number
+        # the argument with the parameter's name is meant, not another number
         return None
     number_type = cause.expected[0].text if cause.expected else "double"
     method = _OF_SCALAR.get(number_type, _TO_DOUBLE if number_type == "double" else None)
@@ -112,16 +112,16 @@ def with_numbers_of_scalars(problem: FormulaProblem) -> tuple[str, Fix] | None:
 
 
 def as_other_form(problem: FormulaProblem) -> Fix | None:
-    """Call the form of a function that takes symbolic sizes, or the one that takes plain integers."""
+    """The fix that calls the form with or without symbolic sizes, or None."""
     cause, text = problem.problem, written(problem)
     at = text.find(cause.name) if text is not None and cause.alternative else -1
-    # where the arguments are known, the other form was found to take them
+    # with known arguments, the other form is known to accept them
     safe = bool(cause.actual)
     return replaced(problem, at, at + len(cause.name), cause.alternative or "", safe=safe) if at >= 0 else None
 
 
 def as_double(problem: FormulaProblem) -> Fix | None:
-    """Write an integer as a ``double``: the divisor, where that is a literal, else what is divided."""
+    """The fix that makes an integer a ``double``: the divisor if it is a literal, else the dividend."""
     text = written(problem)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""Findings about the sizes of tensors, and sizes in words."""
+"""Findings about tensor sizes, and their wording."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from derivlint.operators.shapes.size_values import Sizes, Value
 
 
 def value(item: Value) -> str:
-    """Sizes as ``[2, 3]``, a list as ``{1, 2}``, a flag by its name in C++."""
+    """Sizes as ``[2, 3]``, lists as ``{1, 2}``, flags by their C++ names."""
     if type(item) is Sizes:
         return repr(item)
     if type(item) is tuple:
@@ -25,11 +25,11 @@ def value(item: Value) -> str:
 
 
 def given(formula: TypedFormula, about: str, arguments: Iterable[tuple[str, Value]]) -> str:
-    """The arguments that a reader needs: those that the formula mentions, and what says how dimensions are reduced.
+    """The arguments to show: those that the formula mentions, and those that control the reduction of dimensions.
 
     Args:
         formula: the formula.
-        about: the name that is spoken of anyway; empty if there is none.
+        about: the name that the message has already; empty for none.
         arguments: names with their values, sizes for tensors.
     """
     variables = formula.variables
@@ -42,11 +42,11 @@ def given(formula: TypedFormula, about: str, arguments: Iterable[tuple[str, Valu
 
 
 def _mentions(variables: Iterable[str], name: str) -> bool:
-    """Whether one of the variables is an argument, or a part of it that is saved."""
+    """Whether one of the variables is an argument or a saved property of it."""
     return any(variable == name or variable.startswith(f"{name}_") for variable in variables)
 
 
-#: What the value of a formula is called, and what is required of its sizes.
+#: The name of a formula's value, and the requirement for its sizes.
 _REQUIRED = {
     ShapeProblem.GRADIENT: (
         "gradient",
@@ -57,7 +57,7 @@ _REQUIRED = {
 
 
 def size_findings(entry: Entry, model: Model, problem: ShapeProblem) -> Iterator[Finding]:
-    """Findings about formulas whose gradients or tangents do not have the sizes that they need."""
+    """Findings about formulas whose gradients or tangents have wrong sizes."""
     kind, help_text = _REQUIRED[problem]
     for wrong in wrong_shapes_of(model, entry, problem):
         formula, name = wrong.formula, quoted(wrong.name)
@@ -71,7 +71,7 @@ def size_findings(entry: Entry, model: Model, problem: ShapeProblem) -> Iterator
 
 
 def _cure(wrong: WrongShape) -> str | None:
-    """The cure of a missing dimension, None if that is not the difference."""
+    """The help for a missing dimension, or None for another difference."""
     axis = _lost(wrong.actual, wrong.expected)
     if axis is None:
         return None
@@ -81,7 +81,7 @@ def _cure(wrong: WrongShape) -> str | None:
 
 
 def _lost(sizes: Sequence[int], expected: Sequence[int]) -> int | None:
-    """The one dimension that makes the difference."""
+    """The single missing dimension, or None."""
     axes = range(len(expected))
     return next((at for at in axes if tuple(sizes) == (*expected[:at], *expected[at + 1 :])), None)
 

@@ -15,21 +15,21 @@ from derivlint.model.generated.typing import FormulaProblem
 
 #: Longer help texts are omitted.
 LONG = 100
-#: Types that no author would name like that.
+#: Types whose spelling would not help an author.
 NAMELESS = {
     BRACES: "a braced list",
     CHAR_POINTER: "a string literal",
     FUNCTION: "a function",
     UNKNOWN: "an unknown type",
 }
-#: What takes the place of an operator of booleans between tensors.
+#: The tensor operators that replace boolean operators.
 _OF_ELEMENTS = {"&&": "&", "||": "|"}
 #: More overloads than this are not listed.
 MANY = 3
 
 
 def shown(type: CppType) -> str:
-    """A type as messages name it."""
+    """The spelling of a type in messages."""
     return NAMELESS.get(type) or quoted(type.text)
 
 
@@ -58,7 +58,7 @@ def cure(problem: TypeProblem) -> str | None:
 
 
 def signatures(functions: Sequence[Function]) -> str | None:
-    """The declarations of overloads, one of them where they are too many, or None if there are none."""
+    """The declarations of overloads, only one of many; None if there are none."""
     texts = list(dict.fromkeys(function.signature for function in functions))
     if len(texts) > MANY:
         return f"one of {len(texts)} declarations is {quoted(texts[0])}"
@@ -94,7 +94,7 @@ def _argument(problem: TypeProblem) -> str:
 
 def _no_member(problem: TypeProblem, owner: str) -> str:
     if problem.subject:
-        # saved properties are substituted whatever precedes them
+        # torchgen substitutes saved properties regardless of the preceding text
         saved = f"torchgen replaces {quoted(problem.subject)} with the saved {quoted(problem.name)}"
         return f"{saved}, and {owner} has no such member"
     return f"{owner} has no member {quoted(problem.name)}"
@@ -120,7 +120,7 @@ def _tuple_index(problem: TypeProblem) -> str:
 def _result(problem: TypeProblem) -> str:
     actual = problem.actual[0]
     value = "gives nothing" if actual is VOID else f"{_is(actual)}"
-    # a forward formula may leave out the tangent, which is not advice
+    # a forward formula may omit the tangent, but that is not advice
     expected = [type.arguments[0] if type.head == "optional" else type for type in problem.expected]
     return f"the formula {value}, expected {_all(expected)}"
 
@@ -249,7 +249,7 @@ def _result_cure(problem: TypeProblem) -> str | None:
     return None
 
 
-#: A full stop that is not that of an abbreviation such as "e.g.".
+#: A full stop, except in abbreviations such as "e.g.".
 _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)\.\s+")
 
 
@@ -298,15 +298,15 @@ def type_finding(
     confidence: Confidence | None = None,
     help: str | None = None,
 ) -> Finding:
-    """A finding about what C++ refuses in a formula.
+    """A finding about a C++ error in a formula.
 
     Args:
-        problem: what is refused.
-        fix: how to correct it, with alternatives several ways.
-        confidence: how sure the rule is, where that is not its own confidence.
-        help: the cure, if it is another than that of the problem.
+        problem: the C++ error.
+        fix: the fix, or alternative fixes.
+        confidence: the confidence, by default that of the rule.
+        help: the cure, by default that of the problem.
     """
-    # an automatic formula is made of the backward formula
+    # an automatic formula is derived from the backward formula
     premise = (problem.written.entry.operator or "",) if problem.written.auto is not None else ()
     return Finding(
         problem.where,

@@ -1,4 +1,4 @@
-"""Fixes of formulas that are known as typed trees: of parts that the author wrote, never of generated ones."""
+"""Fixes of typed formulas, for written parts only, never for generated ones."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from derivlint.lint.edits import Change, formula_fix
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 
 CONJ = ".conj()"
-#: What a method cannot be called on without parentheses.
+#: Expressions that need parentheses before a method call.
 LOOSE = (Binary, Unary, Conditional, Cast, Lambda)
 
 
 def written(formula: TypedFormula, node: Expr) -> tuple[int, int] | None:
-    """Where the author wrote a part of a formula, counted in the formula's text; None if it is generated."""
+    """The range of a part in the written formula, or None if it is generated."""
     evaluation = formula.evaluation
     return None if evaluation.place is not None else evaluation.written_range(node.start, node.end)
 
@@ -54,7 +54,7 @@ def adjoint(formula: TypedFormula, node: Expr) -> Fix | None:
 
 
 def conjugate_call(formula: TypedFormula, argument: Expr, function: str) -> Fix | None:
-    """The fix that conjugates an argument of a function, and what the function returns."""
+    """The fix that conjugates an argument of a function and its result."""
     for call in walk(formula.tree):
         if isinstance(call, Call) and any(
             unparenthesized(operand) is unparenthesized(argument) for operand in call.args
@@ -67,7 +67,7 @@ def conjugate_call(formula: TypedFormula, argument: Expr, function: str) -> Fix 
 
 
 def without_conj(formula: TypedFormula, node: Expr) -> Fix | None:
-    """The fix that takes ``.conj()`` off the end of a part of a formula."""
+    """The fix that removes the trailing ``.conj()`` of a part of a formula."""
     node = unparenthesized(node)
     if not isinstance(node, Call) or node.args or not isinstance(node.callee, Member) or node.callee.name != "conj":
         return None
@@ -78,18 +78,18 @@ def without_conj(formula: TypedFormula, node: Expr) -> Fix | None:
 
 
 def swapped(problem: ArgumentMismatch) -> Fix | None:
-    """Swap the two arguments in question."""
+    """The fix that swaps the two arguments, or None."""
     return _swap(problem.formula, problem.arguments[0].node, problem.arguments[1].node)
 
 
 def as_named(problem: ArgumentMismatch) -> Fix | None:
-    """Pass the argument that has the parameter's name; a forward formula has none under their own names."""
+    """The fix that passes the argument with the parameter's name; forward formulas have none under that name."""
     formula, blamed = problem.formula, problem.arguments[0].node
     return _replace(formula, blamed, problem.names[1]) if formula.is_backward else None
 
 
 def with_other_suffix(problem: ArgumentMismatch) -> Fix | None:
-    """The primal for the tangent, or the tangent for the primal; both change places where the other is there, too."""
+    """The fix that replaces tangent by primal or vice versa, or swaps them if both are passed."""
     formula, blamed = problem.formula, problem.arguments[0]
     name = blamed.node.simple if isinstance(blamed.node, Name) else None
     if name is None:

@@ -1,4 +1,4 @@
-"""Findings about values that may be undefined where an operator reads them."""
+"""Findings about possibly undefined values that an operator reads."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def unguarded_findings(
     when: str,
     otherwise: str,
 ) -> Iterator[Finding]:
-    """A finding for each read without a guard, but for those of the operators that the options list.
+    """A finding for each read without a guard, except of operators in the option ``operators``.
 
     Args:
         entry: the entry.
         model: the model of its file.
-        options: the options of the rule; ``operators`` take undefined values.
+        options: the options of the rule; ``operators`` accept undefined values.
         reads: finds the reads in a formula.
-        when: when the value is undefined, as the message ends.
-        otherwise: the formula where it is.
+        when: the condition under which the value is undefined, the end of the message.
+        otherwise: the formula for the undefined case.
     """
     for interpretation in analyses_of(model).interpretations(entry):
         formula = interpretation.formula

@@ -1,4 +1,4 @@
-"""Wrong values of formulas: findings, and numbers in words."""
+"""Findings about wrong values of formulas, and the wording of numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Shown = tuple[tuple[str, Any], ...]
 
 
 def number(value: complex | None) -> str:
-    """A number with three digits, ``0.825`` or ``-1.2+0.3i``; a boolean or an absent value by its name in C++."""
+    """A number with three digits, ``0.825`` or ``-1.2+0.3i``; a boolean or absent value by its C++ name."""
     if value is None:
         return "nullopt"
     if isinstance(value, bool):
@@ -52,7 +52,7 @@ def scalar_finding(wrong: Disagreement, more: str = "", related: tuple[Related, 
     Args:
         wrong: the values.
         more: the end of the message.
-        related: other places that belong to it.
+        related: secondary locations.
     """
     formula = wrong.formula
     return Finding(
@@ -92,13 +92,13 @@ def _tensor_message(wrong: WrongValues) -> str:
 def loss_findings(
     entry: Entry, model: Model, cause: LossCause, reason: Callable[[Lost], str], help: str
 ) -> Iterator[Finding]:
-    """Findings about what formulas lose in half precision for one cause, each at the part of the formula that has it.
+    """Findings about formulas that lose their value in half precision for one cause, at the responsible part.
 
     Args:
         entry: the entry.
         model: the model of its file.
         cause: the cause.
-        reason: the end of the message.
+        reason: returns the end of the message.
         help: the cure.
     """
     for lost in losses_of(model, entry):
@@ -117,7 +117,7 @@ def loss_findings(
 
 
 def part_of(lost: Lost) -> str:
-    """The part of a formula in which something is lost; of a helper its name."""
+    """The part of a formula that loses its value; the name of a helper that does."""
     node = lost.loss.node
     assert node is not None, "it is in the formula"
     call = lost.formula.call(node) if lost.loss.is_inside and isinstance(node, Call) else None

@@ -1,4 +1,4 @@
-"""YAML that cannot be read as it has to be: findings about the text, and nodes in words."""
+"""Findings about unreadable YAML, and the wording of nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def kind_of(node: YamlNode) -> str:
 
 
 def document_findings(model: Model, *kinds: YamlProblemKind) -> Iterator[Finding]:
-    """The problems of some kinds that the YAML reader had with the file."""
+    """The problems of given kinds that the YAML reader reported."""
     for problem in model.document.problems:
         if problem.kind in kinds:
             related = tuple(Related(text, span) for text, span in problem.related)

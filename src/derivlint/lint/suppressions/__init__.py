@@ -1,1 +1,1 @@
-"""Comments that silence findings: where they are, what they cover, and which are in use."""
+"""Comments that suppress findings: syntax, scopes and use."""

@@ -1,4 +1,4 @@
-"""Scopes of suppressions, which follow from their places.
+"""Scopes of suppressions, which depend on their position.
 
 * on the line of a key, or on a line of its own directly above it: what belongs to that key, for ``name`` and for the
   ``- `` of an entry the whole entry, for a dispatch key all its formulas;
@@ -38,7 +38,7 @@ ABOUT_SUPPRESSIONS = (
     "unknown-suppression",
     "unused-suppression",
 )
-#: Rules that no comment silences.
+#: Rules that cannot be suppressed.
 NEVER_SILENCED = frozenset((*ABOUT_SUPPRESSIONS, "internal-error"))
 
 
@@ -46,19 +46,19 @@ class RuleNames(Struct, frozen=True):
     """The names that suppressions may use.
 
     Attributes:
-        existing: the names of rules, and of other findings.
-        renamed: former names with the present ones.
+        existing: the names of rules and of other findings.
+        renamed: the current names by former ones.
     """
 
     existing: frozenset[str]
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     def present(self, name: str) -> str:
-        """The present name of a rule."""
+        """The current name of a rule."""
         return self.renamed.get(name, name)
 
 
-#: Takes all names as they are.
+#: Maps every name to itself.
 NO_NAMES = RuleNames(frozenset())
 
 
@@ -66,9 +66,9 @@ class SuppressionScope(Struct, frozen=True):
     """The scope of a suppression.
 
     Attributes:
-        line: the line that it is on or above, None for the whole file.
-        entry: the entry, or None on a line without.
-        place: the range of the pair of key and value; None for the whole entry.
+        line: the line that it is on or above, or None for the whole file.
+        entry: the entry, or None on a line without one.
+        place: the span of the pair of key and value, or None for the whole entry.
         dispatch: the dispatch key of the pair, if it holds formulas.
         key: the key of the formula, if it is one.
     """
@@ -80,7 +80,7 @@ class SuppressionScope(Struct, frozen=True):
     key: str | None = None
 
     def covers(self, diagnostic: Diagnostic, owner: Entry | None) -> bool:
-        """Whether a diagnostic of the entry ``owner`` is in it."""
+        """Whether a diagnostic of the entry ``owner`` is in the scope."""
         line, place, start = self.line, self.place, diagnostic.span.start
         if line is None:
             return True
@@ -98,7 +98,7 @@ class SuppressionScope(Struct, frozen=True):
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """The keys of covered diagnostics: the file, the line, the entry, or some part of the entry."""
+        """The keys of covered diagnostics: the file, the line, the entry, or a part of the entry."""
         if self.line is None:
             return (None,)
         if self.entry is None:
@@ -118,7 +118,7 @@ class SuppressionScope(Struct, frozen=True):
 
 
 class PlacedSuppression(Struct, frozen=True):
-    """A suppression with its scope, or None at a place without one."""
+    """A suppression with its scope, or with None at a position without one."""
 
     suppression: Suppression
     scope: SuppressionScope | None
@@ -141,9 +141,9 @@ class Suppressions:
         self.model = model
         #: the parts of entries that hold formulas, by the entry
         self._formulas: dict[Entry, dict[int, tuple[str, str | None]]] = {}
-        #: the pairs of mappings, by place
+        #: the pairs of mappings, by mapping
         self._pairs: dict[YamlMapping, list[Pair]] = {}
-        #: the offset below each line of a block of comments, so that each line is passed once
+        #: the offset below each line of a comment block, so that each line is scanned once
         self._below_lines: dict[int, int | None] = {}
         self.placed: tuple[PlacedSuppression, ...] = tuple(
             PlacedSuppression(suppression, self._scope(suppression))
@@ -157,14 +157,14 @@ class Suppressions:
 
     @cached_property
     def finder(self) -> EntryFinder:
-        """The entries by place and by name."""
+        """The entries by offset and name."""
         return EntryFinder(self.model)
 
     def matches(
         self, diagnostics: Iterable[Diagnostic], names: RuleNames = NO_NAMES
     ) -> dict[Diagnostic, tuple[int, ...]]:
-        """The silenced diagnostics, each with the indices of its suppressions."""
-        # scopes by the file, a line, an entry, a pair of an entry or its formulas
+        """The suppressed diagnostics, each with the indices of its suppressions."""
+        # scopes by the file, a line, an entry, or a pair of an entry or its formulas
         scopes: dict[tuple[str, object], list[tuple[int, SuppressionScope]]] = {}
         for index, placed in enumerate(self.placed):
             scope = placed.scope
@@ -213,7 +213,7 @@ class Suppressions:
         return self.scope_at(probe) if probe is not None else None
 
     def _below(self, offset: int) -> int | None:
-        """The offset of the text below a comment, or None if a blank line comes between."""
+        """The offset of the text below a comment, or None after a blank line."""
         source = self.model.source
         number = source.position(offset).line + 1
         passed: list[int] = []
@@ -238,12 +238,12 @@ class Suppressions:
         """The pairs around an offset of the text of a mapping, the innermost first."""
         pairs_around: list[Pair] = []
         while True:
-            # the key of a pair may be an alias, which has the place of its anchor
+            # the key of a pair may be an alias, which has the span of its anchor
             pairs = self._pairs.get(mapping)
             if pairs is None:
                 pairs = self._pairs[mapping] = sorted(mapping.pairs, key=_start)
             index = bisect_right(pairs, offset, key=_start) - 1
-            # in block style a pair ends with its line: an alias or nothing may be its value
+            # in block style a pair ends with its line: its value may be an alias or empty
             if index < 0 or (mapping.flow and offset >= pairs[index].within.end):
                 return pairs_around
             inner = pairs[index]
@@ -275,11 +275,11 @@ class Suppressions:
         if entry is None:
             following = self.finder.behind(probe)
             if following is not None and source.text[probe] == "-":
-                # only the "- " of the item and comments may be between
+                # only the "- " of the item and comments may be in between
                 gap = source.text[probe : following.span.start].splitlines()
                 if not any(text.partition("#")[0].strip(" \t-") for text in gap):
                     return SuppressionScope(line, following)
-            # an item that is not YAML has no entry, but its problems can be silenced on its line
+            # an unreadable item has no entry, but its problems can be suppressed on its line
             return SuppressionScope(line) if self.model.document.problems else None
         mapping = entry.mapping
         pair = next(iter(self._pairs_at(mapping, probe - entry.start)), None) if mapping is not None else None
@@ -295,13 +295,13 @@ def _start(pair: Pair) -> int:
 
 
 def suppressions_of(model: Model) -> Suppressions:
-    """Return the suppressions of a file, which are read once."""
+    """Return the suppressions of a file; read once."""
     return model.ask(Suppressions, model)
 
 
 def unsuppressed(
     model: Model, diagnostics: tuple[Diagnostic, ...], names: RuleNames = NO_NAMES
 ) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics that no comment silences."""
+    """Return the diagnostics that no comment suppresses."""
     silenced = suppressions_of(model).matches(diagnostics, names)
     return tuple(item for item in diagnostics if item not in silenced) if silenced else diagnostics

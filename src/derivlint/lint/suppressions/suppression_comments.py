@@ -21,9 +21,9 @@ from derivlint.yaml_reader.decode import BREAKS
 
 IGNORE = "ignore"
 IGNORE_FILE = "ignore-file"
-#: The words of other linters.
+#: The keywords of other linters.
 _FOREIGN = ("disable", "noqa", "nolint", "suppress", "allow")
-#: A comment with more names silences nothing: each name that is not a rule is a finding.
+#: A comment with more names suppresses nothing: each unknown name is a finding.
 MAX_NAMES = 1000
 _FORM = 'write "# derivlint: ignore[rule, rule] reason"'
 
@@ -65,13 +65,13 @@ class SuppressedName(Struct, frozen=True):
 
 
 class Malformed(Struct, frozen=True):
-    """A mistake in a suppression, which silences nothing then.
+    """A mistake in a suppression, which has no effect then.
 
     Attributes:
         message: the fact.
         help: the cure.
-        span: the place.
-        instead: the right text in the place of ``Suppression.head``, or None.
+        span: its span.
+        instead: the correct text for ``Suppression.head``, or None.
     """
 
     message: str
@@ -81,15 +81,15 @@ class Malformed(Struct, frozen=True):
 
 
 class Suppression(Struct, frozen=True):
-    """A comment, or a part of one, that silences findings or is meant to.
+    """A comment, or a part of one, that suppresses findings or is meant to.
 
     Attributes:
         comment: the comment.
         span: from the number sign to the end of the reason.
         head: from the number sign to the closing bracket.
-        kind: ``ignore`` or ``ignore-file``; empty for anything else.
+        kind: ``ignore`` or ``ignore-file``; empty for another word.
         names: the rules; empty if it is malformed.
-        inside: the text between the brackets; an empty range where there are none.
+        inside: the range of the text between the brackets; empty without brackets.
         reason: the text after the brackets.
         malformed: the mistake in it.
     """
@@ -105,7 +105,7 @@ class Suppression(Struct, frozen=True):
 
 
 def end_of_text(text: str, end: int, blanks: str | None = None) -> int:
-    """The end of the text before an offset, without blanks: the given characters, or all that Python strips."""
+    """The end of the text before an offset without trailing ``blanks``, by default all that Python strips."""
     while end > 0 and (text[end - 1].isspace() if blanks is None else text[end - 1] in blanks):
         end -= 1
     return end
@@ -127,12 +127,12 @@ def read_suppressions(document: Document) -> tuple[Suppression, ...]:
 
 
 class Comments:
-    """The comments of a file: the number signs that are in no scalar."""
+    """The comments of a file: number signs outside of scalars."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._source = document.source
-        #: the sorted scalars of nodes, by the offset of the text of the node
+        #: the sorted scalars of nodes, by the offset of the node's text
         self._scalars: dict[int, list[Scalar]] = {}
 
     def on_line(self, number: int) -> Comment | None:
@@ -150,7 +150,7 @@ class Comments:
         return None
 
     def _in_scalar(self, offset: int) -> bool:
-        """Whether a character belongs to a scalar; the header of a block has comments, its text has none."""
+        """Whether a character is in a scalar; the header of a block may have comments, its text has none."""
         around = self._document.node_around(offset)
         if around is None:
             return False
@@ -180,7 +180,7 @@ def _scalars(root: YamlNode) -> Iterator[Scalar]:
     while todo:
         node = todo.pop()
         if isinstance(node, Scalar):
-            # an empty one has no character that could be a number sign
+            # an empty scalar cannot contain a number sign
             if node.start < node.end:
                 yield node
         elif isinstance(node, Sequence):
@@ -192,7 +192,7 @@ def _scalars(root: YamlNode) -> Iterator[Scalar]:
 def _suppressions(text: str, comment: Comment) -> Iterator[Suppression]:
     start, end = comment.span
     heads = list(_head().finditer(text, start, end))
-    # a separator of lines that only YAML knows may end the comment before the first of them
+    # a line separator that only YAML recognizes may end the comment earlier
     ends = [*(match.start() for match in heads), end][1:]
     for head, behind in zip(heads, ends, strict=True):
         suppression = _read(text, comment, head, behind)

@@ -16,7 +16,7 @@ from derivlint.yaml_reader import Scalar
 
 
 def deletion(source: SourceFile, suppression: Suppression) -> Span:
-    """The range to delete with a suppression: its line, unless something else is on it."""
+    """The range to delete with a suppression: its line, or only the comment if the line has more text."""
     text, comment = source.text, suppression.comment.span
     start, end = suppression.span
     is_alone = start == comment.start and not text[end : comment.end].strip()
@@ -34,9 +34,9 @@ class _Place(Struct):
     """The place of a new suppression.
 
     Attributes:
-        scope: its scope; without a line for the whole file.
+        scope: its scope; one without line for the whole file.
         offset: the offset of the comment.
-        above: the indentation of a line of its own, None after a line.
+        above: the indentation of a line of its own, or None at the end of a line.
         names: the rules.
     """
 
@@ -54,8 +54,8 @@ def ignore_edits(model: Model, diagnostics: Iterable[Diagnostic], reason: str = 
 
     Args:
         model: the file; its YAML must be sound.
-        diagnostics: the findings to silence; those that no comment can silence, or one silences already, are skipped.
-        reason: the text after the names, one line.
+        diagnostics: the findings to suppress; those that cannot be, or are already, are skipped.
+        reason: a one-line text after the names.
     """
     suppressions = suppressions_of(model)
     places: dict[int, _Place] = {}
@@ -78,7 +78,7 @@ def ignore_edits(model: Model, diagnostics: Iterable[Diagnostic], reason: str = 
     ]
     merged: dict[Span, TextEdit] = {}
     for edit in edits:
-        # two places in the scope of one suppression change the same brackets
+        # two positions in the scope of one suppression edit the same brackets
         previous = merged.get(edit.span)
         text = edit.text if previous is None else ", ".join(dict.fromkeys(f"{previous.text}, {edit.text}".split(", ")))
         merged[edit.span] = TextEdit(edit.span, text)
@@ -109,7 +109,7 @@ def _place(suppressions: Suppressions, diagnostic: Diagnostic) -> _Place:
 
 
 def _above(suppressions: Suppressions, entry: Entry) -> _Place:
-    """The place above an entry, or after the line where something else begins on it."""
+    """The position above an entry, or at the end of the line if it does not start the line."""
     source = suppressions.model.source
     start = entry.span.start
     number = source.position(start).line

@@ -37,11 +37,11 @@ class SuppressionsInUse:
         return name in self.names.existing or name in self.names.renamed or name in NEVER_SILENCED
 
     def uses(self, placed: PlacedSuppression) -> frozenset[str]:
-        """The rules whose findings a suppression silenced."""
+        """The rules whose findings a suppression suppressed."""
         return frozenset(self._used[id(placed)])
 
     def would_silence(self, placed: PlacedSuppression, name: str) -> bool:
-        """Whether a suppression would silence a finding of a rule that it does not name."""
+        """Whether a suppression would suppress a finding of a rule that it does not name."""
         scope = placed.scope
         return scope is not None and any(
             scope.covers(diagnostic, suppressions_of(self.model).finder.owner(diagnostic))
@@ -56,7 +56,7 @@ class SuppressionsInUse:
         return by_rule
 
     def unused_names(self, placed: PlacedSuppression) -> tuple[int, ...]:
-        """The positions of repeated names, and of those that silence nothing although their rules judged the scope."""
+        """The positions of repeated names, and of names without effect although their rules judged the scope."""
         scope = placed.scope
         if scope is None or placed.suppression.malformed is not None:
             return ()

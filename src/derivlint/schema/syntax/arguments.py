@@ -25,7 +25,7 @@ class Annotation(Struct, frozen=True):
     Attributes:
         alias_set: the sets it belongs to.
         is_write: whether the operator writes to it.
-        alias_set_after: the sets it belongs to afterwards, empty when not said, ``("*",)`` for any.
+        alias_set_after: the sets it belongs to afterwards, empty if unspecified, ``("*",)`` for any.
     """
 
     alias_set: tuple[str, ...]
@@ -66,14 +66,14 @@ class Argument(KeyedEquality, Struct, frozen=True):
     type: Type
     default: str | None = None
     annotation: Annotation | None = None
-    #: Equal arguments of different schemas share their marks, ``offset`` shifts them to the place in the text.
+    #: Equal arguments of different schemas share their marks; ``offset`` is the argument's position in the text.
     marks: Marks | None = None
     offset: int = 0
-    #: Type and name without the annotation, where the parser knows them; equal arguments share this too.
+    #: Type and name without the annotation, if the parser has them; shared as well.
     bare: str | None = None
 
     def identity(self) -> tuple[Any, ...]:
-        """The fields that are compared."""
+        """The fields that equality compares."""
         return self.name, self.type, self.default, self.annotation
 
     @property
@@ -83,21 +83,21 @@ class Argument(KeyedEquality, Struct, frozen=True):
 
     @property
     def type_span(self) -> Span | None:
-        """The place of the type and its annotation in the schema's text, None when the schema was generated."""
+        """The span of the type and its annotation in the schema's text, or None for a generated schema."""
         return _span(self.marks, self.offset, 0)
 
     @property
     def name_span(self) -> Span | None:
-        """The place of the name, None when the schema was generated."""
+        """The span of the name, or None for a generated schema."""
         return _span(self.marks, self.offset, 2)
 
     @property
     def default_span(self) -> Span | None:
-        """The place of the default, None without one or when the schema was generated."""
+        """The span of the default, or None without one or for a generated schema."""
         return _span(self.marks, self.offset, 4)
 
     def without_annotation(self, *, strip_default: bool = False) -> Argument:
-        """The argument as written in a signature; it has no place in any text."""
+        """The argument as written in a signature, without span."""
         return Argument(self.name, self.type, None if strip_default else self.default)
 
     def signature_text(self, *, strip_default: bool = False) -> str:
@@ -122,22 +122,22 @@ class Return(KeyedEquality, Struct, frozen=True):
     offset: int = 0
 
     def identity(self) -> tuple[Any, ...]:
-        """The fields that are compared."""
+        """The fields that equality compares."""
         return self.name, self.type, self.annotation
 
     @property
     def is_write(self) -> bool:
-        """Whether it is an argument that the operator writes to."""
+        """Whether it is an argument that is written to."""
         return self.annotation is not None and self.annotation.is_write
 
     @property
     def type_span(self) -> Span | None:
-        """The place of the type and its annotation in the schema's text, None when the schema was generated."""
+        """The span of the type and its annotation in the schema's text, or None for a generated schema."""
         return _span(self.marks, self.offset, 0)
 
     @property
     def name_span(self) -> Span | None:
-        """The place of the name, None without one or when the schema was generated."""
+        """The span of the name, or None without one or for a generated schema."""
         return _span(self.marks, self.offset, 2)
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ def _is_option(argument: Argument, name: str, type_name: str) -> bool:
 
 
 class Arguments(Struct, frozen=True, dict=True):
-    """The arguments of a schema, grouped as the C++ API needs them."""
+    """The arguments of a schema in the groups of the C++ API."""
 
     pre_self_positional: tuple[Argument, ...] = ()
     self_arg: Argument | None = None
@@ -184,7 +184,7 @@ class Arguments(Struct, frozen=True, dict=True):
     def group(
         positional: Sequence[Argument], kwarg_only: Sequence[Argument] = (), out: Sequence[Argument] = ()
     ) -> Arguments:
-        """Group arguments: what comes before ``self`` and after it, and the tensor options.
+        """Group arguments: those before and after ``self``, and the tensor options.
 
         Follows torchgen/model.py, ``Arguments.parse``; a second group of tensor options stays four plain arguments.
         """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-#: Messages quote no more of the user's text than this.
+#: The longest quotation of user text in messages.
 MAX_QUOTED = 40
 
 
 def quoted(text: str) -> str:
-    """The user's text in double quotes, cut when it is long."""
+    """The user's text in double quotes, truncated if it is long."""
     return f'"{text}"' if len(text) <= MAX_QUOTED else f'"{text[: MAX_QUOTED - 3]}..."'
 
 
@@ -17,9 +17,9 @@ class SchemaMistake(Struct, frozen=True):
     """The error in a schema.
 
     Attributes:
-        message: what is wrong, one line.
-        start: where the offending text begins, as an offset into the schema's text.
-        end: where it ends (exclusive); equal to ``start`` at the end of the text.
+        message: the fact, one line.
+        start: the offset of the offending text in the schema.
+        end: the offset after it; equal to ``start`` at the end of the text.
         help: how to write it, or None.
     """
 
@@ -30,10 +30,10 @@ class SchemaMistake(Struct, frozen=True):
 
 
 class SchemaError(Exception):
-    """A schema that cannot be read.
+    """The schema cannot be parsed.
 
     Attributes:
-        mistake: what is wrong with it; unlike the exception it holds no frames, and may be kept.
+        mistake: the error; unlike the exception it holds no frames, so it can be stored.
     """
 
     def __init__(self, message: str, start: int, end: int, help: str | None = None) -> None:

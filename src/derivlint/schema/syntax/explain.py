@@ -1,4 +1,4 @@
-"""Messages for schemas that the grammar refuses: what a person would say, never the grammar's own names."""
+"""Messages for schemas that the grammar rejects, without the grammar's own names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from derivlint.schema.syntax.types import KNOWN_BASE_TYPES
 
 SHAPE = "a schema reads: name.overload(Type argument=default, *, Type keyword) -> ReturnType"
 
-#: How messages call the terminals of grammar/schema.lark, in the order in which they list them.
+#: The names of the terminals of grammar/schema.lark in messages, in the order of lists.
 _SHOWN = {
     "OPERATOR": "an operator name",
     "TYPE": "a type",
@@ -36,7 +36,7 @@ _BRACKETS = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[][()]""", re.DOT
 
 
 def explain(text: str, position: int, expected: set[str]) -> SchemaError:
-    """The error of a text that goes wrong at ``position``, where one of the terminals ``expected`` had been right."""
+    """The error of a text that fails at ``position``, where one of the terminals ``expected`` was possible."""
     before = text[:position].rstrip()
     match = _FOUND.match(text, position)
     if match is None or not text[position:].strip():
@@ -67,7 +67,7 @@ def explain(text: str, position: int, expected: set[str]) -> SchemaError:
         return SchemaError(f'expected {part} after "{before[-1]}", found {quoted(token)}', start, end)
     if token in ('"', "'"):
         return SchemaError("the string is never closed", start, end)
-    # The grammar's states do not tell which bracket is open, so they also offer to close one that is not.
+    # The parser's states do not record the kind of open bracket, so they also offer to close the other kind.
     opened = _unclosed(before)
     if opened is None and "->" in before and "RPAR" in expected:
         expected = {"$END"}
@@ -78,7 +78,7 @@ def explain(text: str, position: int, expected: set[str]) -> SchemaError:
 
 
 def _half_argument(before: str) -> SchemaError:
-    """``abs(self)``: the only word is read as a type, and the name is missing."""
+    """The error of ``abs(self)``: the only word is read as a type, and the name is missing."""
     # The annotation of "Tensor(a!)" belongs to the word.
     end = before.rfind("(") if before.endswith(")") else len(before)
     start = max(before.rfind(mark, 0, end) for mark in " \t\r\n(,") + 1
@@ -100,7 +100,7 @@ def _at_end(text: str, end: int, expected: set[str]) -> SchemaError:
 
 
 def _unclosed(text: str) -> int | None:
-    """The last bracket that is opened but not closed."""
+    """The index of the last unclosed bracket, or None."""
     stack = []
     for match in _BRACKETS.finditer(text):
         if match.group() in ("(", "["):

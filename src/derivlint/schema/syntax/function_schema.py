@@ -25,10 +25,10 @@ class SchemaKind(Choice):
 
 
 def view_base(base: str) -> str:
-    """The base name of the view that ``<view>_copy`` or ``<view>_scatter`` belongs to; other names stay.
+    """The base name of the view of ``<view>_copy`` or ``<view>_scatter``; other names are unchanged.
 
     Follows torchgen/model.py, ``FunctionSchema.signature(strip_view_copy_name=True)``, which replaces every
-    occurrence, not the last only.
+    occurrence, not only the last one.
     """
     if base.endswith("_copy"):
         return base.replace("_copy", "")
@@ -38,14 +38,14 @@ def view_base(base: str) -> str:
 
 
 class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
-    """An operator's name, arguments and returns; two are equal when they print alike.
+    """An operator's name, arguments and returns; compared by canonical text.
 
     Attributes:
         name: the operator's name.
         arguments: its arguments.
         returns: its returns.
-        text: the text it was read from, or what it prints as when it was generated.
-        name_span: the place of the name in ``text``, None when it was generated.
+        text: the source text; the canonical text of a generated schema.
+        name_span: the span of the name in ``text``, or None if it was generated.
     """
 
     name: OperatorName
@@ -56,13 +56,13 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def canonical(self) -> str:
-        """The schema as PyTorch writes it."""
+        """The schema in PyTorch's own notation."""
         returns = ", ".join(map(str, self.returns))
         return f"{self.name}({self.arguments}) -> {returns if len(self.returns) == 1 else f'({returns})'}"
 
     @property
     def text(self) -> str:
-        """The text it was read from; the canonical text when it was generated."""
+        """The source text; the canonical text of a generated schema."""
         return self.canonical if self.source_text is None else self.source_text
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def is_functional_overload(self) -> bool:
-        """Whether the overload name says so; such a function is never the canonical one of its group."""
+        """Whether the overload name marks it as functional; such a function is never canonical in its group."""
         return "functional" in self.name.overload
 
     @property
@@ -135,8 +135,8 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
     ) -> FunctionSchema:
         """The signature that the functional, in-place and out forms of an operator share.
 
-        Overload, in-place mark, annotations, tensor options and out arguments go; arguments that are written to but
-        not returned become returns. Follows torchgen/model.py, ``FunctionSchema.signature``.
+        Overload, in-place mark, annotations, tensor options and out arguments are dropped; arguments that are written
+        to but not returned become returns. Follows torchgen/model.py, ``FunctionSchema.signature``.
 
         Args:
             strip_default: drop the defaults of the arguments.
@@ -147,7 +147,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
         returns = [Return(r.name if keep_return_names else None, r.type) for r in self.returns]
         returns += [Return(f"{a.name}_out" if keep_return_names else None, a.type) for a in self._unreturned_writes()]
         positional, keyword = self._signature_arguments(strip_default)
-        # What is left of a factory function's keywords is a flat list: its tensor options are gone.
+        # The remaining keywords of a factory function are a flat list without tensor options.
         arguments = replace(Arguments.group(positional), pre_tensor_options_kwarg_only=tuple(keyword))
         return FunctionSchema(OperatorName(base, dunder=self.name.dunder), arguments, tuple(returns))
 
@@ -157,8 +157,8 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
         positional = [a.without_annotation(strip_default=strip_default) for a in arguments.flat_positional]
         keyword = [a.without_annotation(strip_default=strip_default) for a in kwarg_only]
         if self.name.base == "bernoulli" and str(self.name) == "bernoulli.p":
-            # bernoulli.p(Tensor self, float p) lacks the default that bernoulli_.float(float p=0.5) has;
-            # PyTorch pairs the two nevertheless.
+            # bernoulli.p(Tensor self, float p) lacks the default of bernoulli_.float(float p=0.5); PyTorch pairs them
+            # regardless.
             for group in (positional, keyword):
                 for i, argument in enumerate(group):
                     if argument.name == "p" and str(argument.type) == "float" and argument.default is None:
@@ -168,7 +168,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
     def _unreturned_writes(self) -> list[Argument]:
         arguments = self.arguments
         own = () if arguments.self_arg is None else (arguments.self_arg,)
-        # The order matters: an in-place and an out form with further mutable arguments have equal signatures.
+        # The order matters: in-place and out forms with further mutable arguments have equal signatures.
         writes = [
             a
             for a in (*own, *arguments.out, *arguments.post_self_positional)
@@ -180,7 +180,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
         return [a for a in writes if a.annotation not in returned]
 
     def _signature_text(self, base: str, *, strip_default: bool) -> str:
-        """The text of the signature, without building it."""
+        """The text of the signature, computed without constructing it."""
         arguments = self.arguments
         keyword: Sequence[Argument] = arguments.pre_tensor_options_kwarg_only + arguments.post_tensor_options_kwarg_only
         positional: Sequence[Argument] = arguments.flat_positional

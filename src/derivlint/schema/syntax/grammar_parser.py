@@ -1,4 +1,4 @@
-"""The reader of schemas over ``grammar/schema.lark``: free blanks, and errors with their place."""
+"""The schema parser over ``grammar/schema.lark``: arbitrary blanks, and errors with offsets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _lark() -> Lark:
 
 
 def parse_with_grammar(text: str) -> FunctionSchema:
-    """The schema written ``text``.
+    """Parse a schema.
 
     Raises:
         SchemaError: the text is not a schema.
@@ -77,7 +77,7 @@ def _arguments(tree: Node, text: str) -> Arguments:
             continue
         argument = _argument(child, text)
         if argument.is_write and current is kwarg_only:
-            # A keyword-only argument that is written to makes the operator an out= one.
+            # a keyword-only argument that is written to is an out argument
             current = out
         elif current is out and not argument.is_write:
             span = argument.name_span or Span(0, 0)
@@ -96,7 +96,7 @@ def _argument(tree: Node, text: str) -> Argument:
     if default is None:
         return Argument(str(name), type_, None, annotation, (*marks, -1, -1))
     start, end = default.meta.start_pos, default.meta.end_pos
-    # Blanks inside a list of defaults are not part of the canonical form: PyTorch splits arguments at ", ".
+    # blanks inside a list of defaults are not canonical: PyTorch splits arguments at ", "
     written = "".join(_DEFAULT_PARTS.findall(text, start, end))
     return Argument(str(name), type_, written, annotation, (*marks, start, end))
 

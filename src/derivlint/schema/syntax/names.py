@@ -19,11 +19,11 @@ class OperatorName(Struct, frozen=True):
     Follows torchgen/model.py, ``OperatorName`` and ``BaseOperatorName``, without their checks of naming conventions.
 
     Attributes:
-        base: what is left without the marks below: ``add`` for ``add_.Tensor`` and for ``__iadd__``.
-        inplace: whether the name says that the operator works in place.
-        dunder: whether it is a ``__name__``.
+        base: the name without the marks below: ``add`` for ``add_.Tensor`` and for ``__iadd__``.
+        inplace: whether the name marks an in-place operator.
+        dunder: whether it has the form ``__name__``.
         functional_overload: whether it is the ``<base>_functional`` twin of a mutable operator.
-        overload: what follows the dot, ``""`` without one.
+        overload: the part after the dot, or ``""``.
     """
 
     base: str
@@ -34,7 +34,7 @@ class OperatorName(Struct, frozen=True):
 
     @staticmethod
     def parse(text: str) -> OperatorName:
-        """The name written ``text``, which has no namespace; every text is some name."""
+        """Parse a name without namespace; accepts any text."""
         return _parse(text)
 
     @property
@@ -54,12 +54,12 @@ class OperatorName(Struct, frozen=True):
 
     @property
     def is_foreach(self) -> bool:
-        """Whether it is an operator that applies another one to each tensor of a list: ``_foreach_abs``."""
+        """Whether it is a foreach operator, which applies another one to each tensor of a list: ``_foreach_abs``."""
         return self.base.startswith(FOREACH_PREFIX)
 
     @property
     def element_base(self) -> str:
-        """The base name of the operator that a foreach operator applies: ``abs``; of any other its own."""
+        """The base name of the operator that a foreach operator applies, ``abs``; the own base name of any other."""
         return self.base.removeprefix(FOREACH_PREFIX)
 
     def with_overload(self, overload: str) -> OperatorName:

@@ -1,8 +1,8 @@
-"""Text to schema.
+"""Parses schemas.
 
-Canonical text, which is what every released file holds, is read by one regular expression per argument; any other
-text goes to the grammar, which allows free blanks and says what is wrong. Both accept the same language on canonical
-text and build the same schema.
+Canonical text, as in every released file, is parsed by one regular expression per argument; other text by the grammar,
+which allows arbitrary blanks and reports errors. Both accept the same language on canonical text and give the same
+schema.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _ARGUMENT = re.compile(
 _RETURN = re.compile(rf"{_TYPE}(?: ([A-Za-z_]\w*))?", re.ASCII)
 
 
-#: Longer than any schema; hostile input must not cost more than a refusal.
+#: Longer than any schema; bounds the cost of hostile input.
 MAX_LENGTH = 10_000
 
 
 def is_canonical(text: str) -> bool:
-    """Whether the text certainly is a schema that prints as it is written; cheaper than to parse it."""
+    """Whether the text certainly is a canonical schema; cheaper than parsing it."""
     return len(text) <= MAX_LENGTH and _split(text) is not None
 
 
 @lru_cache(maxsize=16384)
 def parse_schema(text: str) -> FunctionSchema:
-    """The schema written ``text``, without a namespace.
+    """Parse a schema without namespace.
 
     Raises:
         SchemaError: the text is not a schema; its offsets are offsets into ``text``.
@@ -49,21 +49,21 @@ def parse_schema(text: str) -> FunctionSchema:
         raise SchemaError(f"the schema has {len(text)} characters, at most {MAX_LENGTH} are read", 0, len(text))
     schema = _parse_canonical(text)
     if schema is None:
-        # The grammar, and Lark itself, are only loaded when they are needed.
+        # the grammar and Lark are only imported if needed
         from derivlint.schema.syntax.grammar_parser import parse_with_grammar
 
         schema = parse_with_grammar(text)
     return schema
 
 
-#: The parts of a canonical schema; equal parts are shared by all schemas: the offset of its opening
-#: parenthesis, its arguments as written (the ``*`` among them), those before the ``*`` and after it, how many of the
-#: latter are written to (they are the last), and the returns with their offsets.
+#: The parts of a canonical schema, shared between schemas: the offset of the opening parenthesis, the arguments as
+#: written (including the ``*``), those before the ``*`` and after it, the number of the latter that are written to
+#: (always the last), and the returns with their offsets.
 _Parts: TypeAlias = tuple[int, list[str], list[Argument], list[Argument], int, list[tuple[Return, int]]]
 
 
 def _parse_canonical(text: str) -> FunctionSchema | None:
-    """The schema, or None when the text is not in canonical form (which does not mean that it is wrong)."""
+    """Parse canonical text, or return None for other text, which may be a valid schema."""
     parts = _split(text)
     if parts is None:
         return None
@@ -85,15 +85,15 @@ def _parse_canonical(text: str) -> FunctionSchema | None:
     arguments = Arguments.group(placed, placed_keyword[:first_out], placed_keyword[first_out:])
     returned = tuple([Return(item.name, item.type, item.annotation, item.marks, offset) for item, offset in returns])
     schema = FunctionSchema(OperatorName.parse(text[:opening]), arguments, returned, text, Span(0, opening))
-    # Canonical text is what the schema prints as; printing thousands of them again would only cost time.
+    # canonical text is its own printed form; printing thousands of schemas would be slow
     schema.__dict__["canonical"] = text
     return schema
 
 
-# A file's schemas are looked at first, and most of them parsed later.
+# a file's schemas are scanned first, and most of them are parsed later
 @lru_cache(maxsize=4096)
 def _split(text: str) -> _Parts | None:
-    """The parts, or None when the text is not in canonical form."""
+    """The parts of canonical text, or None for other text."""
     opening = text.find("(")
     closing = text.find(") -> ", opening + 1)
     if opening < 0 or closing < 0 or _OPERATOR.fullmatch(text, 0, opening) is None:
@@ -111,7 +111,7 @@ def _split(text: str) -> _Parts | None:
             return None
     else:
         positional.extend(map(_argument, written))
-    # A part that is not an argument is None; an argument is never false.
+    # None is a part that is not an argument; arguments are always true
     if not all(positional) or not all(keyword):
         return None
     if keyword and "!" in inner:
@@ -146,7 +146,7 @@ def _argument(text: str) -> Argument | None:
 
 
 def _returns(text: str, start: int) -> list[tuple[Return, int]] | None:
-    """The returns in the parentheses at ``start``."""
+    """The returns in the parentheses at ``start``, or None for other text."""
     if not text.endswith(")"):
         return None
     inner = text[start + 1 : -1]
@@ -182,7 +182,7 @@ def _return(text: str) -> Return | None:
 
 @lru_cache(maxsize=512)
 def parse_annotation(text: str) -> Annotation:
-    """The annotation written ``text``, which is known to be one, without its parentheses."""
+    """Parse a valid annotation without its parentheses."""
     before, _, after = text.partition(" -> ")
     write = before.endswith("!")
     aliases = tuple(before.removesuffix("!").split("|"))

@@ -1,7 +1,7 @@
 """The types of operator schemas: ``Tensor``, ``int[2]?``, ``__torch__.torch.classes.quantized.X``.
 
-Follows torchgen/model.py, ``Type`` and its subclasses. Unlike there, a base type that is not known (``Dimname`` of
-older releases, a type of an out-of-tree backend) is accepted, with ``known`` false.
+Follows torchgen/model.py, ``Type`` and its subclasses. Unlike there, an unknown base type (``Dimname`` of older
+releases, a type of an out-of-tree backend) is accepted, with ``known`` false.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KNOWN_BASE_TYPES = frozenset(
 
 CUSTOM_CLASS_PREFIX = "__torch__.torch.classes."
 
-#: More "?" and "[]" than any type can mean; keeps the recursion over types bounded.
+#: More suffixes than any valid type has; bounds the recursion over types.
 MAX_SUFFIXES = 16
 
 _TYPE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*)((?:\?|\[(?:0|[1-9][0-9]{0,17})?\])*)", re.ASCII)
@@ -56,12 +56,12 @@ class Type(Struct, frozen=True):
 
     @property
     def is_nullable(self) -> bool:
-        """Whether it is optional; a list is nullable when its elements are."""
+        """Whether it is optional; a list is nullable if its elements are."""
         return False
 
     @property
     def is_list_like(self) -> ListType | None:
-        """The list type, also inside an optional; None when it is not a list."""
+        """The list type, also inside an optional; None for other types."""
         return None
 
 
@@ -77,7 +77,7 @@ class BaseType(Type, frozen=True):
 
     @property
     def is_tensor_like(self) -> bool:
-        """Whether it is a tensor, as is asked more often than anything else."""
+        """Whether it is a tensor; computed once, since it is queried most often."""
         return self.name == TENSOR.name
 
     @property
@@ -115,7 +115,7 @@ class OptionalType(Type, frozen=True):
 
     @property
     def is_nullable(self) -> bool:
-        """True."""
+        """Always true."""
         return True
 
     @property
@@ -128,7 +128,7 @@ class OptionalType(Type, frozen=True):
 
 
 class ListType(Type, frozen=True):
-    """A list, of ``size`` elements when one is given (``int[2]`` takes a single ``int`` too)."""
+    """A list, of ``size`` elements if one is given (``int[2]`` accepts a single ``int`` too)."""
 
     elem: Type
     size: int | None
@@ -159,7 +159,7 @@ GENERATOR = BaseType("Generator")
 
 @lru_cache(maxsize=4096)
 def parse_type(text: str) -> Type:
-    """The type written ``text``, without an alias annotation and without blanks.
+    """Parse a type without alias annotation and without blanks.
 
     Raises:
         SchemaError: the text is not a type.
