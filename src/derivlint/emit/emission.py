@@ -1,4 +1,4 @@
-"""An emission: all files of a model, for an installed PyTorch or for a build of it."""
+"""Assembles all emitted files of a model, for an installed PyTorch or for a PyTorch build."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from derivlint.model import Model
 from derivlint.schema import NativeFunction
 from derivlint.source import read_input
 
-#: Where the user's own helpers stand, so that their header is found before that of the installed PyTorch.
+#: The path of the user's own helpers, so that their header is found before that of the installed PyTorch.
 MANUAL = "helpers/torch/csrc/autograd/FunctionsManual"
 
 
@@ -38,14 +38,14 @@ class EmissionMode(Enum):
 
 
 class Helpers(Struct, frozen=True):
-    """The user's own FunctionsManual: its source, and its header where one is beside it."""
+    """The user's own FunctionsManual: the source, and the header next to it if there is one."""
 
     source: str
     header: str | None
 
     @classmethod
     def read(cls, path: Path) -> Helpers:
-        """The helpers of a FunctionsManual.cpp.
+        """Read the helpers of a FunctionsManual.cpp.
 
         Raises:
             FilesError: it cannot be read.
@@ -60,11 +60,11 @@ class Helpers(Struct, frozen=True):
 
 
 class Authors(Struct, frozen=True):
-    """C++ of the author, by paths from the folder that is emitted to, with slashes.
+    """The author's C++ files, by paths relative to the output folder, with slashes.
 
     Attributes:
-        headers: declares what formulas call.
-        sources: what is built with an extension: helpers, kernels, the definitions of operators.
+        headers: the declarations of functions that formulas call.
+        sources: the sources built into the extension: helpers, kernels, operator definitions.
     """
 
     headers: tuple[str, ...]
@@ -72,13 +72,13 @@ class Authors(Struct, frozen=True):
 
 
 class Emission(Struct, frozen=True):
-    """The files of a model.
+    """The emitted files of a model.
 
     Attributes:
-        files: their texts, by their paths in the folder.
-        operators: the operators that get a kernel, with the class of its node, None if it makes none.
+        files: the texts, by path in the folder.
+        operators: the operators with a kernel, each with the class of its node, or None if it creates none.
         nodes: the number of node classes.
-        left_out: operators that get none, with the reason.
+        left_out: the operators without a kernel, with the reason.
     """
 
     files: Mapping[str, str]
@@ -102,33 +102,33 @@ def emission(
     authors: Authors | None = None,
     line_directives: bool = False,
 ) -> Emission:
-    """The files for the chosen operators of a model.
+    """Emit the files for the chosen operators of a model.
 
     Args:
         model: a model without errors.
         operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
         namespace: the namespace of the node classes.
-        mode: what the files are for.
-        shards: into how many files kernels and nodes are divided each.
+        mode: the purpose of the files.
+        shards: the number of files for kernels and of files for nodes.
         helpers: the user's own helpers.
-        left_out: operators that are not to be overridden, by full name, with the reason.
-        python_bindings: whether Python is given the classes of nodes with what they save, ``grad_fn._saved_self``.
-        dispatch_key: the autograd key that all kernels are for; then there is nothing but them and their nodes.
-        shipped: node classes of PyTorch's own library, which take the place of those of the model.
-        authors: C++ of the author that goes with an extension.
-        line_directives: whether formulas are lines of the YAML for compilers and debuggers, instead of a map.
+        left_out: operators that must not be overridden, by full name, with the reason.
+        python_bindings: whether to expose the node classes and saved variables to Python, ``grad_fn._saved_self``.
+        dispatch_key: the autograd key of all kernels; then only kernels and their nodes are emitted.
+        shipped: node classes of PyTorch's own library that replace those of the model.
+        authors: the author's C++ for an extension.
+        line_directives: whether to emit ``#line`` directives for formulas instead of a map.
 
     Raises:
-        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
+        UnsupportedRelease: code cannot be emitted for the release of the operators.
     """
     without = dict(left_out or {})
     is_in_tree = mode is EmissionMode.IN_TREE
     operators = operators if is_in_tree else with_called(model, operators)
-    # a kernel that no entry of the file speaks of is the same in PyTorch already
+    # a kernel without an entry is identical in PyTorch already
     candidates = kernels(model, operators, dispatch_key, only_with_entry=not is_in_tree, in_tree=is_in_tree)
     chosen = [kernel for kernel in candidates if str(kernel.function.name) not in without]
     node_names = {kernel.node for kernel in chosen if kernel.node is not None and kernel.node not in shipped}
-    # in a build of PyTorch the header stands for the whole file, whatever kernels are chosen
+    # in a PyTorch build the header covers the whole file, whatever kernels are chosen
     is_whole = is_in_tree and operators is None
     classes = node_classes(model, None if is_whole else node_names)
     if is_in_tree:
@@ -167,7 +167,7 @@ def emission(
 
 
 def _own_needed(model: Model, kernels_of: Iterable[NativeFunction]) -> list[NativeFunction]:
-    """The operators that are not PyTorch's and that kernels or formulas call; others may need another release."""
+    """The custom operators that kernels or formulas call; other operators may need another release."""
     called = {str(function.name) for function in kernels_of if function.namespace != ATEN}
     names = called_names(model.entries)
     return [
@@ -180,7 +180,7 @@ def _own_needed(model: Model, kernels_of: Iterable[NativeFunction]) -> list[Nati
 def _own_without_derivative(
     model: Model, chosen: Sequence[Kernel], without: Collection[str]
 ) -> Iterator[NativeFunction]:
-    """Called operators of the file's own that have no derivative."""
+    """The called custom operators that have no derivative."""
     with_kernel = {str(kernel.function.name) for kernel in chosen}
     for function in _own_needed(model, ()):
         name = str(function.name)
@@ -192,7 +192,7 @@ def _own_without_derivative(
 
 
 def _own_views(model: Model, chosen: Iterable[Kernel]) -> tuple[InplaceOrViewKernel, ...]:
-    """Return the kernels under ADInplaceOrView of custom operators; PyTorch has those of its own."""
+    """Return the ADInplaceOrView kernels of custom operators; PyTorch ships those of its own."""
     own = {str(kernel.function.name) for kernel in chosen if kernel.function.namespace != ATEN}
     if not own:
         return ()
@@ -200,7 +200,7 @@ def _own_views(model: Model, chosen: Iterable[Kernel]) -> tuple[InplaceOrViewKer
 
 
 def _nodes_by_operator(chosen: Iterable[Kernel]) -> dict[str, str | None]:
-    """For each operator the node of its kernel; where it has kernels under several keys, that of ``Autograd``."""
+    """The node class of each operator's kernel; with kernels under several keys, that of ``Autograd``."""
     nodes: dict[str, str | None] = {}
     for kernel in chosen:
         name = str(kernel.function.name)

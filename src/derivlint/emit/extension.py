@@ -1,4 +1,4 @@
-"""The files of an extension: a library of its own that overrides kernels of an installed PyTorch."""
+"""The files of an extension: a library that overrides kernels of an installed PyTorch."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from derivlint.emit.template import fill, load, quoted, split_at_most
 from derivlint.emit.view_funcs import view_func, view_funcs_header, view_funcs_source
 from derivlint.schema import NativeFunction
 
-#: The kernels and nodes of one file by default: they take the compiler about as long as PyTorch's headers.
+#: The default number of kernels and nodes in a file, which take about as long to compile as PyTorch's headers.
 KERNELS_PER_SHARD = 120
 NODES_PER_SHARD = 240
 BINDINGS_PER_SHARD = 800
 HEADER = "nodes.h"
 VIEWS = "views.h"
 TRACKING = "inplace_or_view"
-#: The characters of paths that CMake takes in quotes only.
+#: The characters of paths that CMake needs quotes for.
 _NOT_BARE = re.compile(r"[^\w./+-]")
 
 
@@ -39,16 +39,16 @@ def extension_files(
     shipped: Collection[str],
     headers: Sequence[str],
 ) -> dict[str, str]:
-    """Nodes, kernels and, where they are wanted, what Python sees of the nodes.
+    """Emit nodes, kernels and, on request, the Python bindings of the nodes.
 
     Args:
         classes: the node classes.
         kernels: the kernels.
         namespace: the namespace of the node classes.
-        shards: into how many files kernels and nodes are divided each.
+        shards: the number of files for kernels and of files for nodes.
         bindings_of: the name of the YAML file, for bindings of Python; None without them.
-        version: the version of PyTorch that they are for; they compile with no other. None for any.
-        own: operators of other namespaces than PyTorch's, which formulas may call.
+        version: the only version of PyTorch with which they compile; None for any.
+        own: custom operators that formulas may call.
         views: kernels that track views and writes.
         shipped: the node classes of PyTorch's own library that kernels use.
         headers: the author's headers, by their paths from the folder of the files.
@@ -78,7 +78,7 @@ def extension_files(
 
 
 def _view_files(kernels: Sequence[InplaceOrViewKernel], namespace: str, release: Release) -> dict[str, str]:
-    """Return the sources of kernels under ADInplaceOrView, and of the view functions that they use."""
+    """Return the sources of ADInplaceOrView kernels, and of the view functions that they use."""
     funcs = [view_func(kernel.function) for kernel in kernels if kernel.view_func is not None]
     files = {
         VIEWS: view_funcs_header(funcs, namespace),
@@ -101,8 +101,8 @@ def build_files(
     Args:
         files: the files.
         namespace: the namespace of the node classes.
-        release: the API that the sources are written for.
-        version: the version of PyTorch that they are for; they are built with no other. None for any.
+        release: the API of the sources.
+        version: the only version of PyTorch with which they are built; None for any.
         authors: the author's sources, by their paths from the folder of the files.
     """
     project = target_name(namespace)
@@ -111,7 +111,7 @@ def build_files(
     listing = fill(
         load("CMakeLists.txt") + "\n",
         project=project,
-        # a variable of CMake, which is written like a placeholder
+        # a CMake variable, which has the syntax of a placeholder
         release_check=_guarded("release_check.cmake", version, found="${Torch_VERSION}"),
         standard=release.standard.removeprefix("c++"),
         sources="\n".join([*(name for name in sources if not python.is_binding(name)), *map(_in_cmake, authors)]),
@@ -121,12 +121,12 @@ def build_files(
 
 
 def _in_cmake(path: str) -> str:
-    """A path as CMake takes it."""
+    """Quote a path for CMake."""
     return quoted(path).replace("$", "\\$") if _NOT_BARE.search(path) else path
 
 
 def _guarded(template: str, version: str | None, **more: str) -> str:
-    """Return the check that refuses other releases than that of a version, or empty if the release is unknown."""
+    """Return the check that rejects other releases, or an empty string if the release is unknown."""
     number = known_number(version)
     if number is None:
         return ""
@@ -134,5 +134,5 @@ def _guarded(template: str, version: str | None, **more: str) -> str:
 
 
 def target_name(namespace: str) -> str:
-    """The name of the library that an extension becomes."""
+    """The name of the extension's library."""
     return namespace.strip(":").replace("::", "_")

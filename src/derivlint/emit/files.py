@@ -1,8 +1,8 @@
-"""Putting emitted files on disk.
+"""Writes emitted files to disk.
 
-A file is rewritten only when its text changes, so that what was compiled from it stays valid, and it is never there by
-half. Nothing is written over and nothing is removed but what derivlint wrote and no one has changed since: all that is
-in the way is found before the first byte is written.
+A file is rewritten only if its text changes, so that object files stay up to date, and it is replaced atomically. Only
+unmodified files that derivlint wrote are overwritten or removed: all conflicts are found before the first byte is
+written.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from derivlint.emit.manifest import MANIFEST, MAX_BYTES, FolderState, digest_of,
 from derivlint.source import read_input, remove_leftovers, replace_file
 from derivlint.source.writing import is_protected
 
-#: So many files that are in the way are named.
+#: The maximum number of conflicting files in a message.
 MAX_NAMED = 20
-#: Emitted files are smaller; more of a file that is in the way need not be read.
+#: Emitted files are smaller, so larger conflicting files need not be read.
 _MAX_READ = 256 * 1024 * 1024
 
 
@@ -29,7 +29,7 @@ class FilesError(Exception):
     """A folder or a file cannot be written or read.
 
     Attributes:
-        messages: each thing that is wrong.
+        messages: the errors.
     """
 
     def __init__(self, *messages: str) -> None:
@@ -43,8 +43,8 @@ class FileChanges(Struct, frozen=True):
     Attributes:
         written: the files whose text changes.
         removed: the files of an earlier emission that are no longer emitted.
-        retained: files that an earlier emission wrote and that are not removed, with the reason.
-        refused: why nothing is written: everything that is in the way.
+        retained: files of an earlier emission that are kept, with the reason.
+        refused: the conflicts that prevent writing.
     """
 
     written: tuple[str, ...]
@@ -57,17 +57,17 @@ class FileChanges(Struct, frozen=True):
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """The files that differ; the manifest follows the others, and is named only where it is alone."""
+        """The files that differ; the manifest comes last, and is included only if it alone differs."""
         names = (*self.written, *self.removed)
         return tuple(name for name in names if name != MANIFEST) or names
 
 
 class _ConflictError(Exception):
-    """A path is taken by something that derivlint did not write."""
+    """A path is occupied by a file that derivlint did not write."""
 
 
 def changes(folder: Path, files: Mapping[str, str]) -> FileChanges:
-    """The differences between the folder and the files, and the conflicts.
+    """Compare the files with the folder, and find conflicts.
 
     Raises:
         FilesError: it cannot be read.
@@ -76,10 +76,10 @@ def changes(folder: Path, files: Mapping[str, str]) -> FileChanges:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> FileChanges:
-    """Bring the folder to hold the files; those that are right already are not touched.
+    """Write the files to the folder; files that are up to date are not touched.
 
     Raises:
-        FilesError: it cannot be read or written, or something is in the way, which is then named.
+        FilesError: it cannot be read or written, or there are conflicts.
     """
     place = _Folder(folder, files)
     planned = place.changes()
@@ -96,7 +96,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> FileChanges:
 
 
 class _Folder:
-    """The present and the intended content of a folder."""
+    """The current and the intended contents of a folder."""
 
     def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
         self._folder = folder
@@ -135,7 +135,7 @@ class _Folder:
         return FileChanges(tuple(written), tuple(removed), retained, tuple(refused))
 
     def _no_longer_emitted(self) -> tuple[list[str], dict[str, str]]:
-        """The files of an earlier emission that go, and those that stay, with the reason."""
+        """The files of an earlier emission to remove, and those to keep, with the reason."""
         removed: list[str] = []
         retained: dict[str, str] = {}
         for name in sorted(self._before.digests.keys() - self._files.keys()):
@@ -149,7 +149,7 @@ class _Folder:
         return removed, retained
 
     def _require_ours(self, name: str, current: bytes) -> None:
-        """Raise for a file that derivlint did not write, or that has changed since."""
+        """Raise for a file that derivlint did not write, or that was modified since."""
         path = self._folder / name
         digests = self._before.digests.get(name)
         if digests is None:
@@ -162,7 +162,7 @@ class _Folder:
     def _look(self, name: str, limit: int = _MAX_READ) -> bytes | None:
         """Return the content of a file of the folder, cached, or None if there is none.
 
-        Nothing but a regular file is opened: a pipe would keep us waiting, and a link lead out of the folder.
+        Only regular files are opened: reading a pipe would block, and a link may lead out of the folder.
         """
         if name in self._present:
             return self._present[name]
@@ -186,7 +186,7 @@ class _Folder:
         return data
 
     def write(self, planned: FileChanges) -> None:
-        """Write what differs, the manifest before all others and again after them."""
+        """Write the changed files, and the manifest before and after them."""
         self._folder.mkdir(parents=True, exist_ok=True)
         names = {*self._files, *self._before.digests}
         for parent in sorted({PurePosixPath(name).parent for name in names}):
@@ -208,7 +208,7 @@ class _Folder:
             self._replace(MANIFEST, self._files[MANIFEST])
 
     def _replace(self, name: str, data: bytes) -> None:
-        """Write a file, unless it has changed since it was read."""
+        """Write a file, unless it was modified since it was read."""
         replace_file(self._folder / name, data, expected=self._present.get(name))
         self._present[name] = data
 

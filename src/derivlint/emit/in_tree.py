@@ -1,7 +1,7 @@
-"""The files of a build of PyTorch: those that its torch/csrc/autograd/generated has of derivatives.
+"""The files of a PyTorch build: those in torch/csrc/autograd/generated that depend on derivatives.
 
-PyTorch's CMake files name each of them, so that their number is given. What else is in that folder (tracing,
-variable factories, Python functions) is made of native_functions.yaml alone.
+PyTorch's CMake files list them, so their number is fixed. The other files of the folder (tracing, variable factories,
+Python functions) depend on native_functions.yaml only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from derivlint.emit.template import split_into, yaml_name
 from derivlint.emit.view_funcs import view_funcs, view_funcs_header, view_funcs_source
 from derivlint.model import Model
 
-#: Where the files belong in a checkout of PyTorch.
+#: The folder of generated files in a PyTorch checkout.
 GENERATED = "torch/csrc/autograd/generated"
 INPLACE_OR_VIEW_SHARDS = 2
 NODES = "Functions"
@@ -33,7 +33,7 @@ def in_tree_files(
     shards: int | None = None,
     python_bindings: bool = True,
 ) -> dict[str, str]:
-    """Nodes, kernels, view functions, ADInplaceOrView kernels and what Python sees of the nodes.
+    """Emit nodes, kernels, view functions, ADInplaceOrView kernels and the Python bindings of the nodes.
 
     Args:
         model: the model.
@@ -41,8 +41,8 @@ def in_tree_files(
         classes: the node classes.
         kernels: the autograd kernels.
         namespace: the namespace of node classes and view functions.
-        shards: into how many files the autograd kernels are divided, where that is not PyTorch's number.
-        python_bindings: whether Python gets classes for the nodes.
+        shards: the number of files for autograd kernels, by default PyTorch's.
+        python_bindings: whether to expose the node classes to Python.
     """
     file = yaml_name(model.source.path)
     release = release_of(model.natives.version)
@@ -71,5 +71,5 @@ def in_tree_files(
 
 
 def kernel_shards(release: Release) -> int:
-    """Into how many files a build of the release has its autograd kernels divided."""
+    """The number of files for autograd kernels in a build of a release."""
     return 10 if release.since >= (2, 13) else 5

@@ -1,6 +1,6 @@
-"""The kernels under ``ADInplaceOrView``, which track views and count what is written in place, and their files.
+"""The ``ADInplaceOrView`` kernels, which track views and version counters, and their files.
 
-Follows torchgen/packaged/autograd/gen_inplace_or_view_type.py in what a kernel does.
+The kernels follow torchgen/packaged/autograd/gen_inplace_or_view_type.py.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from derivlint.schema import NativeFunction
 
 #: The dispatch key.
 KEY = "ADInplaceOrView"
-#: What the missing header of some releases declares.
+#: The declaration that some releases have in an unpackaged header.
 INVERSE_MODE = "enum class InverseReturnMode { AlwaysView, NeverView, ViewOrScatterInverse };"
-#: The view that is given back to the function that goes from a view to its base.
+#: The view passed to the inverse function, which maps a view to its base.
 _WRITTEN = "_written"
 _REFERENCES = types("ArrayRef<int64_t> ArrayRef<SymInt>")
 _OPTIONAL_INT64 = cpp_type("optional<int64_t>")
@@ -52,10 +52,9 @@ class InplaceOrViewKernel(Struct, frozen=True):
         name: the name of the C++ function.
         text: its definition.
         registration: the statement that registers it, in a ``TORCH_LIBRARY_IMPL`` with ``m``.
-        view_func: the class that recreates its views; None if it makes none, or none that can be differentiated.
-        inverse: the declaration of the function that goes back from a view to its base; empty without view function,
-            and for operators that are not PyTorch's.
-        line: the line of the entry that applies, None without one.
+        view_func: the class that recreates its views; None without differentiable views.
+        inverse: the declaration of the inverse function; empty without view function, and for custom operators.
+        line: the line of the entry that applies, or None.
         file: the name of the YAML file.
     """
 
@@ -70,10 +69,10 @@ class InplaceOrViewKernel(Struct, frozen=True):
 
 
 def inplace_or_view_kernels(model: Model, operators: Collection[str] | None = None) -> tuple[InplaceOrViewKernel, ...]:
-    """The kernels of a model, by the names of their functions.
+    """The kernels of a model, sorted by function name.
 
     Args:
-        model: a model without errors; a function that PyTorch's generator would refuse has no kernel.
+        model: a model without errors; a function that torchgen would reject has no kernel.
         operators: the names of operators, as :func:`derivlint.emit.kernels.kernels` takes them; None for all.
     """
     functions = generated_functions(model, operators, lambda function: _has_kernel(function, model.book))
@@ -83,7 +82,7 @@ def inplace_or_view_kernels(model: Model, operators: Collection[str] | None = No
 
 def _has_kernel(function: NativeFunction, book: Book) -> bool:
     if modifies_arguments(function):
-        # what is not returned cannot be given a history, so that nothing is tracked
+        # values that are not returned cannot get a history, so nothing is tracked
         return bool(function.schema.returns)
     return has_view_func(function, book)
 
@@ -116,14 +115,14 @@ def _kernel(model: Model, function: NativeFunction) -> InplaceOrViewKernel | Non
 
 def _subject(model: Model, function: NativeFunction) -> Subject:
     match = model.match(function)
-    # a kernel is for all dispatch keys, and what it does follows from the formulas for none of them
+    # one kernel serves all dispatch keys, so it depends on the formulas for none of them
     if DEFAULT in match.infos:
         return Subject(model, Differentiability(match, DEFAULT), has_entry=True)
     return Subject(model, without_entry(function, model.book), has_entry=False)
 
 
 def redispatch(subject: Subject) -> str:
-    """The call of the function's kernel below."""
+    """The call that redispatches below ADInplaceOrView."""
     arguments = ", ".join(["ks & c10::after_ADInplaceOrView_keyset", *subject.formals])
     return f"{redispatching(subject.function)}({arguments})"
 
@@ -140,12 +139,12 @@ def _inplace_body(subject: Subject) -> str:
 
 
 def is_replayed(subject: Subject) -> bool:
-    """Whether the output is differentiable, so that autograd may have to make the view again."""
+    """Whether the output is differentiable, so that autograd may recreate the view."""
     return bool(subject.differentiability.outputs)
 
 
 def is_refused(subject: Subject) -> bool:
-    """Whether PyTorch's generator refuses the view: it has several returns, or arguments that cannot be kept."""
+    """Whether torchgen rejects the view: it has several returns, or arguments that a view function cannot hold."""
     outputs = subject.differentiability.outputs
     if outputs is None or len(outputs) > 1:
         return True
@@ -155,22 +154,22 @@ def is_refused(subject: Subject) -> bool:
 
 
 def has_inverse(subject: Subject) -> bool:
-    """Whether PyTorch has a function that goes from a view to its base; it does for its own operators."""
+    """Whether PyTorch has an inverse function, from a view to its base; only for its own operators."""
     return subject.function.namespace == ATEN
 
 
 def view_body(subject: Subject, call: str) -> str:
-    """All statements of a view's kernel.
+    """The statements of a view's kernel.
 
     Args:
         subject: the function.
-        call: the call of the kernel below.
+        call: the redispatching call.
     """
     if not is_replayed(subject):
-        # neither gradients nor tangents flow through it
+        # neither gradients nor tangents propagate through it
         return fill(load("inplace_or_view_view.cpp"), call=call, replay="", arguments="self, _view, false, false")
     several = makes_several_views(subject.function)
-    # the history of one view among several cannot be rebased
+    # the history of one of several views cannot be rebased
     meta = "MULTI_OUTPUT_NODE" if several else "DEFAULT"
     arguments = ",\n    ".join(
         [
@@ -208,7 +207,7 @@ def _replay(subject: Subject, several: bool) -> str:
 
 
 def _captures(subject: Subject) -> Iterator[str]:
-    """Arguments as they can be kept: lists by value, an absent number as 0, which is all that inverses take."""
+    """The captures of an inverse function: lists by value, absent numbers as 0, since inverses take no optionals."""
     for name, type in subject.formals.items():
         if name == SELF:
             continue
@@ -225,7 +224,7 @@ def _inverse_name(subject: Subject) -> str:
 
 
 def inverse_declaration(subject: Subject) -> str:
-    """The declaration of the function that goes from a view to its base, as PyTorch has it.
+    """The declaration of the function that maps a view to its base, as in PyTorch.
 
     Follows torchgen/api/types/signatures.py, ``ViewInverseSignature``.
     """
@@ -236,7 +235,7 @@ def inverse_declaration(subject: Subject) -> str:
     ]
     if makes_several_views(subject.function):
         parameters.append("int64_t mutated_view_idx")
-    # the inverses of views that decompose into others are declared by hand, with another type of integers
+    # the inverses of composite views are declared by hand, with another integer type
     by_hand = subject.function.has_composite_implicit_autograd_kernel
     for name, type in subject.formals.items():
         if name != SELF:
@@ -251,13 +250,13 @@ def inplace_or_view_source(
     view_funcs_header: str = HEADER,
     release: Release = DEFAULT_RELEASE,
 ) -> str:
-    """The text of one file.
+    """Render a source file of kernels.
 
     Args:
-        kernels: the kernels that it holds.
+        kernels: the kernels in the file.
         namespace: the namespace of the extension.
         view_funcs_header: the header that declares the view functions.
-        release: the API of PyTorch that they are written against.
+        release: the PyTorch API of the kernels.
     """
     by_library: dict[str, list[str]] = {} if kernels else {ATEN: []}
     for kernel in kernels:
@@ -280,5 +279,5 @@ def inplace_or_view_source(
 
 
 def variable_type_header() -> str:
-    """PyTorch's ``VariableType.h``, which depends on no model: what files written by hand define and others use."""
+    """PyTorch's ``VariableType.h``, which is independent of the model: it declares hand-written functions."""
     return load("variable_type.h") + "\n"

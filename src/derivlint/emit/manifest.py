@@ -1,8 +1,8 @@
-"""The manifest of an emitted folder: which files derivlint wrote there, and with what in them.
+"""The manifest of an emitted folder: the files that derivlint wrote, with their digests.
 
-It is what shows that a file is ours: only a file that it names, and whose digest it has, may be replaced or removed. A
-manifest that is not what derivlint writes shows nothing. Since it is written before the first file as well, with the
-digests of what is there and of what is to come, a folder whose writing was broken off is still known.
+It proves ownership: only a listed file with a matching digest may be replaced or removed. A malformed manifest proves
+nothing. It is also written before the first file, with the digests of the current and the new files, so that an
+interrupted write can be recovered from.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 from msgspec import Struct
 
-#: The file that names the others, in the folder.
+#: The file name of the manifest.
 MANIFEST = "derivlint.json"
-#: Where the manifest names the author's sources, which are not in the folder.
+#: The key of the author's sources, which are outside of the folder.
 AUTHORS = "authors"
-#: Names the form of the manifest.
+#: The version of the manifest's format.
 FORMAT = 1
-#: A larger file is not a manifest: that of all operators has a hundred kilobytes.
+#: Larger files are not manifests; that of all operators has a hundred kilobytes.
 MAX_BYTES = 16 * 1024 * 1024
-#: The names of emitted files: nothing that is called otherwise is ever ours, whatever a manifest says.
+#: The names of emitted files; a manifest cannot claim others.
 _EMITTED = re.compile(
     r"(?:nodes|operators|views)\.h|views\.cpp|(?:nodes|kernels|python_nodes|inplace_or_view)_\d+\.cpp"
     r"|loader\.cpp|CMakeLists\.txt"
@@ -33,7 +33,7 @@ _EMITTED = re.compile(
     re.ASCII,
 )
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
-#: The key of the digests that a folder had before an unfinished write.
+#: The key of the digests before an unfinished write.
 PENDING = "pending"
 _DIGESTS, _OWN = "digests", "digest"
 
@@ -42,8 +42,8 @@ class FolderState(Struct, frozen=True):
     """The state of a folder by its manifest.
 
     Attributes:
-        digests: the digests that a file of ours can have, by its path in the folder.
-        complete: whether the folder was written to the end.
+        digests: the possible digests of each emitted file, by its path in the folder.
+        complete: whether writing was completed.
     """
 
     digests: Mapping[str, frozenset[str]]
@@ -56,12 +56,12 @@ def digest_of(data: bytes) -> str:
 
 
 def is_emitted_name(name: str) -> bool:
-    """Whether files are emitted under a path."""
+    """Whether a path is one of emitted files."""
     return _EMITTED.fullmatch(name) is not None
 
 
 def manifest_text(content: Mapping[str, Any], files: Mapping[str, str]) -> str:
-    """The manifest of files.
+    """Render a manifest.
 
     Args:
         content: its further keys.
@@ -72,11 +72,11 @@ def manifest_text(content: Mapping[str, Any], files: Mapping[str, str]) -> str:
 
 
 def pending_text(text: str, before: Mapping[str, str]) -> str:
-    """The manifest of a folder that is being written.
+    """Render the manifest of a folder during a write.
 
     Args:
-        text: the manifest that it is to have.
-        before: the digests of the files of ours that are there.
+        text: the final manifest.
+        before: the digests of the present emitted files.
     """
     content = json.loads(text)
     del content[_OWN]

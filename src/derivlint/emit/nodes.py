@@ -1,9 +1,9 @@
 """The nodes of the autograd graph: one class for every info with derivatives, as PyTorch's ``Functions.h/.cpp``.
 
-Follows torchgen/packaged/autograd/gen_autograd_functions.py in what a node does (``process_function``), in the
-statements of its formulas (``emit_derivative``), and in the members that the forward call saves for the backward one
-(``save_var``): kernels fill them, Python reads them as ``grad_fn._saved_<name>``. The text is made for the API of
-torch/csrc/autograd/node.h and torch/csrc/dynamo/compiled_autograd.h.
+Follows torchgen/packaged/autograd/gen_autograd_functions.py in the behavior of a node (``process_function``), the
+statements of its formulas (``emit_derivative``), and the members for saved variables (``save_var``): kernels set them,
+Python reads them as ``grad_fn._saved_<name>``. The code is written for the API of torch/csrc/autograd/node.h and
+torch/csrc/dynamo/compiled_autograd.h.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ class MemberKind(Enum):
     OPTIONAL_TENSOR_LIST = "list of optional tensors"
     SCALAR_LIST = "list of numbers"
     VALUE = "value"
-    #: ``self_released_``: whether a list was given back
+    #: ``self_released_``: whether a list was released
     RELEASED = "released"
-    #: ``self_size_``: how many gradients a list of tensors takes
+    #: ``self_size_``: the number of gradients for a list of tensors
     SIZE = "size"
     #: ``retain_variables``: whether backward can run again
     RETAIN = "retain"
 
 
-#: Members that own tensors, or copies of many numbers, and are given back after backward.
+#: Members that own tensors or arrays of numbers, and are released after backward.
 OWNING = frozenset({MemberKind.TENSOR, MemberKind.TENSOR_LIST, MemberKind.OPTIONAL_TENSOR_LIST, MemberKind.SCALAR_LIST})
-#: What lists of tensors, of optional tensors and of numbers are unpacked into.
+#: The unpacked types of lists of tensors, of optional tensors and of numbers.
 _KINDS = {
     TENSOR: MemberKind.TENSOR,
     cpp_type("vector<Tensor>"): MemberKind.TENSOR_LIST,
     cpp_type("List<optional<Tensor>>"): MemberKind.OPTIONAL_TENSOR_LIST,
     cpp_type("vector<Scalar>"): MemberKind.SCALAR_LIST,
 }
-#: What wraps tensors.
+#: The wrapper types of saved tensors.
 _WRAPPED = {
     MemberKind.TENSOR: declared_type("SavedVariable"),
     MemberKind.TENSOR_LIST: declared_type("std::vector<SavedVariable>"),
@@ -64,12 +64,12 @@ class NodeMember(Struct, frozen=True):
     Attributes:
         name: its name, with the underscore of wrapped tensors: ``self_``.
         type: its C++ type.
-        kind: what it is for.
+        kind: its purpose.
         initial: its initial value as C++, or empty.
-        variable: the name that formulas know it under: ``self``.
-        variable_type: the type of that variable, without a reference; None if formulas do not see the member.
-        is_output: whether it keeps an output of the function.
-        saved: what the model says is saved; None of members that go with others.
+        variable: its variable in formulas: ``self``.
+        variable_type: the type of that variable, without a reference; None if it is not visible in formulas.
+        is_output: whether it saves an output of the function.
+        saved: the saved attribute of the model; None for auxiliary members.
     """
 
     name: str
@@ -88,12 +88,12 @@ class NodeMember(Struct, frozen=True):
 
     @property
     def released(self) -> str:
-        """The flag beside a list that says whether it was given back."""
+        """The flag that a list was released."""
         return f"{self.variable}_released_"
 
 
 def members(info: DifferentiabilityInfo, release: Release = DEFAULT) -> tuple[NodeMember, ...]:
-    """The members of an info's node, in the order of declaration, with types in the words of a release."""
+    """The members of an info's node, in order of declaration, with the types of a release."""
     return tuple(_members(info, release))
 
 
@@ -115,7 +115,7 @@ def _saved(saved: SavedAttribute, release: Release, *, is_output: bool) -> Itera
     name, type = saved.name, unpacked
     if kind in _WRAPPED:
         name, type = f"{name}_", _WRAPPED[kind]
-    # the other types have constructors that say what they are without a value
+    # the other types have default constructors for the empty value
     initial = "0" if type.canonical is INT64 else ""
     yield NodeMember(name, type, kind, initial, saved.name, unpacked, is_output, saved)
     if kind in OWNING and kind is not MemberKind.TENSOR:
@@ -127,9 +127,9 @@ IN_TREE = "torch::autograd::generated"
 HEADER = "nodes.h"
 TRACEABLE = "TraceableFunction"
 UNTRACEABLE = "Node"
-#: What the names of the classes of foreach functions begin with.
+#: The prefix of the class names of foreach functions.
 FOREACH = "Foreach"
-#: Longer arguments of a call are on lines of their own.
+#: Longer arguments of a call are wrapped.
 LONGEST_ARGUMENTS = 60
 
 
@@ -137,15 +137,15 @@ class NodeClass(Struct, frozen=True):
     """A node class.
 
     Attributes:
-        info: what it computes the gradients of.
+        info: the info whose gradients it computes.
         name: its name, ``AddBackward0``.
         base: its base class.
         members: its data members.
         header: the C++ of the class.
-        source: the C++ of its functions; holds the marks of :mod:`derivlint.emit.places`.
+        source: the C++ of its functions, with the marks of :mod:`derivlint.emit.places`.
         file: the name of the YAML file.
-        line: the line of the entry in it, None if several make the class.
-        release: the API of PyTorch that it is written against.
+        line: the line of the entry in it, or None for several entries.
+        release: the PyTorch API of its code.
     """
 
     info: DifferentiabilityInfo
@@ -160,7 +160,7 @@ class NodeClass(Struct, frozen=True):
 
     @property
     def listing(self) -> str:
-        """The class and its functions for people, with the place in the YAML."""
+        """The class and its functions for display, with the line in the YAML."""
         return f"{listing(self.header, self.file, self.line)}\n\n{listing(self.source, self.file, self.line)}"
 
 
@@ -169,10 +169,10 @@ def node_classes(model: Model, names: Collection[str] | None = None) -> tuple[No
 
     Args:
         model: a model without errors.
-        names: the names of the classes to make; None for all.
+        names: the names of the classes; None for all.
 
     Raises:
-        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
+        UnsupportedRelease: code cannot be emitted for the release of the operators.
     """
     infos = (info for info in _infos(model, names) if names is None or model.node_name(info) in names)
     return tuple(made for info in infos if (made := node_class(model, info)) is not None)
@@ -182,7 +182,7 @@ def _infos(model: Model, names: Collection[str] | None) -> Iterator[Differentiab
     yield from model.infos
     if names is not None and not any(name.startswith(FOREACH) for name in names):
         return
-    # torchgen meets foreach functions by their C++ names
+    # torchgen identifies foreach functions by their C++ names
     bases = {entry.function.canonical.name.base for entry in model.entries if entry.function is not None}
     foreach = (function for base in bases for function in model.natives.foreach_of(base))
     for function in sorted(foreach, key=lambda foreach_function: foreach_function.cpp_name):
@@ -195,7 +195,7 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
     """The class of one info's node, or None if nothing is differentiable.
 
     Raises:
-        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
+        UnsupportedRelease: code cannot be emitted for the release of the operators.
     """
     op = model.node_name(info)
     if op is None or not info.args_with_derivatives:
@@ -265,7 +265,7 @@ def _source(
     tasks = [f"task_should_compute_output({{{binding.name}_ix}})," for binding in info.args_with_derivatives]
     needs = fill(load("node_needs.cpp"), ranges="\n".join(ranges), count=str(count), tasks="\n".join(tasks))
     saved = [member for member in own if member.saved is not None]
-    # the order of arguments: sizes of lists, what was saved, whether backward can run again
+    # the order of arguments: sizes of lists, saved values, whether backward can run again
     passed = [member for member in own if member.kind is MemberKind.SIZE]
     passed += saved
     passed += [member for member in own if member.kind is MemberKind.RETAIN]
@@ -304,13 +304,13 @@ def _source(
 
 
 def _parameter(member: NodeMember) -> str:
-    # numbers that go with other members are not members that formulas could change
+    # numbers of auxiliary members cannot be modified by formulas
     reference = "&" if member.saved is not None else ""
     return f"{member.variable_type}{reference} {member.variable}"
 
 
 def _arguments(arguments: Sequence[str]) -> str:
-    """Arguments on the line of their call, or each on its own where that would be long."""
+    """Arguments on the line of their call, or one a line if they are long."""
     text = ", ".join(arguments)
     return text if len(text) <= LONGEST_ARGUMENTS else _on_lines(arguments)
 
@@ -325,7 +325,7 @@ def _unpacking(saved: Sequence[NodeMember]) -> Iterator[str]:
         if member.kind in lists:
             yield f"TORCH_CHECK(!{member.released}, ERR_BACKWARD_TWICE);"
     for member in saved:
-        # an output is unpacked with the node that made it, which a saved output does not keep alive
+        # a saved output is unpacked with its node, which it does not keep alive
         node = "getptr()" if member.is_output else ""
         if member.kind is MemberKind.TENSOR:
             yield f"auto {member.variable} = {member.name}.unpack({node});"
@@ -346,7 +346,7 @@ def _collecting(saved: Sequence[NodeMember], release: Release) -> Iterator[str]:
 def formula_statements(info: DifferentiabilityInfo, release: Release) -> list[str]:
     """The statements that compute all gradients, in the API of a release."""
     indices = {binding.name: index for index, binding in enumerate(info.args_with_derivatives)}
-    # a key that names something else is an error of the file, and has no gradient to fill
+    # a key with another name is an error of the file, without a gradient to assign
     derivatives = [derivative for derivative in info.derivatives if indices.keys() >= set(derivative.var_names)]
     statements = []
     if any(is_guarded(info, derivative) for derivative in derivatives):
@@ -364,7 +364,7 @@ def formula_statements(info: DifferentiabilityInfo, release: Release) -> list[st
 
 
 def _expression(derivative: Derivative, release: Release) -> str:
-    """The formula, where what the model put into it is C++ of the release."""
+    """The formula, with the C++ of the model spelled for the release."""
     spelled = [edit._replace(text=release.spelled(edit.text)) for edit in derivative.edits]
     changed = any(new != old for new, old in zip(spelled, derivative.edits, strict=True))
     return apply_edits(derivative.original_formula, spelled) if changed else derivative.formula
@@ -389,7 +389,7 @@ def _multi_statement(
 ) -> str:
     needed = [f"needs_input_grad[{indices[name]}]" for name in derivative.var_names]
     mask = ""
-    # as torchgen reads it: the text anywhere in the formula
+    # as in torchgen: the text anywhere in the formula
     if GRAD_INPUT_MASK in derivative.formula:
         mask = f"const std::array<bool, {len(needed)}> {GRAD_INPUT_MASK}{{{', '.join(needed)}}};"
     copy = load("node_copy.cpp")
@@ -409,7 +409,7 @@ def nodes_header(classes: Sequence[NodeClass], namespace: str, *, guard: str = "
     Args:
         classes: the classes.
         namespace: their namespace; in PyTorch's own they are exported.
-        guard: what keeps it from being compiled with the headers of another release.
+        guard: the check that rejects the headers of another release.
     """
     exporting = "node_export_in_tree.h" if namespace == IN_TREE else "node_export_extension.h"
     return fill(
@@ -429,7 +429,7 @@ def nodes_source(classes: Sequence[NodeClass], namespace: str, *, header: str = 
     Args:
         classes: the classes.
         namespace: their namespace.
-        header: what it includes for the declarations.
+        header: the header with the declarations.
     """
     tracing = ""
     if _release_of(classes).traces_gradients:

@@ -1,4 +1,4 @@
-"""Operators of other namespaces than PyTorch's for the emitted C++: functions that call them through the dispatcher."""
+"""Functions that call custom operators, those outside of PyTorch's namespace, through the dispatcher."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from derivlint.model.generated.evaluation import formals
 from derivlint.schema import Argument, BaseType, NativeFunction, NativeFunctions, SchemaKind
 
 HEADER = "operators.h"
-#: Defaults of schemas that are spelled otherwise in C++.
+#: Schema defaults with another spelling in C++.
 _DEFAULTS = {
     "None": "{}",
     "True": "true",
@@ -30,24 +30,24 @@ _DEFAULTS = {
     "contiguous_format": "at::MemoryFormat::Contiguous",
     "preserve_format": "at::MemoryFormat::Preserve",
 }
-#: What the names of constants begin with in C++, by type.
+#: The C++ prefixes of enumeration constants, by type.
 _ENUMERATIONS = {"ScalarType": "at::k", "Layout": "at::k"}
-#: Base types that torchgen knows, and the parser of the schemas of libraries does not (torch/csrc/jit/frontend).
+#: Base types that torchgen supports and PyTorch's schema parser (torch/csrc/jit/frontend) does not.
 _OF_TORCHGEN = frozenset({"Dimname", "DimVector", "GraphModule"})
-#: Namespaces of C++ that no operator of one's own can have: what PyTorch and C++ have there would be others.
+#: Namespaces that custom operators cannot have, since PyTorch and C++ use them.
 _TAKEN = frozenset({"at", "c10", "std", "torch"})
 
 
 def own_operators(natives: NativeFunctions) -> tuple[NativeFunction, ...]:
-    """The operators of other namespaces, by namespace and name."""
+    """The custom operators, by namespace and name."""
     functions = (function for function in natives.written if function.namespace != ATEN)
     return tuple(sorted(functions, key=lambda function: (function.namespace, str(function.name))))
 
 
 def with_called(model: Model, operators: Collection[str] | None) -> tuple[str, ...] | None:
-    """The names of operators with those of one's own that have entries and that their formulas call.
+    """Add the custom operators with entries that the formulas of the given operators call, recursively.
 
-    Without kernels of these a second derivative would silently be another one.
+    Without their kernels, second derivatives would silently use others.
     """
     if operators is None:
         return None
@@ -67,14 +67,14 @@ def with_called(model: Model, operators: Collection[str] | None) -> tuple[str, .
 
 
 def called_names(entries: Iterable[Entry]) -> frozenset[str]:
-    """The last identifiers of all names in the formulas of entries."""
+    """The unqualified names in the formulas of entries."""
     trees = (formula.parsed.tree for entry in entries for formula in entry.formulas if formula.text is not None)
     nodes = (node for tree in trees if tree is not None for node in walk(tree) if isinstance(node, Name))
     return frozenset(node.parts[-1].identifier for node in nodes)
 
 
 def refusal(function: NativeFunction) -> str | None:
-    """The reason why no C++ can be written for an operator of one's own, or None if it can."""
+    """The reason why C++ cannot be emitted for a custom operator, or None."""
     if function.namespace in _TAKEN:
         return f'"{function.namespace}" is a namespace of C++ that is PyTorch\'s own'
     if not function.namespace.isidentifier():
@@ -83,10 +83,10 @@ def refusal(function: NativeFunction) -> str | None:
 
 
 def undifferentiable_reason(function: NativeFunction) -> str | None:
-    """The reason why an operator that is not PyTorch's cannot be differentiated, or None if it can.
+    """The reason why a custom operator cannot be differentiated, or None.
 
-    It has a type that PyTorch does not know, or writes to arguments in a way that autograd cannot follow: PyTorch's own
-    that write in place do so to ``self``, and formulas have no other name for what they write.
+    It has a type unknown to PyTorch, or writes to arguments in a way that autograd does not support: PyTorch's own
+    in-place operators write to ``self``, and formulas have no name for other written arguments.
     """
     schema = function.schema
     types = [*(item.type for item in schema.arguments.flat_all), *(item.type for item in schema.returns)]
@@ -107,7 +107,7 @@ def undifferentiable_reason(function: NativeFunction) -> str | None:
 
 
 def redispatching(function: NativeFunction) -> str:
-    """The C++ function that calls an operator below some dispatch keys."""
+    """The C++ function that redispatches an operator below some dispatch keys."""
     if function.namespace == ATEN:
         return f"at::_ops::{function.name.unambiguous_name}::redispatch"
     return f"{function.namespace}::redispatch_{function.name.unambiguous_name}"
@@ -121,16 +121,16 @@ def calling(function: NativeFunction) -> str:
 
 
 def operators_header(functions: Iterable[NativeFunction], namespace: str, release: Release) -> str:
-    """The header with functions for operators of one's own, which formulas and kernels call.
+    """The header with the functions by which formulas and kernels call custom operators.
 
-    They are in a namespace inside that of the nodes, which formulas find first. So ``my_ops::f(x)`` in a formula is the
-    operator, also where the author's own headers have a function of that name, its kernel perhaps; what else is in the
-    author's namespace is found there.
+    They are in a namespace nested in that of the nodes, which lookup in formulas finds first. So ``my_ops::f(x)`` calls
+    the operator even if the author's headers have a function of that name, such as its kernel; other names of the
+    author's namespace stay visible.
 
     Args:
         functions: the operators, sorted by namespace.
         namespace: the namespace of the nodes, whose formulas see them unqualified.
-        release: the API of PyTorch that it is written for.
+        release: the PyTorch API of the code.
     """
     groups = {name: list(group) for name, group in groupby(functions, key=lambda function: function.namespace)}
     space = load("operators_namespace.h")
@@ -152,7 +152,7 @@ def operators_header(functions: Iterable[NativeFunction], namespace: str, releas
 
 
 def kernel_namespaces(namespace: str) -> tuple[str, str]:
-    """The namespaces of the autograd kernels and of those that track views, in ``torch::autograd``.
+    """The namespaces of autograd kernels and of ADInplaceOrView kernels, in ``torch::autograd``.
 
     Args:
         namespace: the namespace of the nodes.
@@ -162,7 +162,7 @@ def kernel_namespaces(namespace: str) -> tuple[str, str]:
 
 
 def _visible(names: Iterable[str], namespace: str) -> str:
-    """Return declarations that make operators visible in a namespace, with qualified names outside of the nodes'."""
+    """Return using-declarations for operators in a namespace; names outside of the nodes' namespace are qualified."""
     if not namespace:
         return "\n".join(f"using namespace {name};" for name in names)
     return "\n".join(
@@ -217,7 +217,7 @@ def _default(argument: Argument) -> str:
     if text.startswith("["):
         return "{" + text[1:-1] + "}"
     if kind == "str" and text != "None":
-        # strings of JSON are strings of C++
+        # JSON strings are valid C++ strings
         return json.dumps(ast.literal_eval(text))
     if text != "None" and kind in _ENUMERATIONS:
         return f"{_ENUMERATIONS[kind]}{''.join(word.capitalize() for word in text.split('_'))}"

@@ -1,9 +1,9 @@
-"""Places of the formulas in emitted files: the map beside the code, and ``#line`` directives on request.
+"""Source map from emitted files to formulas: a separate file, or ``#line`` directives on request.
 
-Emitted code holds no line numbers of the YAML, so that a comment at the top changes none of it. ``derivlint.map.json``
-has the places of all formulas instead; a formula is on one line of the code. Its rows count from the row before and
-from the entry, so that an edit of a formula changes the rows of that formula, and a line inserted above it the one line
-with the beginnings of entries:
+Emitted code has no line numbers of the YAML, so a comment at the top does not change it. ``derivlint.map.json`` has the
+positions of all formulas instead; a formula is on one line of the code. Its rows count from the row before and from the
+entry, so that an edit of a formula changes the rows of that formula, and a line inserted above it the one line with the
+beginnings of entries:
 
     {"format": 1, "source": "derivatives.yaml",
      "entries": {"abs": 2, "mul.Tensor": 9},
@@ -11,7 +11,7 @@ with the beginnings of entries:
        ["abs", 31, [[20, 4, 1, 9, 4], [27, 10, 1, 16, 11]]],
        ["mul.Tensor", 45, [[20, 12, 1, 9, 12]]]]}}
 
-A row has the entry, the lines since the row before, and ranges of characters. A range has its column and its length,
+A row has the entry, the lines since the previous row, and ranges of characters. A range has its column and its length,
 then the line in the YAML from that of the entry, the column there and the length there.
 """
 
@@ -32,15 +32,15 @@ from derivlint.model import Entry, Model
 from derivlint.model.entry import DerivativeFormula, Expression
 from derivlint.source import Span, read_input
 
-#: The file with the places, beside the manifest.
+#: The file name of the map, next to the manifest.
 MAP = "derivlint.map.json"
 FORMAT = 1
-#: A larger file is not a map: that of all operators has half a megabyte.
+#: Larger files are not maps; that of all operators has half a megabyte.
 MAX_BYTES = 64 * 1024 * 1024
-#: A formula in the text of a file that is not finished, after the offset of its scalar; no C++ holds these characters.
+#: A formula in the text of an unfinished file, after the offset of its scalar; C++ never has these characters.
 _MARKED = re.compile(r"\x01(\d+)\x02([^\x01-\x03]*)\x03")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-#: clang and g++ write the same form.
+#: The position prefix of messages of clang and g++.
 _MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+)(?=:)", re.MULTILINE)
 
 
@@ -48,7 +48,7 @@ Token = re.Match[str]
 
 
 class Range(NamedTuple):
-    """Characters of a line of an emitted file and of the YAML, whose lines count from that of the entry."""
+    """A range of a line of an emitted file and of the YAML, whose lines are relative to the entry."""
 
     column: int
     length: int
@@ -57,12 +57,12 @@ class Range(NamedTuple):
     yaml_length: int
 
 
-#: A row of the map: an entry, the lines since the row before, and ranges.
+#: A row of the map: an entry, the lines since the previous row, and ranges.
 Row = tuple[str, int, list[Range]]
 
 
 class PlaceMap(Struct, frozen=True):
-    """The places of the formulas in emitted files.
+    """The source map of emitted files.
 
     Attributes:
         format: the form of the map.
@@ -86,7 +86,7 @@ class PlaceMap(Struct, frozen=True):
         return f'{{{head},\n"files": {{{files}}}}}\n'
 
     def located(self, output: str) -> str:
-        """The output of a compiler, in which messages about formulas name their places in the YAML."""
+        """Rewrite compiler output: messages about formulas get their positions in the YAML."""
 
         def in_yaml(match: re.Match[str]) -> str:
             place = self._place(PurePath(match["file"]).name, int(match["line"]), int(match["column"]))
@@ -95,7 +95,7 @@ class PlaceMap(Struct, frozen=True):
         return _MESSAGE.sub(in_yaml, output)
 
     def _place(self, file: str, line: int, column: int) -> tuple[int, int] | None:
-        """The line and column of a character in the YAML, or None outside of formulas."""
+        """Map a position in an emitted file to a line and column of the YAML, or return None outside of formulas."""
         row = 1
         for entry, distance, ranges in self.files.get(file, ()):
             row += distance
@@ -108,7 +108,7 @@ class PlaceMap(Struct, frozen=True):
 
 
 def read_map(folder: Path) -> PlaceMap | None:
-    """Read the map of an emitted folder, or return None if there is none that can be read."""
+    """Read the map of an emitted folder, or return None if it is missing or unreadable."""
     try:
         places = fast_json.decode(read_input(folder / MAP, MAX_BYTES), type=PlaceMap)
     except (OSError, DecodeError, RecursionError):
@@ -117,20 +117,20 @@ def read_map(folder: Path) -> PlaceMap | None:
 
 
 def located(folder: Path, output: str) -> str:
-    """The output of a compiler about the files of a folder, in which formulas have their places in the YAML."""
+    """Rewrite the compiler output for a folder: messages about formulas get their positions in the YAML."""
     places = read_map(folder)
     return output if places is None else places.located(output)
 
 
 def marked(expression: str, start: int | None) -> str:
-    """An expression of the YAML in the text of a file that is not finished, on one line.
+    """Mark an expression of the YAML in the text of an unfinished file, on one line.
 
     Args:
         expression: the C++.
-        start: where its scalar begins in the YAML, None if it comes from elsewhere.
+        start: the offset of its scalar in the YAML, or None if it is not from there.
     """
     if re.search("[\x01-\x03]|//", expression):
-        # no code: what holds a comment is refused by PyTorch's generator
+        # not code: torchgen rejects formulas with comments
         return expression
     expression = re.sub(r"\s*\n\s*", " ", expression.strip())
     if start is None:
@@ -139,18 +139,18 @@ def marked(expression: str, start: int | None) -> str:
 
 
 def without_marks(text: str) -> str:
-    """The text of a part of a file that is not finished, without marks."""
+    """Remove the marks from a part of an unfinished file."""
     return _MARKED.sub(r"\2", text)
 
 
 def listing(text: str, file: str, line: int | None) -> str:
-    """A part of a file for people, with the line of its entry in the YAML."""
+    """A part of a file for display, with the line of its entry in the YAML."""
     text = without_marks(text)
     return text if line is None else text.replace(f"// {file}: ", f"// {file}:{line}: ", 1)
 
 
 class Places:
-    """Finishes the files of an emission, and collects the places of their formulas."""
+    """Finishes the files of an emission, and collects the positions of their formulas."""
 
     def __init__(self, model: Model, *, line_directives: bool) -> None:
         self._model = model
@@ -177,7 +177,7 @@ class Places:
             self._formulas[formula.value_span.start] = formula
 
     def finish(self, files: Mapping[str, str]) -> dict[str, str]:
-        """The files without marks, and the map of them, unless they have line directives."""
+        """Remove the marks from the files, and add the map unless they get line directives."""
         if self._line_directives:
             return {name: self._with_directives(name, text) for name, text in files.items()}
         finished = {name: self._without_marks(name, text) for name, text in files.items()}
@@ -206,7 +206,7 @@ class Places:
         return "".join(parts)
 
     def _ranges(self, formula: DerivativeFormula | Expression, emitted: str, column: int) -> Iterator[Range]:
-        """The ranges of a formula's tokens; those that follow each other in both texts are one."""
+        """The ranges of a formula's tokens; contiguous ones are merged."""
         written = formula.scalar.value if isinstance(formula, Expression) else formula.text or ""
         first = self._entries[self._names[formula.entry.index]]
         last: Range | None = None
@@ -230,7 +230,7 @@ class Places:
             yield last
 
     def _with_directives(self, name: str, text: str) -> str:
-        """The text with its formulas on lines of their own, which compilers take for lines of the YAML."""
+        """Put formulas on their own lines, with ``#line`` directives to the YAML."""
         done = ""
         end = 0
         for match in _MARKED.finditer(text):
@@ -246,7 +246,7 @@ class Places:
 
 
 def _joined(one: Range, next_: Range) -> Range | None:
-    """Two ranges as one, if they are in line in both texts and have equal characters between them."""
+    """Merge two ranges if they are adjacent in both texts, with equal characters in between."""
     gap = next_.column - one.column - one.length
     is_exact = one.length == one.yaml_length and next_.length == next_.yaml_length
     if not (
@@ -258,14 +258,14 @@ def _joined(one: Range, next_: Range) -> Range | None:
 
 
 def _aligned(emitted: str, written: str) -> Iterator[tuple[Span, Span]]:
-    """Each token of an emitted expression, with the range of the written one that it was made of."""
+    """Align the tokens of an emitted expression with ranges of the written one."""
     tokens, written_tokens = list(_TOKEN.finditer(emitted)), list(_TOKEN.finditer(written))
     for token, (first, last) in _aligned_tokens(tokens, written_tokens):
         yield Span(*token.span()), Span(first.start(), last.end())
 
 
 def _aligned_tokens(tokens: Sequence[Token], written: Sequence[Token]) -> Iterator[tuple[Token, tuple[Token, Token]]]:
-    """Each token with the first and the last one that it was made of; added ones are left out."""
+    """Align emitted tokens with the first and last token of their source; added tokens are skipped."""
     texts, written_texts = [token[0] for token in tokens], [token[0] for token in written]
     if texts == written_texts:
         yield from zip(tokens, zip(written, written, strict=True), strict=True)

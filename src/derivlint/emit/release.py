@@ -1,8 +1,8 @@
-"""The C++ API of PyTorch that emitted code is written against, as it changed from release to release.
+"""The C++ API of each PyTorch release for emitted code.
 
-Templates and types are written in the words of the newest release; :meth:`Release.spelled` puts them into those of an
-older one. What differs by more than a word is a field, which says what the API of that release is like. All of it was
-read off the headers that the wheels of these releases ship.
+Templates and types use the names of the newest release; :meth:`Release.spelled` translates them to an older one.
+Differences beyond names are fields of the release. All facts were taken from the headers in the wheels of these
+releases.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ class Release(Struct, frozen=True):
 
     Attributes:
         since: the first release, as major and minor version.
-        standard: the C++ standard that extensions of it are compiled with (torch/utils/cpp_extension.py).
-        optional: the class of absent values (c10/util/Optional.h). It was one of PyTorch's own; from 2.2 on
-            ``c10::optional`` is another name of ``std::optional``.
-        string_view: what formulas are given for text that a node keeps (c10/util/string_view.h); from 2.6 on
-            ``c10::string_view`` is another name of ``std::string_view``.
-        node_pointer: what owns a node (torch/csrc/autograd/function.h, node.h).
+        standard: the C++ standard of its extensions (torch/utils/cpp_extension.py).
+        optional: the optional class (c10/util/Optional.h). From 2.2 on ``c10::optional`` is an alias of
+            ``std::optional``.
+        string_view: the type of saved strings in formulas (c10/util/string_view.h); from 2.6 on ``c10::string_view`` is
+            an alias of ``std::string_view``.
+        node_pointer: the owning pointer of a node (torch/csrc/autograd/function.h, node.h).
         sets_history_of_const: whether the history of a ``const Tensor&`` can be set
             (torch/csrc/autograd/functions/utils.h, VariableTypeUtils.h).
-        collects_outputs: whether compiled autograd is passed which saved variables are outputs of their node
+        collects_outputs: whether compiled autograd needs to know which saved variables are outputs of their node
             (torch/csrc/dynamo/compiled_autograd.h, ``CompiledNodeArgs::collect``).
-        traces_gradients: whether compiled autograd calls the gradients of a node as a function of what was saved
-            (``bind_function``); before, it ran ``apply`` with what was saved replaced.
-        fires_creation_hooks: whether kernels tell the hooks of ``torch.autograd.graph`` about a node when it is
-            complete, and ``rebase_history`` returns the node that they are called with (node.h).
-        declares_inverse_mode: whether ``InverseReturnMode`` is declared in another header than that of the inverses of
-            views, which packages leave out (ATen/FunctionalStorageImpl.h).
+        traces_gradients: whether compiled autograd calls a function of the saved values (``bind_function``); before, it
+            ran ``apply`` with the saved values replaced.
+        fires_creation_hooks: whether kernels call the hooks of ``torch.autograd.graph`` with a complete node, and
+            ``rebase_history`` returns that node (node.h).
+        declares_inverse_mode: whether ``InverseReturnMode`` is declared outside of the header of view inverses, which
+            wheels omit (ATen/FunctionalStorageImpl.h).
         counts_python_objects: whether a tensor's object in Python counts as a use of it.
     """
 
@@ -69,7 +69,7 @@ class Release(Struct, frozen=True):
         return f"{self.since[0]}.{self.since[1]}"
 
     def spelled(self, text: str) -> str:
-        """C++ of the newest release in the words of this one: types and templates, never what a user wrote."""
+        """Translate C++ of the newest release to this one: types and templates, never user text."""
         if self.node_pointer != INTRUSIVE:
             text = text.replace(INTRUSIVE, self.node_pointer)
         if self.string_view != STRING_VIEW:
@@ -82,29 +82,29 @@ class Release(Struct, frozen=True):
 
     @property
     def own_uses(self) -> str:
-        """The number of uses of a new ``result`` as C++."""
+        """The use count of a new ``result`` as C++."""
         if not self.counts_python_objects:
             return "1"
         return "(result.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj() == nullptr ? 1 : 2)"
 
     def adapted_type(self, type: DeclaredType) -> DeclaredType:
-        """A type of the newest release in the words of this one."""
+        """Translate a type of the newest release to this one."""
         return declared_type(self.spelled(str(type)))
 
     def template(self, name: str) -> str:
-        """The template of that name in the words of this release."""
+        """The template with a name, translated to this release."""
         return _template(self, name)
 
     def new_node(self, node: str, arguments: str) -> str:
-        """The expression that makes a node.
+        """The expression that creates a node.
 
         Args:
             node: its class.
-            arguments: what its constructor takes.
+            arguments: the arguments of its constructor.
         """
         if self.node_pointer == INTRUSIVE:
             return f"c10::make_intrusive<{node}>({arguments})"
-        # a chain of nodes is deleted one after the other, not in a recursion that is as deep as the graph
+        # nodes are deleted iteratively, since recursion would be as deep as the graph
         return f"{self.node_pointer}<{node}>(new {node}({arguments}), deleteNode)"
 
 
@@ -114,7 +114,7 @@ def _template(release: Release, name: str) -> str:
 
 
 def filled(release: Release, name: str, /, **parts: str) -> str:
-    """The template ``<name>.cpp`` in the words of a release, with its placeholders filled."""
+    """Fill the template ``<name>.cpp``, translated to a release."""
     return fill(release.template(f"{name}.cpp"), **parts)
 
 
@@ -140,11 +140,11 @@ _2_12 = replace(_2_10, since=(2, 12), standard="c++20")
 _2_13 = replace(_2_12, since=(2, 13), node_pointer=INTRUSIVE)
 _2_14 = replace(_2_13, since=(2, 14), fires_creation_hooks=True)
 
-#: The releases whose API differs from that of the release before, oldest first.
+#: The releases with API changes, oldest first.
 RELEASES = (_2_1, _2_2, _2_3, _2_5, _2_6, _2_7, _2_9, _2_10, _2_12, _2_13, _2_14)
 OLDEST = RELEASES[0]
 NEWEST = RELEASES[-1]
-#: The default for an unknown release: the one whose operators are bundled.
+#: The default for an unknown release: that of the bundled operators.
 DEFAULT = _2_13
 
 
@@ -153,8 +153,7 @@ def number_of(version: str | None) -> tuple[int, int]:
     """The major and minor number of a version of PyTorch, ``2.13.0+cpu``.
 
     Args:
-        version: as PyTorch prints it; None if it is not known. What is not a version is taken for the newest
-            release.
+        version: as PyTorch prints it, or None if unknown. Other text counts as the newest release.
     """
     if version is None:
         return DEFAULT.since
@@ -163,18 +162,18 @@ def number_of(version: str | None) -> tuple[int, int]:
 
 
 def known_number(version: str | None) -> tuple[int, int] | None:
-    """The major and minor number of a version of PyTorch, or None if it has none."""
+    """The major and minor number of a version of PyTorch, or None for other text."""
     match = _VERSION.match(version or "")
     return None if match is None else (int(match[1]), int(match[2]))
 
 
 def target_version(version: str | None) -> str:
-    """The version that code is emitted for, which is that of the bundled operators where none is known."""
+    """The version that code is emitted for: that of the bundled operators if none is known."""
     return version or available_versions()[-1]
 
 
 def version_warning(version: str | None) -> str | None:
-    """Return the warning about code for a version whose API is not known, else None.
+    """Return the warning about a version with an unknown API, else None.
 
     Args:
         version: as :func:`number_of` takes it.
@@ -191,7 +190,7 @@ def version_warning(version: str | None) -> str | None:
 
 
 def release_of(version: str | None) -> Release:
-    """The API of a version of PyTorch; one that is newer than the table is taken to have that of the newest release.
+    """The API of a version of PyTorch; one newer than the table has that of the newest release.
 
     Args:
         version: as :func:`number_of` takes it.

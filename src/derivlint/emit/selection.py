@@ -11,7 +11,7 @@ from derivlint.schema import NativeFunction
 
 #: The namespace of PyTorch's own operators.
 ATEN = "aten"
-#: The types of arguments that a node cannot keep.
+#: The argument types that a node cannot save.
 _UNSAVABLE = types("""
     ArrayRef<double> ArrayRef<bool> ArrayRef<string_view> ArrayRef<ScalarType>
     SymBool Generator Storage QScheme Stream DeviceIndex Device
@@ -19,7 +19,7 @@ _UNSAVABLE = types("""
 
 
 def is_selected(function: NativeFunction, operators: Collection[str] | None) -> bool:
-    """Whether a name means a function.
+    """Whether a function is selected by one of the names.
 
     Args:
         function: the function.
@@ -33,7 +33,7 @@ def is_selected(function: NativeFunction, operators: Collection[str] | None) -> 
 
 
 def outside_of_aten(model: Model, operators: Collection[str] | None) -> tuple[NativeFunction, ...]:
-    """The functions of entries that are in another namespace than ``aten``, that of PyTorch's own operators."""
+    """The functions of entries outside of ``aten``, the namespace of PyTorch's own operators."""
     functions = {
         f"{match.function.namespace}::{match.function.name}": match.function
         for entry in model.entries
@@ -44,7 +44,7 @@ def outside_of_aten(model: Model, operators: Collection[str] | None) -> tuple[Na
 
 
 def unmatched_names(model: Model, operators: Collection[str] | None, answers: Collection[str]) -> tuple[str, ...]:
-    """Return the names of operators that match none of some functions.
+    """Return the names that select none of the given functions.
 
     Args:
         model: the model.
@@ -56,7 +56,7 @@ def unmatched_names(model: Model, operators: Collection[str] | None, answers: Co
 
 
 def entries_of(model: Model, operators: Collection[str] | None) -> tuple[Entry, ...]:
-    """The entries that the code of the operators is made from."""
+    """The entries that contribute to the code of operators."""
     return tuple(
         entry
         for entry in model.entries
@@ -65,9 +65,9 @@ def entries_of(model: Model, operators: Collection[str] | None) -> tuple[Entry, 
 
 
 def unreadable_formulas(model: Model) -> dict[str, str]:
-    """The functions with a formula that has no syntax tree, by full name, with the reason.
+    """The functions with an unparsable formula, by full name, with the reason.
 
-    What such a formula saves and depends on is not known, so code that is made of it could be silently wrong.
+    Its saved values and dependencies are unknown, so the generated code could be silently wrong.
     """
     reasons: dict[str, str] = {}
     for entry in model.entries:
@@ -80,10 +80,10 @@ def unreadable_formulas(model: Model) -> dict[str, str]:
 
 
 def unsavable_arguments(model: Model) -> dict[str, str]:
-    """The functions whose formulas need an argument that no node can keep, by full name, with the reason.
+    """The functions whose formulas need an argument that no node can save, by full name, with the reason.
 
     The types are those that torch/csrc/dynamo/compiled_autograd.h does not collect, that have no default value, or that
-    only refer to their elements (torch/csrc/autograd/saved_variable.h knows tensors alone).
+    only refer to their elements (torch/csrc/autograd/saved_variable.h saves tensors only).
     """
     reasons: dict[str, str] = {}
     for entry in model.entries:
@@ -101,11 +101,11 @@ def unsavable_arguments(model: Model) -> dict[str, str]:
 
 
 def unreadable_reason(formula: Formula, line: int) -> str:
-    """The reason why nothing is made of a formula without a syntax tree.
+    """The reason why no code is generated for an unparsable formula.
 
     Args:
         formula: the formula.
-        line: where it begins, from 1.
+        line: its first line, from 1.
     """
     detail = f": {formula.problems[0].message}" if formula.problems else ""
     return f"the formula in line {line} cannot be read{detail}"

@@ -1,4 +1,4 @@
-"""One emitted file without a manifest: its last line has a digest of all others, which shows that it is ours."""
+"""A single emitted file without manifest: its last line has a digest of the others, which proves ownership."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _LAST = re.compile(rb"^" + re.escape(_MARK).encode() + rb"([0-9a-f]{64})\n\Z", r
 
 
 def stamped(text: str) -> bytes:
-    """A text as it is written, with its digest."""
+    """A text with its digest, as written to the file."""
     text = f"{text}\n\n"
     return f"{text}{_MARK}{digest_of(text.encode())}\n".encode()
 
 
 def is_ours(data: bytes) -> bool:
-    """Whether the contents of a file are what derivlint wrote, and no one has changed them."""
+    """Whether derivlint wrote the contents of a file, without changes since."""
     match = _LAST.search(data)
     return match is not None and digest_of(data[: match.start()]) == match[1].decode()
 
 
 def refusal(path: Path, data: bytes) -> str | None:
-    """The reason why a file is not written: something else is there, or None if it is."""
+    """The reason why a file is not written, that derivlint did not write the existing one; None if it may be."""
     current = _current(path)
     if current is None or current == data or is_ours(current):
         return None
@@ -35,7 +35,7 @@ def refusal(path: Path, data: bytes) -> str | None:
 
 
 def is_stale(path: Path, data: bytes) -> bool:
-    """Whether a file is missing or holds something else.
+    """Whether a file is missing or differs.
 
     Raises:
         FilesError: it cannot be read.
@@ -44,10 +44,10 @@ def is_stale(path: Path, data: bytes) -> bool:
 
 
 def write_single(path: Path, data: bytes) -> None:
-    """Write a file, unless it is right already; the folder that it is in is made.
+    """Write a file unless it is up to date; creates its folder.
 
     Raises:
-        FilesError: it cannot be written, or derivlint did not write what is there.
+        FilesError: it cannot be written, or derivlint did not write the existing file.
     """
     reason = refusal(path, data)
     if reason is not None:

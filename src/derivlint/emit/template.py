@@ -1,8 +1,8 @@
-"""Templates in the shape of the C++ that they become.
+"""C++ templates with placeholders.
 
 A placeholder is ``${name}``. A value of several lines is indented like the line of its placeholder, so that templates
-and what is put into them are both written from the left margin; a placeholder that is alone on its line disappears
-with the line where its value is empty.
+and values are both written from the left margin; a placeholder alone on its line is removed with the line if its value
+is empty.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _ALONE = re.compile(r"([ \t]*)\$\{(\w+)\}[ \t]*")
 
 
 class TemplateError(Exception):
-    """A template and the parts that it is filled with do not belong together."""
+    """The placeholders of a template and the given values differ."""
 
 
 @cache
 def load(name: str) -> str:
-    """The text of a template file, without the newline at its end."""
+    """Read a template file, without the trailing newline."""
     return (_FOLDER / name).read_text(encoding="utf-8").removesuffix("\n")
 
 
-# A compiled line: its literal pieces and placeholders in turn, the indentation, and whether a placeholder is alone.
+# A compiled line: literal pieces and placeholders alternating, the indentation, and whether a placeholder is alone.
 _Line = tuple[tuple[str, ...], str, bool]
 
 
@@ -79,7 +79,7 @@ def fill(text: str, **parts: str) -> str:
 
 
 def indented(text: str, indent: str) -> str:
-    """A text whose lines after the first are indented, but for empty lines and preprocessor directives."""
+    """Indent the lines after the first, except empty lines and preprocessor directives."""
     if not indent or "\n" not in text:
         return text
     first, *rest = text.split("\n")
@@ -93,9 +93,9 @@ def quoted(text: str) -> str:
 
 
 def yaml_name(path: str) -> str:
-    """The name of the YAML file as comments and line directives give it; the same on every machine."""
+    """The name of the YAML file for comments and line directives; independent of the machine."""
     name = PurePath(path).name
-    # a backslash or a line end would go on with the comment
+    # a backslash or a line end would continue the comment
     return "".join(char if char.isprintable() and char != "\\" else "_" for char in name) or "derivatives.yaml"
 
 

@@ -1,7 +1,7 @@
-"""From a view operator to the class that recreates its views.
+"""The classes that recreate views of view operators.
 
-Follows torchgen/packaged/autograd/gen_view_funcs.py in which classes there are, in their names and in their data; the
-text is made for the API of ``torch::autograd::ViewFunc``.
+Follows torchgen/packaged/autograd/gen_view_funcs.py in the set of classes, their names and their data; the code is
+written for the API of ``torch::autograd::ViewFunc``.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from derivlint.operators import Book
 from derivlint.schema import Argument, ListType, NativeFunction, OptionalType, Type
 
 _STRING = declared_type("::std::string")
-#: The tensor that views are made of.
+#: The viewed tensor.
 SELF = "self"
-#: Which of several outputs a view function recreates.
+#: The index of the recreated output among several.
 VIEW_INDEX = "view_idx"
-#: The header that PyTorch itself ships, and its namespace.
+#: The header that PyTorch ships, and its namespace.
 HEADER = "torch/csrc/autograd/generated/ViewFuncs.h"
 SHIPPED_NAMESPACE = "torch::autograd::generated"
 
@@ -35,12 +35,12 @@ SHIPPED_NAMESPACE = "torch::autograd::generated"
 def generated_functions(
     model: Model, operators: Collection[str] | None, has_code: Callable[[NativeFunction], bool]
 ) -> list[NativeFunction]:
-    """The functions that PyTorch's generator writes autograd code for, in the order of ``native_functions.yaml``.
+    """The functions for which torchgen writes autograd code, in the order of ``native_functions.yaml``.
 
     Args:
         model: a model without errors.
         operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
-        has_code: which functions are meant.
+        has_code: the filter for functions.
     """
     return [
         function
@@ -63,14 +63,14 @@ def makes_several_views(function: NativeFunction) -> bool:
 
 
 class ViewFuncMember(Struct, frozen=True):
-    """The member of a view function that keeps an argument.
+    """The member of a view function for an argument.
 
     Attributes:
         type: its C++ type, which owns its value.
         name: its name, that of the argument.
         parameter_type: the type of the constructor's parameter.
-        initial: what it is constructed of.
-        state: what its elements are where they can be read and replaced, ``c10::SymInt`` or ``at::Tensor``; else None.
+        initial: its initializer.
+        state: the element type, ``c10::SymInt`` or ``at::Tensor``, if elements can be read and replaced; else None.
     """
 
     type: DeclaredType
@@ -81,9 +81,9 @@ class ViewFuncMember(Struct, frozen=True):
 
     @property
     def argument(self) -> str:
-        """The expression that passes it to the operator."""
+        """The expression that passes the member to the operator."""
         if self.parameter_type.canonical.head == "OptionalArrayRef":
-            # these types take a vector, but no optional one
+            # these types accept a vector, but not an optional one
             return f"{self.name}.has_value() ? {self.parameter_type}(*{self.name}) : ::std::nullopt"
         return self.name
 
@@ -94,8 +94,7 @@ class ViewFunc(Struct, frozen=True):
     Attributes:
         function: the operator.
         name: the name of the class, ``SelectIntViewFunc``.
-        members: its data members, one for each argument after ``self``, and the index of the output where there are
-            several.
+        members: its data members: one for each argument after ``self``, and the index of one of several outputs.
         header: the C++ of the class.
         source: the C++ of its functions.
     """
@@ -119,7 +118,7 @@ def view_funcs(model: Model, operators: Collection[str] | None = None) -> tuple[
 
 
 def has_view_func(function: NativeFunction, book: Book) -> bool:
-    """Whether views of the function can be recreated: it makes views of ``self``."""
+    """Whether views of the function can be recreated: they are views of ``self``."""
     if not book.is_view(function):
         return False
     arguments = function.schema.arguments.flat_all
@@ -154,12 +153,12 @@ def _member(argument: Argument, parameter_type: DeclaredType) -> ViewFuncMember:
 
 
 def _is_referred(kind: Type) -> bool:
-    """Whether C++ passes a list of this type as a reference to elements that others own."""
+    """Whether C++ passes a list of this type by reference to elements owned elsewhere."""
     return isinstance(kind, ListType) and value_type(kind).canonical.head == "ArrayRef"
 
 
 def _owning(kind: Type) -> DeclaredType:
-    """The C++ type that an argument is kept as, which owns its value."""
+    """The owning C++ type for an argument."""
     if isinstance(kind, OptionalType):
         return optional_of(_owning(kind.elem))
     if isinstance(kind, ListType) and _is_referred(kind):
@@ -201,7 +200,7 @@ def _source(name: str, members: Sequence[ViewFuncMember], result: str) -> str:
 
 
 def operator_headers(functions: Sequence[NativeFunction]) -> str:
-    """The includes of operators, PyTorch's each in a header of its own where it is built so."""
+    """The includes of operators, with a header for each one in builds that have these."""
     roots = [function.root_name for function in functions if function.namespace == ATEN]
     if functions and not roots:
         return f'#include "{OPERATORS}"'
@@ -227,12 +226,12 @@ def view_funcs_header(funcs: Sequence[ViewFunc], namespace: str = SHIPPED_NAMESP
 
 
 def view_funcs_source(funcs: Sequence[ViewFunc], namespace: str = SHIPPED_NAMESPACE, header: str = HEADER) -> str:
-    """The source file with the functions of view functions.
+    """The source file with the member functions of view functions.
 
     Args:
         funcs: the view functions.
         namespace: their namespace.
-        header: what it includes for the declarations.
+        header: the header with the declarations.
     """
     return fill(
         load("view_funcs.cpp") + "\n",

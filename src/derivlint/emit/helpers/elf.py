@@ -1,8 +1,8 @@
-"""Symbols of ELF files: what an object file leaves undefined, what a library exports, and what it hides.
+"""Symbols of ELF files: undefined ones of object files, exported and hidden ones of libraries.
 
-Only 64-bit little-endian files are read, which is what Linux has on x86-64 and on AArch64. Nothing is executed, and
-every offset of the file is checked before it is followed. pyelftools needs 5 s for the exported names of
-libtorch_cpu.so alone.
+Only 64-bit little-endian files are supported, those of Linux on x86-64 and AArch64. Nothing is executed, and every
+offset of the file is checked before it is followed. pyelftools needs 5 s for the exported names of libtorch_cpu.so
+alone.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _SYMBOL_SIZE = _SYMBOL.size
 
 
 class ElfError(Exception):
-    """A file is not an ELF file that can be read, or does not hold what is looked for."""
+    """A file is not a supported ELF file, or lacks a part."""
 
 
 class Section(Struct, frozen=True):
-    """One section: its type, flags, and place in memory and in the file."""
+    """A section: its type, flags, address and file range."""
 
     type: int
     flags: int
@@ -49,10 +49,10 @@ class LibrarySymbol(Struct, frozen=True):
 
     Attributes:
         name: the mangled name.
-        address: relative to where the library is loaded.
-        size: in bytes.
-        code: the first bytes of a function, for telling it from another one at run time; empty for a variable, whose
-            content is known only when the library is loaded.
+        address: its address relative to the load address.
+        size: its size in bytes.
+        code: the first bytes of a function, to verify it at run time; empty for a variable, whose value is only known
+            after loading.
     """
 
     name: str
@@ -62,12 +62,12 @@ class LibrarySymbol(Struct, frozen=True):
 
     @property
     def is_function(self) -> bool:
-        """Whether it is a function."""
+        """Whether it is a function, not a variable."""
         return bool(self.code)
 
 
 class ElfFile:
-    """An ELF file that is mapped into memory; a context manager.
+    """A memory-mapped ELF file; a context manager.
 
     Args:
         path: the file.
@@ -76,11 +76,11 @@ class ElfFile:
         ElfError: it cannot be read or is of another kind.
     """
 
-    #: As many bytes of a function are kept: enough to tell functions apart, and never more than the smallest has.
+    #: The number of bytes of a function to compare: they distinguish functions, and the smallest one is as long.
     CODE_BYTES = 16
-    #: The largest variable that is looked for: constants such as a pointer to a message.
+    #: The largest variable to look up: constants such as a pointer to a message.
     DATA_BYTES = 64
-    #: The length of ``_ZN5torch8autograd9generated7details``: names that are searched for together.
+    #: The length of ``_ZN5torch8autograd9generated7details``: names with a common prefix are searched together.
     _BEGINNING = 36
 
     def __init__(self, path: Path) -> None:
@@ -123,11 +123,11 @@ class ElfFile:
 
     @property
     def has_symbol_table(self) -> bool:
-        """Whether the file was not stripped, so that hidden functions still have names."""
+        """Whether the file has a symbol table, which names hidden functions; stripped files have none."""
         return any(section.type == _SHT_SYMTAB for section in self.sections)
 
     def undefined(self) -> frozenset[str]:
-        """The names that an object file needs from others; weak references may stay undefined and do not count."""
+        """The undefined symbols of an object file, except weak references."""
         return frozenset(
             self._name(names, symbol[0])
             for names, symbol in self._symbols(_SHT_SYMTAB)
@@ -135,7 +135,7 @@ class ElfFile:
         )
 
     def defined(self) -> frozenset[str]:
-        """The names that an object file defines for others."""
+        """The symbols that an object file defines globally."""
         return frozenset(
             self._name(names, symbol[0])
             for names, symbol in self._symbols(_SHT_SYMTAB)
@@ -143,7 +143,7 @@ class ElfFile:
         )
 
     def exported(self) -> frozenset[str]:
-        """The names that a library offers to those that link with it."""
+        """The symbols that a library exports."""
         return frozenset(
             self._name(names, symbol[0])
             for names, symbol in self._symbols(_SHT_DYNSYM)
@@ -151,9 +151,9 @@ class ElfFile:
         )
 
     def symbols(self, names: Collection[str]) -> dict[str, LibrarySymbol]:
-        """The functions and small variables of these mangled names, hidden ones included, by name.
+        """The functions and small variables with given mangled names, including hidden ones.
 
-        A name that several different ones have, as static ones may, is left out: no one knows which is meant.
+        A name of several different symbols, such as static functions, is ambiguous and left out.
         """
         by_name: dict[str, LibrarySymbol] = {}
         ambiguous: set[str] = set()
@@ -170,10 +170,9 @@ class ElfFile:
         return {name: symbol for name, symbol in by_name.items() if name not in ambiguous}
 
     def _places(self, names: Section, searched: Collection[str]) -> dict[int, str]:
-        """The offsets of names in a table of strings; a name may be there as the end of a longer one.
+        """The offsets of names in a string table, where a name may be the suffix of a longer one.
 
-        The table has tens of megabytes, and the wanted names have long beginnings in common: it is searched once for
-        each beginning.
+        The table has tens of megabytes, and the names share long prefixes: it is searched once for each prefix.
         """
         places: dict[int, str] = {}
         end = names.offset + names.size
@@ -189,7 +188,7 @@ class ElfFile:
         return places
 
     def _symbol(self, name: str, address: int, size: int, index: int, is_function: bool) -> LibrarySymbol | None:
-        """The symbol, None if it does not lie where its kind belongs."""
+        """The symbol, or None if it is not in a section of its kind."""
         if index >= len(self.sections) or size == 0:
             return None
         section = self.sections[index]

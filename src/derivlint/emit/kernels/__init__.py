@@ -1,4 +1,4 @@
-"""The autograd kernels of operators, as PyTorch's ``VariableType`` has them."""
+"""The autograd kernels of operators, PyTorch's ``VariableType``."""
 
 from derivlint.emit.kernels.kernel import SHIPPED_NAMESPACE, SHIPPED_NODES, Kernel, kernels, kernels_source
 

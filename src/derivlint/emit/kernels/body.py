@@ -21,12 +21,12 @@ from derivlint.model.differentiable import DifferentiableValue, is_tensor_list
 from derivlint.operators import Book
 from derivlint.schema import SchemaKind
 
-#: What owns a node of any class, in the releases that tell hooks about new nodes.
+#: The owning pointer of nodes in releases with node creation hooks.
 NODE_POINTER = f"{INTRUSIVE}<Node>"
 
 
 def body(subject: Subject) -> str:
-    """All statements of the kernel."""
+    """The statements of the kernel."""
     statements = _expect_defined(subject)
     differentiable = subject.requires_derivative
     if differentiable:
@@ -42,7 +42,7 @@ def body(subject: Subject) -> str:
     elif differentiable and not subject.differentiates_decomposition:
         statements += propagate(subject) if subject.forwards else [forbid(subject)]
     if differentiable and not subject.is_out:
-        # saved after the tangents, so that what is saved has them
+        # after the tangents, so that saved outputs carry them
         statements.append(_save_outputs(subject))
         statements.append(_fire_creation_hooks(subject))
     if subject.resets_grad_accumulator:
@@ -52,7 +52,7 @@ def body(subject: Subject) -> str:
 
 
 def _expect_defined(subject: Subject) -> list[str]:
-    """A tensor that the schema does not call optional must be there."""
+    """The checks that tensors are defined unless the schema makes them optional."""
     return [
         f'expect_defined({argument.name}, "{argument.name}", {position});'
         for position, argument in enumerate(subject.function.schema.arguments.flat_all)
@@ -117,7 +117,7 @@ def _call(subject: Subject) -> str:
     function = subject.function
     arguments = list(subject.formals)
     call = f"{redispatching(function)}({', '.join(['ks & c10::after_autograd_keyset', *arguments])})"
-    # what makes views or writes still has to pass the kernel that tracks views and versions
+    # views and in-place writes still have to reach the kernel that tracks views and versions
     keeps_tracking = subject.makes_view or subject.modifies_arguments
     below = "AutoDispatchBelowAutograd" if keeps_tracking else "AutoDispatchBelowADInplaceOrView"
     guard = f"at::{below} guard;"
@@ -186,7 +186,7 @@ def _history(subject: Subject) -> str:
         outputs = f"flatten_tensor_args({_names(subject.outputs)})"
         declaration, assignment = (f"{NODE_POINTER} _rebased_fn;\n", "_rebased_fn = ") if keeps else ("", "")
         return f"{declaration}if (grad_fn) {{\n  {assignment}{set_or_rebase}_history({outputs}, grad_fn);\n}}"
-    # the elements of a list of tensors are constant
+    # elements of a list of tensors are const
     output = "self[i]" if subject.release.sets_history_of_const else "flatten_tensor_args(self[i])"
     declaration, assignment = "", ""
     if keeps:
@@ -201,12 +201,12 @@ def _history(subject: Subject) -> str:
 
 
 def _is_rebased(subject: Subject) -> bool:
-    # an in-place view has a history of its own already, from the kernel that tracks views
+    # an in-place view already has a history from the kernel that tracks views
     return subject.modifies_arguments and not subject.makes_view
 
 
 def _fire_creation_hooks(subject: Subject) -> str:
-    """The call of the hooks for new nodes; an in-place change of a view is reported with the node of its base."""
+    """The call of the node creation hooks; an in-place change of a view passes the node of its base."""
     if not subject.release.fires_creation_hooks:
         return ""
     node = "_rebased_fn" if _is_rebased(subject) else "grad_fn"
@@ -217,7 +217,7 @@ def _fire_creation_hooks(subject: Subject) -> str:
 
 def _refuse_complex(subject: Subject) -> list[str]:
     base = subject.function.name.base
-    # PyTorch's list of what is right for complex numbers knows its own operators only
+    # PyTorch's list of operators that support complex numbers has its own operators only
     accepts = subject.function.namespace != ATEN or subject.model.book.is_complex_differentiable(subject.function)
     if accepts or subject.function.schema.kind in (SchemaKind.inplace, SchemaKind.out):
         return []

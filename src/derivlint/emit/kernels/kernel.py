@@ -1,4 +1,4 @@
-"""The kernels that PyTorch's generator writes, one for each function and dispatch key, and their source files."""
+"""The autograd kernels, one for each function and dispatch key, and their source files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from derivlint.model.model import Model
 from derivlint.schema import NativeFunction, OperatorName
 
 GENERIC_KERNEL = "torch::autograd::autogradNotImplementedFallback()"
-#: The headers of PyTorch that kernels need.
+#: The headers that kernels include.
 HEADERS = (
     "torch/csrc/autograd/FunctionsManual.h",
     "torch/csrc/autograd/VariableTypeUtils.h",
@@ -31,10 +31,10 @@ HEADERS = (
     "ATen/SparseCsrTensorUtils.h",
     "torch/library.h",
 )
-#: The header of the node classes that PyTorch itself ships, and their namespace.
+#: The header and the namespace of the node classes that PyTorch ships.
 SHIPPED_NODES = "torch/csrc/autograd/generated/Functions.h"
 SHIPPED_NAMESPACE = "torch::autograd::generated"
-#: The headers that assertions of debug builds need.
+#: The headers for the assertions of debug builds.
 CHECKS_HEADERS = ("ATen/core/TorchDispatchUtils.h", "c10/util/irange.h")
 #: The namespace of PyTorch's own kernels, in ``torch::autograd``.
 IN_TREE_KERNELS = "VariableType"
@@ -46,13 +46,13 @@ class Kernel(Struct, frozen=True):
     Attributes:
         function: the function.
         dispatch_key: the dispatch key that it is registered for; ``Autograd`` for formulas without ``dispatch``.
-        name: the name of the C++ function; empty if PyTorch's generic kernel is registered.
-        text: its definition, with marks where the text comes from the YAML; empty for the generic kernel.
+        name: the name of the C++ function; empty for PyTorch's generic kernel.
+        text: its definition, with marks around text from the YAML; empty for the generic kernel.
         registration: the statement that registers it, in a ``TORCH_LIBRARY_IMPL`` with ``m``.
-        line: the line of the entry that it is made of, None if no entry applies.
-        node: the class of the node that it creates, None if that is PyTorch's ``NotImplemented`` or none.
+        line: the line of its entry, or None if no entry applies.
+        node: the class of the node that it creates, or None if that is PyTorch's ``NotImplemented`` or none.
         path: the YAML file.
-        release: the API of PyTorch that it is written against.
+        release: the PyTorch API of its code.
     """
 
     function: NativeFunction
@@ -67,12 +67,12 @@ class Kernel(Struct, frozen=True):
 
     @property
     def is_generic(self) -> bool:
-        """Whether it is the generic kernel, which only makes ``backward`` an error."""
+        """Whether it is the generic kernel, for which ``backward`` is an error."""
         return not self.name
 
     @property
     def listing(self) -> str:
-        """The definition for people, with the place in the YAML and the registration."""
+        """The definition for display, with the line in the YAML and the registration."""
         registration = f"// {self.dispatch_key}: {self.registration}"
         return f"{listing(self.text, self.path, self.line)}\n{registration}" if self.text else registration
 
@@ -85,18 +85,18 @@ def kernels(
     only_with_entry: bool = False,
     in_tree: bool = False,
 ) -> tuple[Kernel, ...]:
-    """The kernels of a model, by the names of their functions.
+    """The kernels of a model, sorted by function name.
 
     Args:
-        model: a model without errors; a function that PyTorch's generator would refuse has no kernel.
+        model: a model without errors; a function that torchgen would reject has no kernel.
         operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
-        dispatch_key: the autograd key that all kernels are for, with its own formulas or those for every key; None for
-            a kernel under each key that there are formulas for.
-        only_with_entry: leave out those that no entry speaks of, as they are where a key is given.
+        dispatch_key: the autograd key of all kernels, with the formulas for it or the default ones; None for a kernel
+            under each key with formulas.
+        only_with_entry: whether to omit functions without an entry, as is done for a given key.
         in_tree: whether they are for a build of PyTorch.
 
     Raises:
-        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
+        UnsupportedRelease: code cannot be emitted for the release of the operators.
     """
     return tuple(
         kernel
@@ -106,7 +106,7 @@ def kernels(
 
 
 def _functions(model: Model, operators: Collection[str] | None, only_with_entry: bool) -> Iterable[NativeFunction]:
-    """The functions that are chosen, and some without an entry; the variants of others are not generated."""
+    """The chosen functions, and some without an entry; variants of others are not generated."""
     if operators is not None:
         bases = {OperatorName.parse(name).base for name in operators}
     elif only_with_entry:
@@ -119,12 +119,12 @@ def _functions(model: Model, operators: Collection[str] | None, only_with_entry:
 
 
 def refusals(model: Model, functions: Iterable[NativeFunction], dispatch_key: str | None = None) -> tuple[Kernel, ...]:
-    """The kernels of functions that have no formula to be differentiated by, so that ``backward`` is an error.
+    """The kernels of functions without formulas, for which ``backward`` is an error.
 
     Args:
         model: a model without errors.
         functions: the functions; those that PyTorch differentiates in another way have no kernel.
-        dispatch_key: the autograd key that all kernels are for.
+        dispatch_key: the autograd key of all kernels.
     """
     return tuple(
         _without_entry(model, function, dispatch_key or AUTOGRAD)
@@ -134,7 +134,7 @@ def refusals(model: Model, functions: Iterable[NativeFunction], dispatch_key: st
 
 
 def without_formulas_for(dispatch_key: str, model: Model, operators: Collection[str] | None) -> dict[str, str]:
-    """The functions that have formulas for other dispatch keys only, by full name, with the reason."""
+    """The functions that only have formulas for other dispatch keys, by full name, with the reason."""
     reasons = {}
     for function in model.natives.functions:
         keys = model.match(function).infos
@@ -165,7 +165,7 @@ def _kernels_of(
 def _kernel_of(
     model: Model, match: FunctionMatch, key: str, dispatch_key: str | None = None, *, in_tree: bool
 ) -> Iterator[Kernel]:
-    """The kernel with the formulas for a key, unless PyTorch's generator refuses it."""
+    """The kernel with the formulas for a key, unless torchgen rejects it."""
     differentiability = Differentiability(match, key)
     if differentiability.outputs is not None and not differentiability.is_ignored:
         yield _kernel(Subject(model, differentiability, has_entry=True, dispatch_key=dispatch_key, in_tree=in_tree))
@@ -224,14 +224,14 @@ def kernels_source(
     nodes_namespace: str | None = None,
     shipped: Collection[str] = (),
 ) -> str:
-    """The text of one file.
+    """Render a source file of kernels.
 
     Args:
-        kernels: the kernels that it holds.
+        kernels: the kernels in the file.
         namespace: the namespace of the extension.
         nodes_header: the header that declares the node classes.
         nodes_namespace: the namespace of the node classes; that of the extension by default.
-        shipped: the node classes of PyTorch's own library that take the place of those of that namespace.
+        shipped: the node classes of PyTorch's own library that replace those of that namespace.
     """
     chosen = tuple(kernels)
     by_key: dict[tuple[str, str], list[str]] = {}
@@ -261,13 +261,13 @@ def kernels_source(
 
 
 def registrations(library: str, key: str, statements: Iterable[str]) -> str:
-    """The registration of kernels under a dispatch key, for the operators of a namespace."""
+    """The registration of kernels for the operators of a namespace under a dispatch key."""
     lines = "".join(f"  {statement}\n" for statement in statements)
     return f"TORCH_LIBRARY_IMPL({library}, {key}, m) {{\n{lines}}}"
 
 
 def _node_declarations(kernels: Iterable[Kernel], namespace: str, shipped: Collection[str]) -> str:
-    """Return declarations that make the node classes visible in one namespace."""
+    """Return using-declarations that make the node classes visible in one namespace."""
     if not shipped:
         return f"namespace {NODES} = ::{namespace};"
     names = sorted({kernel.node for kernel in kernels if kernel.node is not None})

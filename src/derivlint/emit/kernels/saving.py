@@ -18,22 +18,22 @@ from derivlint.operators.special import WRAP_OPT_IF
 SELF = "self"
 STRING_VIEW = cpp_type("string_view")
 _LISTS = types("ArrayRef<Tensor> IListRef<Tensor> vector<Tensor> List<optional<Tensor>>")
-#: References to arrays; the node keeps a copy.
+#: Array references; the node saves copies of them.
 _ARRAYS = types("ArrayRef<int64_t> ArrayRef<SymInt> ArrayRef<Scalar>")
 
 
 def original_self(subject: Subject) -> str:
-    """The variable with the value that ``self`` had before the call."""
+    """The variable with the value of ``self`` before the call."""
     return "original_selfs[i]" if subject.is_inplace_foreach else "original_self"
 
 
 def saves_self(subject: Subject) -> bool:
-    """Whether the node keeps ``self``."""
+    """Whether the node saves ``self``."""
     return any(saved.is_tensor and saved.name == SELF for saved in subject.info.all_saved_inputs)
 
 
 def save_inputs(subject: Subject) -> str:
-    """The statements that save arguments, and properties of arguments, before the call."""
+    """The statements that save arguments and their properties before the call."""
     info = subject.info
     if not info.has_derivatives:
         return ""
@@ -83,7 +83,7 @@ def _output_statement(subject: Subject, saved: SavedAttribute) -> str:
     type = saved.type.canonical
     if saved.is_tensor or type is SCALAR:
         if subject.is_inplace:
-            # the output is self; a view of it is saved as such
+            # the output is self, and a view of it is saved as a view
             output = subject.element(SELF)
             return f"grad_fn->{saved.name}_ = SavedVariable({output}, true, {output}.is_view());"
         return f"grad_fn->{saved.name}_ = SavedVariable({saved.name}, true);"
@@ -94,7 +94,7 @@ def _output_statement(subject: Subject, saved: SavedAttribute) -> str:
 
 
 def _value_statement(subject: Subject, saved: SavedAttribute) -> str:
-    # a property of an argument, in words of the model where it is not a part of the formula
+    # a property of an argument, in the model's C++ if it is not part of the formula
     value = subject.release.spelled(subject.over_elements(saved.expr))
     type = saved.type.canonical
     if type in _ARRAYS:
@@ -109,7 +109,7 @@ def _value_statement(subject: Subject, saved: SavedAttribute) -> str:
 
 
 def _start_of(subject: Subject, saved: SavedAttribute) -> int | None:
-    """The beginning of the first formula that needs what is saved."""
+    """The offset of the first formula that needs a saved value."""
     for derivative in subject.info.derivatives:
         if saved in derivative.saved_inputs or saved in derivative.saved_outputs:
             return None if derivative.written is None else derivative.written.value_span.start
@@ -117,11 +117,11 @@ def _start_of(subject: Subject, saved: SavedAttribute) -> int | None:
 
 
 def guard(subject: Subject, saved: SavedAttribute) -> str | None:
-    """The condition under which a tensor is needed: its only user will be asked for, or None if it is saved always."""
+    """The condition under which a tensor is saved, that its only user is needed; None if it is always saved."""
     info = subject.info
     edges = subject.inputs_with_derivatives
     has_list = not subject.is_inplace_foreach and any(is_tensor_list(value.type) for value in edges)
-    # the name is what torchgen looks at, too: a node of second derivatives exists only because it is needed
+    # torchgen looks at the name as well: a node of second derivatives only exists if it is needed
     if saved.type.canonical is not TENSOR or has_list or "backward" in info.name or len(edges) < 2:
         return None
     users = [derivative for derivative in info.derivatives if saved in derivative.saved_inputs]
@@ -140,7 +140,7 @@ def _asked_for(position: int) -> str:
 
 
 def _written_condition(name: str, user: Derivative, positions: dict[str, int]) -> str | None:
-    """The condition of ``wrap_opt_if(name, condition)``, the mask of gradients put into words of the node."""
+    """The condition of ``wrap_opt_if(name, condition)``, with the gradient mask in terms of the kernel."""
     if WRAP_OPT_IF not in user.formula:
         return None
     formula = parse_formula(user.formula)

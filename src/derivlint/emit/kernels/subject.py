@@ -1,4 +1,4 @@
-"""The subject of a kernel: one function under one dispatch key, in the names that its code uses."""
+"""The subject of a kernel: a function under a dispatch key, with the names in its code."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from derivlint.operators import Book
 from derivlint.schema import Argument, ListType, NativeFunction, Return, SchemaKind
 from derivlint.source.lazy import cached_property
 
-#: The dispatch key of formulas that name none.
+#: The dispatch key of default formulas.
 AUTOGRAD = "Autograd"
 NODES = "nodes"
 
 
 def without_entry(function: NativeFunction, book: Book) -> Differentiability:
-    """The differentiability of a function without entry: all its tensors are differentiable, none has a formula."""
+    """The differentiability of a function without entry: all tensors are differentiable, without formulas."""
     info = DifferentiabilityInfo(
         name=function.name.base,
         key=DEFAULT,
@@ -51,21 +51,21 @@ def without_entry(function: NativeFunction, book: Book) -> Differentiability:
 
 
 def modifies_arguments(function: NativeFunction) -> bool:
-    """Whether the function is an in-place or out function; one that writes to other arguments is not meant."""
+    """Whether the function is an in-place or out function; other mutable functions do not count."""
     return function.schema.kind in (SchemaKind.inplace, SchemaKind.out)
 
 
 class Subject:
-    """One kernel's function, with what is differentiable about it.
+    """The function of a kernel, with its differentiability.
 
     Attributes:
         differentiability: the facts of the model.
         has_entry: whether an entry applies.
         path: the YAML file.
-        line: the line of the entry, None without one.
-        release: the API of PyTorch that the kernel is written against.
+        line: the line of the entry, or None.
+        release: the PyTorch API of the kernel.
         dispatch_key: the dispatch key that the kernel is registered for.
-        in_tree: whether it is for a build of PyTorch, with the names and the assertions that people know from there.
+        in_tree: whether it is for a PyTorch build, with the names and assertions used there.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """The name of the kernel's function; outside of PyTorch's namespace no formula can mean it."""
+        """The name of the kernel's function; outside of PyTorch's namespace, no formula can refer to it."""
         key = self.differentiability.key
         name = self.function.cpp_name_with_overload + ("" if key == DEFAULT else f"_{key}")
         return name if self.in_tree else f"{name}_kernel"
@@ -141,12 +141,12 @@ class Subject:
 
     @property
     def node(self) -> str | None:
-        """The class of the node, or None without backward formulas."""
+        """The class of the node, or None if there are no backward formulas."""
         return self.model.node_name(self.info) if self.info.has_derivatives else None
 
     @property
     def node_type(self) -> str:
-        """The same as the kernel spells it."""
+        """The class of the node as the kernel spells it."""
         return "NotImplemented" if self.node is None else f"{NODES}::{self.node}"
 
     @property
@@ -163,17 +163,17 @@ class Subject:
 
     @property
     def makes_view(self) -> bool:
-        """Whether the function is called like a view."""
+        """Whether the kernel is that of a view."""
         return self.model.book.is_called_like_view(self.function)
 
     @property
     def resets_grad_accumulator(self) -> bool:
-        """Whether gradients of ``self`` cannot be accumulated as before."""
+        """Whether the gradient accumulator of ``self`` becomes invalid."""
         return self.model.book.resets_accumulator(self.function)
 
     @property
     def differentiates_decomposition(self) -> bool:
-        """Whether forward-mode AD goes through a decomposition of PyTorch's, since there is no formula."""
+        """Whether forward-mode AD uses a decomposition of PyTorch's for lack of a formula."""
         if self.function.namespace != ATEN:
             return False
         is_functional = not self.modifies_arguments and not self.differentiability.is_void
@@ -181,12 +181,12 @@ class Subject:
 
     @property
     def inputs_with_derivatives(self) -> tuple[DifferentiableValue, ...]:
-        """The inputs that the node has edges for, in order."""
+        """The inputs that are edges of the node, in order."""
         return self.differentiability.inputs_with_derivatives
 
     @cached_property
     def tensors(self) -> tuple[DifferentiableValue, ...]:
-        """The arguments, out arguments too, that may carry a tangent, under the kernel's own names."""
+        """The arguments, including out arguments, that may carry a tangent, under the kernel's own names."""
         excluded = self.info.non_differentiable_arg_names
         return tuple(
             DifferentiableValue(argument.name, argument.type)
@@ -194,11 +194,11 @@ class Subject:
             if argument.type.is_tensor_like and argument.name not in excluded
         )
 
-    # ---- in-place foreach kernels speak of elements, under other names than the reference's formulas
+    # ---- in-place foreach kernels use elements, under other names than the reference's formulas
 
     @cached_property
     def _own_arguments(self) -> dict[str, Argument]:
-        """The kernel's arguments by the names that formulas have for them."""
+        """The kernel's arguments by their names in formulas."""
         own = self.function.schema.arguments.flat_non_out
         if not self.is_inplace_foreach:
             return {argument.name: argument for argument in own}
@@ -206,27 +206,27 @@ class Subject:
         return {reference.name: argument for argument, reference in zip(own, theirs, strict=False)}
 
     def argument(self, name: str) -> str:
-        """The kernel's argument for a name of formulas."""
+        """Map a name in formulas to the kernel's argument."""
         argument = self._own_arguments.get(name)
         return name if argument is None else argument.name
 
     def is_list(self, name: str) -> bool:
-        """Whether the kernel's argument for a name of formulas is a list of tensors."""
+        """Whether the kernel's argument for a name in formulas is a list of tensors."""
         argument = self._own_arguments.get(name)
         return argument is not None and is_tensor_list(argument.type)
 
     def element(self, name: str) -> str:
-        """The element ``i`` of the kernel's argument for a name of formulas, or the argument where it is not a list."""
+        """The element ``i`` of the kernel's argument for a name in formulas, or the argument if it is not a list."""
         argument = self._own_arguments.get(name)
         if argument is None:
             return name
         if not self.has_entry and name != "self":
-            # without a reference only self is known to go element by element
+            # without a reference only self is certainly processed element by element
             return argument.name
         return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
 
     def over_elements(self, text: str) -> str:
-        """An expression over arguments, over the elements in an in-place foreach kernel."""
+        """Rewrite an expression over arguments to elements, in an in-place foreach kernel."""
         if not self.is_inplace_foreach:
             return text
         return substitute(text, {name: self.element(name) for name in self._own_arguments}).text

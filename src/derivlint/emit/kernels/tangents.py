@@ -1,4 +1,4 @@
-"""Forward-mode AD in kernels; follows gen_variable_type.py, ``emit_fw_derivatives`` and what is around it."""
+"""Forward-mode AD in kernels; follows gen_variable_type.py, ``emit_fw_derivatives`` and its callers."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def any_carries(subject: Subject) -> str:
 
 
 def condition_name(forward: ForwardDerivative) -> str:
-    """The variable that says whether a forward formula is evaluated."""
+    """The variable for the condition of a forward formula."""
     return f"_any_has_forward_grad_{'_'.join(forward.var_names)}"
 
 
 def output_condition(subject: Subject) -> tuple[str, int | None] | None:
-    """The condition under which outputs are differentiable at all, and where it begins in the YAML."""
+    """The condition for differentiable outputs, and its offset in the YAML, or None."""
     conditions = subject.info.output_differentiability_conditions
     if not conditions:
         return None
@@ -51,7 +51,7 @@ def output_condition(subject: Subject) -> tuple[str, int | None] | None:
 
 
 def conditions(subject: Subject) -> list[str]:
-    """The declarations of those variables, before the call changes anything."""
+    """The declarations of the conditions of forward formulas, before the call changes anything."""
     if subject.is_foreach:
         return [line for forward in subject.forwards for line in _element_conditions(subject, forward)]
     statements = []
@@ -59,7 +59,7 @@ def conditions(subject: Subject) -> list[str]:
     for forward in subject.forwards:
         names = forward.required_inputs_fw_grad or ()
         carriers = [_carries(value) for value in subject.inputs if value.name in names]
-        # a formula that reads tangents out of a list itself is always evaluated
+        # a formula that reads tangents from a list is always evaluated
         condition = " || ".join(carriers) or "true"
         if extra is not None:
             condition = f"({extra[0]}) && ({condition})"
@@ -86,7 +86,7 @@ def _element_conditions(subject: Subject, forward: ForwardDerivative) -> list[st
 
 
 def keep_original_self(subject: Subject) -> list[str]:
-    """The copies of ``self`` that forward formulas of an in-place kernel need, and the variable for backward ones."""
+    """The copies of ``self`` for the forward formulas of an in-place kernel, and the variable for backward formulas."""
     if not subject.is_inplace:
         return []
     names = [condition_name(forward) for forward in subject.forwards if forward.required_original_self_value]
@@ -108,7 +108,7 @@ def keep_original_self(subject: Subject) -> list[str]:
 
 
 def forbid(subject: Subject) -> str:
-    """The error for a tangent where no formula exists."""
+    """The error for a tangent without a formula."""
     reason = _OUT_REASON if subject.is_out else _MISSING_REASON
     condition = any_carries(subject)
     if not condition:
@@ -118,9 +118,9 @@ def forbid(subject: Subject) -> str:
 
 
 def propagate(subject: Subject) -> list[str]:
-    """The evaluation of all forward formulas, and after them the setting of all tangents.
+    """The statements that evaluate all forward formulas and then set all tangents.
 
-    A tangent that is set early would be seen by the next formula.
+    A tangent that is set early would be visible to the next formula.
     """
     evaluations = []
     setters = []
@@ -176,7 +176,7 @@ def _variable(subject: Subject, names: tuple[str, ...]) -> str:
 
 
 def _unpack(subject: Subject, forward: ForwardDerivative) -> list[str]:
-    """The variables that the formula knows: ``x_t`` and ``x_p``, tangent and primal of ``x``."""
+    """The variables ``x_t`` and ``x_p`` of a formula: tangent and primal of ``x``."""
     statements: list[str] = []
     writable = False
     for value in subject.inputs:
@@ -193,7 +193,7 @@ def _unpack(subject: Subject, forward: ForwardDerivative) -> list[str]:
         statements.extend(_unpack_tangent(ORIGINAL_SELF, source, writable=writable))
         statements.append(f"auto {ORIGINAL_SELF}_p = toNonOptPrimal({source});")
     elif subject.is_inplace and forward.is_reusing_outplace_formula:
-        # no one cloned self; its tangent must survive in the graph that records this call
+        # no caller cloned self, and its tangent must survive in the graph that records this call
         statements.append("self_t = GradMode::is_enabled() ? self_t.clone() : self_t;")
     return statements
 

@@ -1,1 +1,1 @@
-"""Python of a derivatives file: one ``torch.autograd.Function`` for every entry."""
+"""Python code for a derivatives file: a ``torch.autograd.Function`` for each entry."""

@@ -1,4 +1,4 @@
-"""Calls of formulas in Python: the operator that a call means, and the helper functions that there are."""
+"""Calls in formulas translated to Python: the called operator, and the available helpers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).parent.parent.parent / "functional" / "__init__.py"
 
 @cache
 def helper_names() -> frozenset[str]:
-    """The names that :mod:`derivlint.functional` offers, written and defined ones, without importing torch."""
+    """The names in :mod:`derivlint.functional`, hand-written and defined ones, without importing torch."""
     defined = frozenset(name for name, definition in definitions().items() if definition.kind is DefinitionKind.HELPER)
     for node in ast.parse(_PACKAGE.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign):
@@ -31,7 +31,7 @@ def helper_names() -> frozenset[str]:
 
 
 def functions_in(text: str) -> tuple[str, ...]:
-    """The functions that a Python file defines; nothing of it is executed.
+    """The functions that a Python file defines; the file is not executed.
 
     Raises:
         SyntaxError: it is not Python.
@@ -40,10 +40,10 @@ def functions_in(text: str) -> tuple[str, ...]:
 
 
 def helper_modules(own: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The helper functions that there are in Python, each with what generated code calls its module.
+    """The helpers available in Python, each with the name of its module in generated code.
 
     Args:
-        own: the functions of the author's own modules, with the names of these.
+        own: the functions of the author's own modules, with the names of the modules.
     """
     return {**dict.fromkeys(helper_names(), LIBRARY), **(own or {})}
 
@@ -51,20 +51,20 @@ def helper_modules(own: Mapping[str, str] | None = None) -> dict[str, str]:
 def called_operator(
     node: Call, name: str, receiver: Expr | None, callee: Function | None, natives: NativeFunctions
 ) -> NativeFunction | None:
-    """The operator that a call calls, None if it calls none or it is not known which.
+    """The operator that a call calls, or None if there is none or it is ambiguous.
 
     Args:
         node: the call.
         name: the name that is called, without ``_symint``.
         receiver: the object of a method.
-        callee: the C++ function, where it is known.
+        callee: the C++ function, if known.
         natives: the operators.
     """
     variant = "function" if receiver is None else "method"
     candidates = [
         function for function in natives.named(name) if variant in function.variants and not function.schema.is_out
     ]
-    # of an operator that is not in PyTorch's C++ API only the name is known there
+    # operators outside of PyTorch's C++ API are only known by name there
     if callee is not None and not callee.variadic:
         namespace = callee.operators or DEFAULT_NAMESPACE
         candidates = [
@@ -79,10 +79,10 @@ def called_operator(
 
 
 def _is_for(function: NativeFunction, callee: Function, *, method: bool) -> bool:
-    """Whether a C++ function is one that PyTorch generates of an operator."""
+    """Whether torchgen generates a C++ function from an operator."""
     own = function.schema.arguments.self_arg if method else None
     every = function.schema.arguments
-    # functions for operators of other namespaces take dtype, layout and device one by one
+    # functions for custom operators take dtype, layout and device separately
     listed = every.non_out if function.namespace == DEFAULT_NAMESPACE else every.flat_non_out
     arguments = [argument for argument in listed if argument is not own]
     if len(arguments) != len(callee.parameters):
@@ -97,12 +97,12 @@ def _is_for(function: NativeFunction, callee: Function, *, method: bool) -> bool
 
 
 def _types(argument: Argument, function: NativeFunction) -> set[CppType]:
-    """The C++ types of an argument, with symbolic sizes and without."""
+    """The C++ types of an argument, with and without symbolic sizes."""
     return {parameter_type(argument, function, symint=symint).canonical for symint in (False, True)}
 
 
 def _takes(function: NativeFunction, count: int) -> bool:
-    """Whether a C++ function of an operator can be called with a number of arguments, the object included."""
+    """Whether an operator's C++ function accepts a number of arguments, including the object."""
     arguments = function.schema.arguments.non_out
     required = sum(isinstance(item, TensorOptionsArguments) or item.default is None for item in arguments)
     return required <= count <= len(arguments)

@@ -1,8 +1,8 @@
-"""C++ expressions as Python expressions over torch: one translation for the emitter and for every interpreter.
+"""Translates C++ expressions to Python expressions over torch, for the emitter and all interpreters.
 
-The tree of a formula, with the types and callees that :mod:`derivlint.cpp.expressions.inference` found, becomes the
-text of one Python expression. Variables keep their names (:func:`python_name` gives the few that Python reserves
-another one), and stand for these Python values:
+The tree of a formula, with types and callees from :mod:`derivlint.cpp.expressions.inference`, becomes the text of one
+Python expression. Variables keep their names (:func:`python_name` renames Python's reserved words), and have these
+Python values:
 
 ===========================================  ========================================================================
 C++                                          Python
@@ -93,7 +93,7 @@ from derivlint.schema import NativeFunction, NativeFunctions
 __all__ = ["PythonExpression", "Typing", "Untranslatable", "python_name", "translate"]
 
 DEVICE = cpp_type("Device")
-#: The largest integer that C++ has a type for.
+#: The largest integer of any C++ type.
 LARGEST = 2**64 - 1
 INTEGRAL = frozenset({INT, INT64, SYM_INT, SIZE})
 
@@ -115,7 +115,7 @@ class PythonExpression(Struct, frozen=True):
 
 
 class Untranslatable(Struct, frozen=True):
-    """The reason why an expression has no Python; ``start`` and ``end`` are the range of the culprit in the formula."""
+    """The reason why an expression cannot be translated; ``start`` and ``end`` are the range of its cause."""
 
     reason: str
     start: int = 0
@@ -123,11 +123,11 @@ class Untranslatable(Struct, frozen=True):
 
 
 class Typing(Struct, frozen=True):
-    """The types of the nodes of a tree, as far as they are known.
+    """The known types of the nodes of a tree.
 
     Attributes:
-        values: the C++ value of expressions.
-        callees: the C++ function that calls call.
+        values: the C++ values of expressions.
+        callees: the C++ functions that calls call.
     """
 
     values: Mapping[Expr, Value] = field(default_factory=dict)
@@ -148,18 +148,17 @@ def translate(
     elements: frozenset[str] = frozenset(),
     unrecorded: frozenset[str] = frozenset(),
 ) -> PythonExpression | Untranslatable:
-    """The Python expression that a C++ expression means.
+    """Translate a C++ expression to Python.
 
     Args:
         tree: the syntax tree of a formula.
         natives: the operators.
-        helpers: the helper functions that there are in Python, each with the name of its module there,
+        helpers: the helpers available in Python, each with the name of its module,
             :func:`derivlint.emit.python.calls.helper_modules`.
         typing: the types of the tree's nodes and the functions that its calls call; without them overloads that share
             a number of arguments cannot be distinguished.
         elements: the variables that are lists in Python and stand for their element ``i``.
-        unrecorded: the operators, by full name, that may have no autograd kernel; their outputs raise when they are
-            differentiated.
+        unrecorded: the operators, by full name, that may lack an autograd kernel; differentiating their outputs raises.
     """
     translator = _Translator(natives, helpers, typing if typing is not None else Typing(), elements, unrecorded)
     try:
@@ -175,7 +174,7 @@ _Text = tuple[str, int]
 
 
 class _Translator(Analysis[_Text]):
-    """Translates one tree; every node gives a text with the precedence of its outermost operator."""
+    """Translates a tree; the result of a node is text with the precedence of its outermost operator."""
 
     def __init__(
         self,
@@ -200,7 +199,7 @@ class _Translator(Analysis[_Text]):
         return self.typing.values.get(node, UNKNOWN_VALUE).type
 
     def text(self, node: Expr, least: int = Precedence.LOWEST) -> str:
-        """The text of a node, in parentheses where it binds less than ``least``."""
+        """The text of a node, parenthesized if its precedence is below ``least``."""
         text, precedence = self.of(node)
         return f"({text})" if precedence < least else text
 
@@ -216,7 +215,7 @@ class _Translator(Analysis[_Text]):
         try:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            # octal and hexadecimal fractions, suffixes that users define, and digits without end
+            # octal and hexadecimal fractions, user-defined suffixes, and overlong digits
             value = None
         if value is None or (isinstance(value, int) and value > LARGEST):
             shown = node.text if len(node.text) <= 40 else f"{node.text[:20]}..."
@@ -273,7 +272,7 @@ class _Translator(Analysis[_Text]):
         return f"lambda {parameters}: {body}", Precedence.LOWEST
 
     def lambda_parts(self, node: Lambda) -> tuple[str, str]:
-        """The parameters and the body of a function."""
+        """The parameters and the body of a lambda."""
         if node.body is None:
             raise _CannotTranslateError("a function with several statements has no Python expression", node)
         names = [param.name or "_" for param in node.params]
@@ -291,7 +290,7 @@ class _Translator(Analysis[_Text]):
         if node.op in ("-", "+", "~"):
             return f"{node.op}{self.text(node.operand, Precedence.UNARY)}", Precedence.UNARY
         if node.op == "*":
-            # what an optional holds is the value itself
+            # an optional is represented by its value
             return self.of(node.operand)
         raise _CannotTranslateError(f'there is no Python for the operator "{node.op}"', node)
 
@@ -302,7 +301,7 @@ class _Translator(Analysis[_Text]):
         operator, precedence = operation
         if node.op == "/" and self.type_of(node.left) in INTEGRAL and self.type_of(node.right) in INTEGRAL:
             operator = "//"
-        # comparisons are chained in Python, and operators of equal precedence group from the left
+        # Python chains comparisons, and groups operators of equal precedence from the left
         left_operand = self.text(node.left, precedence + (precedence == Precedence.COMPARISON))
         return f"{left_operand} {operator} {self.text(node.right, precedence + 1)}", precedence
 
@@ -391,7 +390,7 @@ class _Translator(Analysis[_Text]):
         return f"{self.helper(helper)}({', '.join(map(self.text, node.args))})", Precedence.ATOM
 
     def special(self, node: Call, callee: Name, spelling: str) -> _Text | None:
-        """Translate constructors, casts and functions of C++ itself; None for other functions."""
+        """Translate constructors, casts and C++ functions; None for other functions."""
         base = callee.parts[-1].identifier
         args = node.args
         template = callee.parts[-1].template_args
@@ -429,7 +428,7 @@ class _Translator(Analysis[_Text]):
         return None
 
     def arguments(self, node: Call, parameters: Sequence[str], function: NativeFunction) -> list[str]:
-        """The arguments of a call of an operator as Python passes them."""
+        """The arguments of an operator call in Python."""
         keywords = {argument.name for argument in function.schema.arguments.flat_kwarg_only}
         types = {argument.name: str(argument.type) for argument in function.schema.arguments.flat_all}
         passed = []
@@ -450,12 +449,12 @@ class _Translator(Analysis[_Text]):
 
 
 def _is_size(node: Expr) -> bool:
-    """Whether an expression asks for the size of something."""
+    """Whether an expression is a call for a size."""
     return isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == "size" and not node.args
 
 
 def string(node: String) -> str:
-    """A C++ string literal in Python."""
+    """A C++ string literal as a Python literal."""
     try:
         value = ast.literal_eval(f"({node.text})")
     except (ValueError, SyntaxError):

@@ -1,7 +1,7 @@
-"""Fake kernels for ``torch.library.register_fake``: outputs with the right sizes and types, without data.
+"""Fake kernels for ``torch.library.register_fake``: they compute the sizes and types of outputs without data.
 
-A tangent has the sizes and the type of its output, so a forward formula gives them: it is evaluated with the arguments
-in place of their tangents.
+A tangent has the size and type of its output, so a forward formula gives them: it is evaluated with the arguments in
+place of their tangents.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from derivlint.emit.python.wrapping import assigned, indented, listed, wrapped
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.schema import NativeFunction, NativeFunctions
 
-#: The tag of operators whose result at a place depends on the arguments at that place only.
+#: The tag of operators whose result at an index only depends on the arguments at that index.
 POINTWISE = "pointwise"
 #: The tags of operators that cannot run without data.
 NEED_DATA = frozenset({"data_dependent_output", "dynamic_output_shape"})
 
 
 class Fake(Struct, frozen=True):
-    """A kernel whose outputs have the right sizes and types.
+    """A fake kernel.
 
     Attributes:
         lines: the body of the function.
@@ -41,7 +41,7 @@ class Fake(Struct, frozen=True):
 
 
 class NoFake(Struct, frozen=True):
-    """The reason why formulas do not give the sizes of the outputs."""
+    """The reason why formulas do not determine the sizes of the outputs."""
 
     reason: str
 
@@ -49,11 +49,11 @@ class NoFake(Struct, frozen=True):
 def fakes_of(
     plans: Sequence[Plan], without_formulas: Sequence[NativeFunction], natives: NativeFunctions
 ) -> dict[str, Fake | NoFake]:
-    """The kernel for each operator, by its name, or why there is none.
+    """The fake kernel of each operator, by its name, or the reason why there is none.
 
     Args:
         plans: the plans of all operators with formulas.
-        without_formulas: the operators that formulas call and that have no formulas.
+        without_formulas: the called operators that have no formulas.
         natives: the operators that formulas call.
     """
     functions = [*(plan.function for plan in plans), *without_formulas]
@@ -89,7 +89,7 @@ def fakes_of(
 def _fake_of(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
     if plan.is_inplace:
         return Fake((f"return {python_name(plan.function.schema.arguments.flat_non_out[0].name)}",), frozenset())
-    # a forward formula is named like its outputs in the YAML, which may have no name in the schema
+    # forward formulas use the names in the YAML; the schema may leave outputs unnamed
     assert plan.entry.function is not None
     keys = {output.key_name: output.name for output in plan.entry.function.outputs}
     values = {keys.get(name, name): tangent.value for tangent in plan.tangents for name in tangent.names}
@@ -112,9 +112,9 @@ def _fake_of(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
 
 
 def _like_arguments(plans: Sequence[Plan], functions: Sequence[NativeFunction]) -> dict[str, tuple[str, ...]]:
-    """For operators that are called as the gradients of others the arguments that their outputs are like.
+    """The arguments that the outputs of operators resemble, for operators that are called as gradients.
 
-    A gradient is like the argument that it is of: after ``x: f_backward(grad, x)`` the output of ``f_backward`` is like
+    A gradient has the size and type of its argument: by ``x: f_backward(grad, x)`` the output of ``f_backward`` is like
     its second argument.
     """
     operators = {spelling: function for function in functions for spelling in (packet(function), recorded(function))}
@@ -137,7 +137,7 @@ def _like_arguments(plans: Sequence[Plan], functions: Sequence[NativeFunction]) 
 
 
 def _of_gradient(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
-    """The kernel of a linear operator: its gradient is as its argument, and so is its output where both are equal."""
+    """The fake kernel of a linear operator, by its pointwise backward formula, whose input and output are alike."""
     tensors = _tensors(plan)
     gradient = plan.gradients[0].value
     if len(tensors) != 1 or len(plan.outputs) != 1 or plan.flattened or tensors[0] in gradient.names:
@@ -158,7 +158,7 @@ def _tensors(plan: Plan) -> list[str]:
 
 
 def _lines(plan: Plan, values: dict[str, PythonExpression]) -> list[str]:
-    """The statements of the function: the names that formulas use, and the formulas."""
+    """The statements of the function: the variables of the formulas, and the formulas."""
     used = frozenset().union(*(value.names for value in values.values()))
     lines = []
     for argument in plan.function.schema.arguments.flat_non_out:
@@ -185,7 +185,7 @@ def _lines(plan: Plan, values: dict[str, PythonExpression]) -> list[str]:
 
 
 def fake_text(function: NativeFunction, fake: Fake | NoFake) -> str:
-    """The source of a kernel, to be taken where no other says what the outputs are like; else why there is none."""
+    """The source of a fake kernel, or a comment with the reason why there is none."""
     if isinstance(fake, NoFake):
         return (
             f"# The formulas do not give the sizes of the outputs: {fake.reason}.\n"

@@ -1,4 +1,4 @@
-"""The text of one ``torch.autograd.Function`` and of the public function over it."""
+"""The source of a ``torch.autograd.Function`` and of its public function."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FunctionWriter:
         self.register = register
         self.flat = [item for item in self.arguments if item.name in plan.flattened]
         self.plain = [item for item in self.arguments if item.name not in plan.flattened]
-        #: lists whose number of tensors has to be recorded
+        #: lists whose lengths have to be recorded
         self.counted = self.flat[:-1]
         self.position = {item.name: index + len(self.counted) for index, item in enumerate(self.plain)}
         self.first_of_lists = len(self.counted) + len(self.plain)
@@ -38,7 +38,7 @@ class FunctionWriter:
     # ---- the lists at the end of the inputs
 
     def inputs(self, used: set[str]) -> list[str]:
-        """The targets that ``inputs`` is unpacked into."""
+        """The targets of unpacking ``inputs``."""
         names = [f"n_{item.name}" for item in self.counted]
         names += [python_name(item.name) if item.name in used else "_" for item in self.plain]
         if self.flat:
@@ -46,7 +46,7 @@ class FunctionWriter:
         return names
 
     def divided(self, suffix: str = "") -> list[str]:
-        """The statements that divide the tensors at the end among several lists."""
+        """The statements that divide the trailing tensors among several lists."""
         lines: list[str] = []
         start = ""
         if not self.counted:
@@ -75,7 +75,7 @@ class FunctionWriter:
         if self.plan.returns_list:
             call = listed(f"return tuple({packet(function)}(", arguments, "))", depth=3)
         if self.register and self.plan.is_inplace:
-            # under torch.func what the operator returns is another object than its argument
+            # under torch.func an operator returns another object than its argument
             call = [
                 *listed(f"{packet(function)}(", arguments, ")", depth=3),
                 f"return {python_name(self.arguments[0].name)}",
@@ -90,7 +90,7 @@ class FunctionWriter:
         ]
 
     def kept_for_forward(self) -> tuple[list[str], list[str]]:
-        """The names of tensors and of other values that the tangents need."""
+        """The names of tensors and of other values that tangents need."""
         tensors: dict[str, None] = {}
         values: dict[str, None] = {}
         used = {name for tangent in self.plan.tangents for name in tangent.value.names}
@@ -105,13 +105,13 @@ class FunctionWriter:
         return list(tensors), list(values)
 
     def primals(self, tangent: Tangent) -> list[str]:
-        """The arguments whose shape is wanted for a tangent of zeros."""
+        """The arguments whose shapes are needed for zero tangents."""
         lists = {item.name for item in self.flat}
         named = [name for name in tangent.needs if f"{name}_t" in tangent.value.names or name in lists]
         return named if len(tangent.needs) > 1 or set(named) & lists or not tangent.is_total else []
 
     def setup_context(self) -> list[str]:
-        """The method that keeps what the formulas need."""
+        """The ``setup_context`` method, which saves the values that formulas need."""
         plan = self.plan
         lines = ["ctx.set_materialize_grads(False)"]
         if plan.is_inplace:
@@ -166,7 +166,7 @@ class FunctionWriter:
         return self.plan.returns_list and name in self.outputs
 
     def unpack_saved(self, tensors: Sequence[tuple[str, bool]]) -> list[str]:
-        """The statements that give saved tensors their names; a list is as long as ``ctx`` says."""
+        """The statements that unpack saved tensors; ``ctx`` has the lengths of lists."""
         if not tensors:
             return []
         lists = [name for name, is_list in tensors if is_list]
@@ -182,7 +182,7 @@ class FunctionWriter:
         return lines
 
     def needs(self, argument: str) -> str:
-        """The question whether an argument needs its gradient."""
+        """The expression that tests whether an argument needs its gradient."""
         if argument in self.position:
             return f"ctx.needs_input_grad[{self.position[argument]}]"
         first = self.first_of_lists
@@ -203,7 +203,7 @@ class FunctionWriter:
             if s.kind == "value":
                 lines.append(f"{python_name(s.name)} = ctx.{python_name(s.name)}")
         if RETAIN in used:
-            # a Function cannot tell whether it runs again
+            # a Function cannot know whether it runs again
             lines.append(f"{RETAIN} = True")
         returned = 1 if plan.returns_list else len(self.outputs)
         selects = not plan.returns_list and plan.differentiable != tuple(range(returned))
@@ -249,7 +249,7 @@ class FunctionWriter:
         ]
 
     def length(self, name: str) -> str:
-        """The number of tensors of a list at the end of the inputs, in ``backward``."""
+        """The expression for the length of a trailing list, in ``backward``."""
         if not self.counted:
             total = "len(ctx.needs_input_grad)"
             return f"({total} - {self.first_of_lists})" if self.first_of_lists else total
@@ -259,11 +259,11 @@ class FunctionWriter:
         return f"(len(ctx.needs_input_grad) - {self.first_of_lists} - {lengths})"
 
     def gradient(self, gradient: PlannedGradient, defined: str, results: dict[str, str]) -> list[str]:
-        """The statements of one formula."""
+        """The statements of one backward formula."""
         names, value = gradient.names, gradient.value.text
         needed = [self.needs(name) for name in names]
         if gradient.raises:
-            # a gradient that nobody asks for does not raise
+            # a gradient that is not requested does not raise
             needed = [
                 f"F.computes(ctx, {self.position[name]})" if name in self.position else self.needs(name)
                 for name in names
@@ -291,7 +291,7 @@ class FunctionWriter:
         refusals = {
             name: gradient.value.text for gradient in plan.gradients if gradient.raises for name in gradient.names
         }
-        # an operator reads an argument as if it were constant; helpers see to that themselves
+        # operators read arguments as constants; helpers handle tangents themselves
         read = {name for tangent in plan.tangents if tangent.value.operators for name in tangent.value.names}
         refusals = {name: text for name, text in refusals.items() if name in read and name in self.position}
         tangent_names = {name for tangent in plan.tangents for name in tangent.needs} | refusals.keys()
@@ -344,7 +344,7 @@ class FunctionWriter:
             if tangent.is_total:
                 lines += [*wrapped("if ", self.has_tangent(tangent), ":", 8), *indented(body)]
             else:
-                # an output without a tangent is one that PyTorch does not take
+                # an output without a tangent is one that PyTorch ignores
                 lines += body
         final = [results[name] if name in {keys.get(n, n) for n in done} else "None" for name in returned]
         if plan.returns_list:
@@ -354,7 +354,7 @@ class FunctionWriter:
         return ["@staticmethod", "def jvp(ctx: Any, *tangents: Any) -> Any:", *indented(lines)]
 
     def has_tangent(self, tangent: Tangent) -> str:
-        """The question whether one of the arguments that a tangent depends on has one."""
+        """The expression that tests whether one of the arguments of a tangent has a tangent."""
         parts = []
         for name in tangent.needs:
             if name in self.plan.flattened:

@@ -22,7 +22,7 @@ from derivlint.model import Model
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.schema.native_function import COMPOSITE_EXPLICIT
 
-#: Lines that only some modules need, by what asks for them.
+#: Lines that only some modules need, by the name that requires them.
 UNUSED = {
     "# ruff: noqa: PLW0211 - the first argument of an operator is called self, and forward is a static method\n": (
         "def forward(self"
@@ -65,10 +65,9 @@ class PythonModule(Struct, frozen=True):
 
     Attributes:
         text: its source.
-        functions: what is in it, in the order of the file.
-        left_out: the operators of entries that have formulas and are not in it, with the reason.
-        without_fake: the registered operators for which the formulas do not say what their outputs are like, with the
-            reason.
+        functions: its functions, in file order.
+        left_out: the operators with formulas that are not in it, with the reason.
+        without_fake: the registered operators without a fake kernel, with the reason.
     """
 
     text: str
@@ -85,22 +84,22 @@ def python_module(
     own_helpers: Mapping[str, str] | None = None,
     refused: Mapping[str, str] | None = None,
 ) -> PythonModule:
-    """The Functions of the entries of a model.
+    """Generate the Functions of the entries of a model.
 
     Args:
         model: a model without errors.
         operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
-        register: whether only operators outside of ``aten`` count, which are defined in :mod:`torch.library`, with the
-            Functions of their entries as autograd kernels.
-        own_helpers: functions of the author's own that formulas call, with the names of their modules.
-        refused: operators that are left out anyway, by full name, with the reason.
+        register: whether to define the operators outside of ``aten`` in :mod:`torch.library`, with their Functions as
+            autograd kernels, and omit others.
+        own_helpers: the author's own helpers, with the names of their modules.
+        refused: operators to leave out, by full name, with the reason.
     """
     helpers = helper_modules(own_helpers)
     file = yaml_name(model.source.path)
     own = frozenset(str(function.name) for function in model.natives.written if function.namespace != ATEN)
     plans, left_out = _plans(model, operators, helpers, own, refused or {}, register=register)
     if register:
-        # those that are registered have autograd kernels
+        # registered operators have autograd kernels
         without = own - {str(made.function.name) for made in plans}
         plans, left_out = _plans(model, operators, helpers, without, refused or {}, register=True)
     called = _called(plans, model.natives) if register else []
@@ -111,7 +110,7 @@ def python_module(
         )
         for made in plans
     ]
-    # a kernel for all back ends says what its outputs are like
+    # a kernel for all back ends determines its outputs
     defined = [*called, *(made.function for made in plans)]
     everywhere = {str(function.name) for function in defined if COMPOSITE_EXPLICIT in (function.dispatch or ())}
     without_fake = {
@@ -133,7 +132,7 @@ def _plans(
     *,
     register: bool,
 ) -> tuple[list[Plan], dict[str, str]]:
-    """The plans of the entries of a model, and the operators that are left out, with the reason."""
+    """The plans of the entries of a model, and the operators to leave out, with the reason."""
     plans: list[Plan] = []
     left_out: dict[str, str] = {}
     taken: set[str] = set()
@@ -143,7 +142,7 @@ def _plans(
         function = entry.function.canonical
         name = str(function.name)
         if register and (operators is not None or function.namespace != ATEN):
-            # of all operators only those that are not PyTorch's own are wanted
+            # without a selection, only custom operators are registered
             if (reason := refusal(function)) is not None:
                 left_out[name] = reason
                 continue
@@ -168,7 +167,7 @@ def _plans(
 
 
 def _called(plans: Sequence[Plan], natives: NativeFunctions) -> list[NativeFunction]:
-    """The operators of one's own that formulas call and that have no entry, in the order of their names."""
+    """The called custom operators without an entry, by name."""
     with_plan = {str(made.function.name) for made in plans}
     values = [gradient.value for made in plans for gradient in made.gradients]
     values += [tangent.value for made in plans for tangent in made.tangents]
@@ -225,7 +224,7 @@ def function_text(plan: Plan, file: str, line: int, *, fake: Fake | NoFake | Non
         plan: the plan.
         file: the name of the YAML file.
         line: the line of the entry in it.
-        fake: what its outputs are like, where it becomes the autograd kernel of an operator of :mod:`torch.library`.
+        fake: its fake kernel, if it becomes an autograd kernel in :mod:`torch.library`.
     """
     register = fake is not None
     writer = FunctionWriter(plan, register=register)
@@ -245,13 +244,13 @@ def function_text(plan: Plan, file: str, line: int, *, fake: Fake | NoFake | Non
 
 
 def definition(function: NativeFunction, fake: Fake | NoFake) -> str:
-    """The definition of an operator in :mod:`torch.library`, and what says what its outputs are like."""
+    """The definition of an operator in :mod:`torch.library`, and its fake kernel."""
     schema = str(function.schema)
     return f'F.define("{qualified(function)}", {literal(schema[schema.index("(") :])})\n\n\n{fake_text(function, fake)}'
 
 
 def _place(plan: Plan, file: str, line: int) -> str:
-    """The place where the formulas are written."""
+    """The reference to the source of the formulas."""
     assert plan.entry.function is not None
     positions = {output.key_name: index for index, output in enumerate(plan.entry.function.outputs)}
     if plan.is_inplace:

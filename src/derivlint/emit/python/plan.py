@@ -32,9 +32,9 @@ class PlannedGradient(Struct, frozen=True):
     Attributes:
         names: the arguments whose gradient it computes.
         value: the expression.
-        guarded: whether it is evaluated only where some incoming gradient is there.
-        line: the line of the formula in the file, or of the entry where the argument has none.
-        raises: whether it computes nothing, and raises where autograd asks for it.
+        guarded: whether it is evaluated only if some incoming gradient is defined.
+        line: the line of the formula in the file, or of the entry if there is no formula.
+        raises: whether it only raises when autograd requests it.
     """
 
     names: tuple[str, ...]
@@ -52,7 +52,7 @@ class Tangent(Struct, frozen=True):
         value: the expression.
         needs: the arguments whose tangents it depends on.
         line: the line of the formula in the file.
-        is_total: whether no other argument can have a tangent, so that it is called only where one of them has.
+        is_total: whether no other argument can have a tangent, so that one of them has when it is called.
     """
 
     names: tuple[str, ...]
@@ -63,11 +63,11 @@ class Tangent(Struct, frozen=True):
 
 
 class Saved(Struct, frozen=True):
-    """A value that is kept for backward.
+    """A value saved for backward.
 
     Attributes:
         name: its name in formulas.
-        value: the expression that gives it in ``setup_context``.
+        value: its expression in ``setup_context``.
         kind: ``tensor``, ``tensors`` or ``value``.
         is_output: whether it is an output.
     """
@@ -79,7 +79,7 @@ class Saved(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """All that the Function of an entry is made of.
+    """The parts of an entry's Function.
 
     Attributes:
         entry: the entry.
@@ -89,8 +89,8 @@ class Plan(Struct, frozen=True):
         flattened: the arguments that are lists of tensors with a gradient; their tensors come last.
         gradients: the backward formulas.
         tangents: the forward formulas.
-        no_tangents: why there are no tangents where formulas exist; None if there are.
-        saved: what is kept for backward.
+        no_tangents: why formulas give no tangents; None if they do.
+        saved: the values saved for backward.
         gradient_names: the incoming gradients that formulas use, by name, with the position of the output.
     """
 
@@ -112,19 +112,19 @@ class Plan(Struct, frozen=True):
 
     @property
     def returns_list(self) -> bool:
-        """Whether the one output is a list of tensors."""
+        """Whether the only output is a list of tensors."""
         returns = self.function.schema.returns
         return len(returns) == 1 and is_tensor_list(returns[0].type)
 
 
 class SkippedEntry(Struct, frozen=True):
-    """An entry that has formulas and becomes no Function, with the reason."""
+    """An entry with formulas that has no Function, with the reason."""
 
     entry: Entry
     reason: str
 
 
-#: The elements of lists of tensors.
+#: The element types of lists of tensors.
 TENSORS = types("Tensor optional<Tensor>")
 
 
@@ -135,13 +135,13 @@ class _NoFunctionError(Exception):
 def plan(
     model: Model, entry: Entry, helpers: Mapping[str, str], unrecorded: frozenset[str] = frozenset()
 ) -> Plan | SkippedEntry | None:
-    """The plan of the Function of an entry, or None if it has no formula that could be evaluated.
+    """The plan of the Function of an entry, or None if it has no formula to evaluate.
 
     Args:
         model: the model.
         entry: the entry.
-        helpers: the helper functions that there are in Python, with their modules.
-        unrecorded: the operators, by full name, that may have no autograd kernel.
+        helpers: the helpers available in Python, with their modules.
+        unrecorded: the operators, by full name, that may lack an autograd kernel.
     """
     differentiability = _differentiability(model, entry)
     if differentiability is None:
@@ -178,7 +178,7 @@ class Translation(Struct, frozen=True):
     def of(
         self, tree: Expr, typing: Typing | None = None, elements: frozenset[str] = frozenset()
     ) -> PythonExpression | Untranslatable:
-        """The Python of a tree."""
+        """Translate a tree."""
         return translate(tree, self.model.natives, self.helpers, typing, elements, self.unrecorded)
 
 
@@ -244,10 +244,10 @@ def _plan(model: Model, entry: Entry, differentiability: Differentiability, tran
 
 
 def _require_nothing_of_before(function: NativeFunction, saved: tuple[Saved, ...]) -> None:
-    """Refuse an operator in place whose gradient needs what it overwrites: ``setup_context`` sees what is there after.
+    """Reject an in-place operator whose gradient needs the overwritten value, which ``setup_context`` cannot see.
 
     Raises:
-        _NoFunctionError: it does.
+        _NoFunctionError: the gradient needs it.
     """
     for item in saved:
         if item.is_output or "self" not in item.value.names:
@@ -303,7 +303,7 @@ def _tangent(
         function_is_view(differentiability.function)
         and value.text in {f"{name}_t" for name in value.names} | value.names
     ):
-        # the tangent of a view has to be a view, not the tangent itself
+        # the tangent of a view must be a view, not the tangent itself
         value = replace(value, text=f"aten.alias.default({value.text})")
     needs = forward.required_inputs_fw_grad or tuple(item.name for item in differentiability.inputs)
     is_total = set(needs).issuperset(item.name for item in differentiability.inputs)
@@ -311,7 +311,7 @@ def _tangent(
 
 
 def _of_each_tensor(gradient: PlannedGradient, differentiability: Differentiability) -> PlannedGradient:
-    """The gradient of a list in an operator whose formulas are those of one tensor ``i``."""
+    """The gradient of a list, for an operator whose formulas are for one tensor ``i``."""
     lists = {item.name for item in differentiability.inputs if is_tensor_list(item.type)}
     if not lists.issuperset(gradient.names) or len(gradient.names) != 1:
         raise _NoFunctionError("it takes lists element by element, and has a gradient that is not of one list")
@@ -321,7 +321,7 @@ def _of_each_tensor(gradient: PlannedGradient, differentiability: Differentiabil
 
 
 def _elements(differentiability: Differentiability) -> frozenset[str]:
-    """Return the variables for the tensor ``i`` of a list in forward formulas of an operator on lists."""
+    """Return the variables for element ``i`` of lists in forward formulas of a foreach operator."""
     lists = (
         (item.name for item in differentiability.inputs if is_tensor_list(item.type))
         if differentiability.is_foreach
@@ -355,7 +355,7 @@ def _translated(
 
 
 def _attributes(info: DifferentiabilityInfo) -> list[tuple[SavedAttribute, bool]]:
-    """Collect the values that formulas save, each once, without those that are saved by accident."""
+    """Collect the saved values of formulas, each once, without accidental ones."""
     attributes: dict[str, tuple[SavedAttribute, bool]] = {}
     for derivative in info.derivatives:
         for item in derivative.saved_inputs:

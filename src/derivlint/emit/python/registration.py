@@ -1,7 +1,7 @@
-"""The limits of :mod:`torch.library`: operators that it can define, and give a gradient.
+"""The limits of :mod:`torch.library`: the operators that it can define and differentiate.
 
 Follows ``torch.library.register_autograd``, ``torch/_library/autograd.py`` and the parser of schemas
-(torch/csrc/jit/frontend), which differs from that of torchgen; a test asks the installed ones.
+(torch/csrc/jit/frontend), which differs from torchgen's; a test compares with the installed ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from derivlint.emit.own_operators import undifferentiable_reason
 from derivlint.emit.selection import ATEN
 from derivlint.schema import Argument, BaseType, FunctionSchema, NativeFunction, Return, SchemaKind, Type
 
-#: What the parser of schemas takes for words of its own.
+#: The keywords of the schema parser.
 _KEYWORDS = frozenset(
     (
         *("False", "None", "NoneType", "True", "and", "as", "assert", "break", "class", "continue", "def", "del"),
@@ -73,6 +73,6 @@ def _of_defaults(schema: FunctionSchema) -> str | None:
 
 
 def _is_unknown(kind: Type) -> bool:
-    """Whether a schema with a type cannot be parsed; classes are there only where a library has brought them."""
+    """Whether a schema with a type cannot be parsed; classes only exist if a library registers them."""
     outer = kind.is_list_like
     return not isinstance(kind.base, BaseType) or (outer is not None and outer.elem.is_list_like is not None)

@@ -7,13 +7,13 @@ import ast
 from derivlint.emit.python.spelling import RESERVED, literal, python_name
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, Type
 
-#: What is built into Python and called by generated code.
+#: The builtins that generated code calls.
 CALLED_BUILTINS = frozenset(
     ("any", "bool", "complex", "float", "int", "isinstance", "iter", "len", "list", "map", "next", "range", "tuple")
 )
-#: What else modules import or define and generated code needs.
+#: Other names that modules import or define for generated code.
 _IMPORTED = frozenset(("Any", "Number", "Sequence", "annotations", "once_differentiable"))
-#: Python's types for the base types of schemas.
+#: Python types for the base types of schemas.
 TYPES = {
     "Tensor": "Tensor",
     "Scalar": "Number",
@@ -31,7 +31,7 @@ TYPES = {
     "MemoryFormat": "torch.memory_format",
     "Dimname": "str",
 }
-#: Defaults that are names in schemas.
+#: Schema defaults that are names.
 DEFAULTS = {
     "None": "None",
     "True": "True",
@@ -57,7 +57,7 @@ def python_type(kind: Type) -> str:
 
 
 def python_default(text: str) -> str:
-    """The default of an argument: ``[]`` is ``()``."""
+    """The Python default of an argument: ``()`` for ``[]``."""
     if text in DEFAULTS:
         return DEFAULTS[text]
     if text.startswith("["):
@@ -86,8 +86,8 @@ def parameters(schema: FunctionSchema) -> list[str]:
 
 
 def return_annotation(schema: FunctionSchema) -> str:
-    """The annotation of what an operator returns."""
-    # lists of tensors leave a Function as tuples
+    """The return annotation of an operator."""
+    # a Function returns lists of tensors as tuples
     types = [
         "tuple[Tensor, ...]" if isinstance(item.type, ListType) and item.type.is_tensor_like else python_type(item.type)
         for item in schema.returns

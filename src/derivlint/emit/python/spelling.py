@@ -1,4 +1,4 @@
-"""Spellings of C++ names, numbers and operators in Python."""
+"""Python spellings of C++ names, numbers and operators."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from derivlint.formula import Number
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, TensorOptionsArguments
 
-#: What generated code calls :mod:`derivlint.functional`.
+#: The name of :mod:`derivlint.functional` in generated code.
 LIBRARY = "F"
-#: The function that makes the outputs of an operator raise when they are differentiated.
+#: The function whose outputs raise when they are differentiated.
 RECORDED = "not_differentiable"
-#: What generated code calls by these names.
+#: Names that generated code uses itself.
 RESERVED = frozenset({"torch", "math", "aten", LIBRARY, "ctx", "Tensor"})
-#: The parameter that stands for dtype, layout, device and pin_memory.
+#: The parameter that combines dtype, layout, device and pin_memory.
 OPTIONS = "options"
 
 
@@ -25,7 +25,7 @@ def python_name(name: str) -> str:
 
 
 def operator_parameters(function: NativeFunction, *, method: bool) -> list[str]:
-    """The parameters of an operator's C++ function in order, those of tensor options as one."""
+    """The parameters of an operator's C++ function in order, tensor options as one."""
     own = function.schema.arguments.self_arg if method else None
     names = []
     for argument in function.schema.arguments.non_out:
@@ -37,7 +37,7 @@ def operator_parameters(function: NativeFunction, *, method: bool) -> list[str]:
 
 
 def packet(function: NativeFunction) -> str:
-    """An operator as Python calls it, ``aten.add.Tensor``."""
+    """The operator overload in Python, ``aten.add.Tensor``."""
     name = function.name
     owner = "aten" if function.namespace == "aten" else f"torch.ops.{function.namespace}"
     overload = name.overload or "default"
@@ -47,17 +47,17 @@ def packet(function: NativeFunction) -> str:
 
 
 def recorded(function: NativeFunction) -> str:
-    """An operator whose outputs raise when they are differentiated, unless it has an autograd kernel."""
+    """The operator, wrapped so that differentiating its outputs raises unless it has an autograd kernel."""
     return f"{LIBRARY}.{RECORDED}({packet(function)})"
 
 
 def qualified(function: NativeFunction) -> str:
-    """The name of an operator as :mod:`torch.library` knows it."""
+    """The qualified name of an operator in :mod:`torch.library`."""
     return f"{function.namespace}::{function.name}"
 
 
 def literal(text: str) -> str:
-    """A text as a Python string, in the quotes that need no escapes."""
+    """A text as a Python string, with the quotes that need no escapes."""
     escaped = text.encode("unicode_escape").decode("ascii")
     if '"' in escaped and "'" not in escaped:
         return f"'{escaped}'"
@@ -113,7 +113,7 @@ BINARY: dict[str, tuple[str, Precedence]] = {
     "%": ("%", Precedence.PRODUCT),
 }
 
-#: Layouts and formats of memory.
+#: Layouts and memory formats.
 NAMES = {
     "kStrided": "torch.strided",
     "kSparse": "torch.sparse_coo",
@@ -124,29 +124,29 @@ NAMES = {
 }
 #: Methods that test for presence.
 PREDICATES = frozenset({"defined", "has_value"})
-#: Casts, as types and as methods of numbers, and the Python types that they give.
+#: Casts, as types and as methods of numbers, with their Python types.
 CASTS = {
     **dict.fromkeys(("double", "float", "toDouble", "toFloat"), "float"),
     **dict.fromkeys(("int64_t", "int", "long", "SymInt", "toLong", "toInt", "guard_int"), "int"),
     **dict.fromkeys(("toComplexDouble",), "complex"),
     **dict.fromkeys(("bool", "toBool"), "bool"),
 }
-#: Types whose constructors hand over what they are given; they are empty without an argument.
+#: Types whose constructors return their argument, or an empty value.
 WRAPPERS = frozenset(
     ("optional", "vector", "ArrayRef", "IntArrayRef", "SymIntArrayRef", "OptionalArrayRef", "Scalar", "TensorList")
 )
 EMPTY_OF = dict.fromkeys(("vector", "ArrayRef", "IntArrayRef", "SymIntArrayRef", "TensorList"), "[]")
-#: The properties that are saved of every tensor of a list.
+#: The saved properties of the tensors of a list.
 LIST_PROPERTIES = {
     "to_args_sizes": "tuple(each.shape)",
     "to_args_sizes_symint": "tuple(each.shape)",
     "to_args_scalartypes": "each.dtype",
 }
-#: The functions by which kernels save properties, and their Python helpers.
+#: The functions by which kernels save properties, with their Python helpers.
 SAVED_BY = {"TensorGeometry": "geometry", "strides_or_error": "strides", "getSymIntBlockSize": "blocksize"}
-#: Functions over numbers.
+#: Functions of numbers.
 MATH = frozenset({"sqrt", "exp", "log", "pow", "sin", "cos", "tan", "log2", "log10", "floor", "ceil"})
-#: Methods of tensors without arguments that Python has as attributes.
+#: Tensor methods without arguments that are attributes in Python.
 PROPERTIES = {
     "sym_sizes": "shape",
     "sizes": "shape",
@@ -162,7 +162,7 @@ PROPERTIES = {
     "mT": "mT",
     "mH": "mH",
 }
-#: Methods that Python knows under the same or another name, whatever they belong to.
+#: Methods with a Python counterpart, for any receiver.
 METHODS = {
     "dim": "dim",
     "sym_size": "size",

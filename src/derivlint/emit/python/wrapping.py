@@ -1,4 +1,4 @@
-"""Expressions on several lines, as ``ruff format`` breaks them: at the outermost brackets and operators first."""
+"""Wraps expressions as ``ruff format`` does: at the outermost brackets and operators first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STEP = 4
 
 
 class _Source(Struct, frozen=True):
-    """An expression on one line with its tree; parts are cut out of the text, parentheses and all."""
+    """A one-line expression with its tree; parts are slices of the text, including parentheses."""
 
     text: str
     tree: ast.expr
@@ -29,17 +29,17 @@ class _Source(Struct, frozen=True):
 
 
 def fits(text: str, indent: int) -> bool:
-    """Whether a text fits into a line that begins further to the right."""
+    """Whether a text fits on a line with an indentation."""
     return indent + len(text) <= WIDTH
 
 
 def assignment(target: str, value: str, indent: int) -> list[str]:
-    """The statements that assign a value; a choice between two becomes an ``if`` where it is too long for a line.
+    """The statements that assign a value; a conditional expression that is too long becomes an ``if``.
 
     Args:
-        target: what comes before the equals sign.
+        target: the text before the equals sign.
         value: the expression.
-        indent: how many columns the statements are moved to the right; the lines come without them.
+        indent: the indentation of the statements, which the lines do not have yet.
     """
     line = f"{target} = {value}"
     if fits(line, indent):
@@ -68,48 +68,48 @@ def _choice(target: str, source: _Source, tree: ast.IfExp, indent: int, keyword:
 
 
 def wrapped(head: str, text: str, tail: str, indent: int) -> list[str]:
-    """A statement with an expression in it, in parentheses where it has to be broken outside of brackets.
+    """A statement with an expression, parenthesized if it must be broken outside of brackets.
 
     Args:
-        head: what comes before the expression.
+        head: the text before the expression.
         text: the expression.
-        tail: what comes after it.
-        indent: how many columns the statement is moved to the right; the lines come without them.
+        tail: the text after it.
+        indent: the indentation of the statement, which the lines do not have yet.
     """
     return _wrapped(head, text, tail, indent, in_brackets=False)
 
 
 def indented(lines: Iterable[str], depth: int = 1) -> list[str]:
-    """Lines further to the right; empty lines stay empty."""
+    """Indent lines, except empty ones."""
     return [f"{'    ' * depth}{line}" if line else "" for line in lines]
 
 
 def listed(head: str, items: Sequence[str], tail: str, *, depth: int) -> list[str]:
-    """``head``, items and ``tail`` on one line, or one item to a line where that is too long.
+    """``head``, items and ``tail`` on one line, or one item a line if that is too long.
 
     Args:
-        head: what ends with the opening bracket.
+        head: the text up to the opening bracket.
         items: the items.
-        tail: what begins with the closing bracket.
-        depth: how deep the statement stands.
+        tail: the text from the closing bracket on.
+        depth: the nesting depth of the statement.
     """
     line = f"{head}{', '.join(items)}{tail}"
     if len(line) + 4 * depth <= WIDTH or not items:
         return [line]
     inner = ", ".join(items)
-    # the magic comma is not put after what cannot be followed by one
+    # no magic trailing comma where a comma is invalid
     if len(inner) + 4 * (depth + 1) <= WIDTH:
         return [head, f"    {inner}", tail]
     return [head, *(f"    {item}," for item in items), tail]
 
 
 def assigned(target: str, value: str, *, depth: int) -> list[str]:
-    """The assignment of an expression, broken where it is too long."""
+    """The assignment of an expression, wrapped if it is too long."""
     return assignment(target, value, 4 * depth)
 
 
 def return_statement(values: Sequence[str], *, depth: int) -> list[str]:
-    """The return of one value or of a tuple, one value to a line where that is too long."""
+    """The return of a value or tuple, one value a line if it is too long."""
     if len(values) == 1:
         return [f"return ({values[0]},)" if values[0].startswith("*") else f"return {values[0]}"]
     line = f"return {', '.join(values)}"
@@ -141,7 +141,7 @@ def _wrapped(head: str, text: str, tail: str, indent: int, *, in_brackets: bool)
         return [f"{head}[", *_indented(lines), f"]{tail}"]
     operands = _operands(source)
     links = [] if operands else _links(source)
-    # one operator alone is not broken where the brackets around it can be
+    # a single operator is not broken if the brackets around it can be
     alone = len(operands) == 2 and not in_brackets and text.endswith(")")
     if alone or (not operands and len(links) < 3):
         broken = _brackets(head, text, tail, indent)
@@ -160,7 +160,7 @@ def _wrapped(head: str, text: str, tail: str, indent: int, *, in_brackets: bool)
 
 
 def _part(part: str, head: str, tail: str, indent: int) -> list[str]:
-    """One operand with the operator before it, or one link of a chain of calls."""
+    """An operand with its preceding operator, or a link of a call chain."""
     whole = f"{head}{part}{tail}"
     if fits(whole, indent):
         return [whole]
@@ -174,7 +174,7 @@ def _part(part: str, head: str, tail: str, indent: int) -> list[str]:
 
 
 def _brackets(head: str, text: str, tail: str, indent: int) -> list[str] | None:
-    """An expression with what is in brackets on lines of its own, wherever a line would not reach the next bracket."""
+    """Break an expression at brackets, or return None if a line would not reach the next bracket."""
     lines: list[str] = []
     line, done = head, 0
     brackets = [(start, end) for start, end in _outer_brackets(text) if end > start + 1]
@@ -197,9 +197,9 @@ def _inside(text: str, indent: int, kind: str) -> list[str]:
     """Break the content of brackets: the arguments of a call on one line if they fit, else one item to a line.
 
     Args:
-        text: what is inside.
-        indent: how many columns it is moved to the right.
-        kind: ``call``, or the bracket that begins a list or a tuple, or that only groups.
+        text: the content.
+        indent: its indentation.
+        kind: ``call``, or the opening bracket of a list, a tuple or a group.
     """
     items = _items(text)
     if kind == "(" and len(items) == 1:
@@ -210,7 +210,7 @@ def _inside(text: str, indent: int, kind: str) -> list[str]:
 
 
 def _item(item: str, indent: int, *, alone: bool) -> list[str]:
-    """An argument, with a comma after it where one may follow."""
+    """An argument, with a trailing comma if one is valid."""
     comma = "" if alone and item.startswith("*") else ","
     name, equals, value = item.partition("=")
     if equals and name.isidentifier() and not value.startswith("="):
@@ -246,7 +246,7 @@ _PRODUCTS = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 
 
 def _operands(source: _Source) -> list[str]:
-    """The operands of the operators that bind least, each but the first with its operator; none without operators."""
+    """The operands of the operators with the lowest precedence, each but the first with its operator."""
     tree, text = source.tree, source.text
     if _is_in_brackets(text):
         return []
@@ -288,7 +288,7 @@ def _binary_cuts(text: str, tree: ast.BinOp) -> list[int]:
 
 
 def _links(source: _Source) -> list[str]:
-    """A chain ``a.b(...).c(...)`` of at least two calls in its links, the first with what is before."""
+    """The links of a chain ``a.b(...).c(...)`` of at least two calls, the first with its receiver."""
     node: ast.expr = source.tree
     cuts: list[int] = []
     text = source.text
@@ -304,16 +304,16 @@ def _links(source: _Source) -> list[str]:
         end = _end(text, node)
         cuts.insert(0, end)
         if end != node.end_col_offset:
-            # the parentheses around it hold a chain of their own
+            # the parentheses around it contain a separate chain
             break
     if isinstance(node, ast.Name | ast.Attribute):
-        # what is called first belongs to what it is called on
+        # the first call stays with its receiver
         cuts = cuts[1:]
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
 def _end(text: str, node: ast.expr) -> int:
-    """The place where a node ends in the text, with the parentheses around it."""
+    """The end of a node in the text, including parentheses around it."""
     end, start = node.end_col_offset or 0, node.col_offset
     while end < len(text) and text[end] == ")" and start > 0 and text[start - 1] == "(" and not _is_call(text, start):
         end, start = end + 1, start - 1
@@ -321,12 +321,12 @@ def _end(text: str, node: ast.expr) -> int:
 
 
 def _is_call(text: str, start: int) -> bool:
-    """Whether the bracket before a place belongs to a call."""
+    """Whether the bracket before an offset belongs to a call."""
     return start >= 2 and (text[start - 2].isalnum() or text[start - 2] in "_)]")
 
 
 def _outer_brackets(text: str) -> list[tuple[int, int]]:
-    """The place where brackets that are in no other are opened and closed."""
+    """The offsets of the outermost opening and closing brackets."""
     depth, start, pairs = 0, 0, []
     for index, char in _code(text):
         if char in "([{":
@@ -340,12 +340,12 @@ def _outer_brackets(text: str) -> list[tuple[int, int]]:
 
 
 def _is_in_brackets(text: str) -> bool:
-    """Whether the whole is in one pair of brackets."""
+    """Whether the whole text is in one pair of brackets."""
     return _outer_brackets(text)[:1] == [(0, len(text) - 1)]
 
 
 def _items(text: str) -> list[str]:
-    """Split a text at the commas outside of brackets."""
+    """Split a text at commas outside of brackets."""
     depth, start, items = 0, 0, []
     for index, char in _code(text):
         depth += (char in "([{") - (char in ")]}")
@@ -356,7 +356,7 @@ def _items(text: str) -> list[str]:
 
 
 def _code(text: str) -> list[tuple[int, str]]:
-    """The characters outside of string literals, with their places."""
+    """The characters outside of string literals, with their offsets."""
     characters, quote, previous = [], "", ""
     for index, char in enumerate(text):
         if quote:

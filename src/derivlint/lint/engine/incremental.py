@@ -143,7 +143,7 @@ class _Check:
         return None
 
     def holds(self, record: EntryMemos, memo: Memo[EntryResult]) -> bool:
-        """Whether a memo is valid; one of the text before is, unless an answer in its trace may have changed."""
+        """Whether a memo is valid; answers unchanged since the previous text are not compared again."""
         is_newest = memo is record.results[0] and record.verified_at == self.revision - 1
         if is_newest and self.uncertain is not None and self.uncertain.isdisjoint(memo.reads):
             return True
