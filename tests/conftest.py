@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--campaign", action="store_true", help="run all of what is sampled by default; this takes hours")
 
 
+@cache
 def is_quick(path: Path) -> bool:
     """Whether a file is among the quick ones."""
     return any(path.is_relative_to(TESTS / name) for name in QUICK)

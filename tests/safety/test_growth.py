@@ -66,7 +66,7 @@ def assert_linear(work: Callable[[int], int], sizes: Sequence[int]) -> None:
         assert exponent <= STEEPEST, f"{few:,} calls at {small}, {many:,} at {large}: exponent {exponent:.2f}"
 
 
-@pytest.mark.parametrize("name", sample(SHAPES, 30, always=("dispatch keys", "entries of one name")))
+@pytest.mark.parametrize("name", sample(SHAPES, 20, always=("dispatch keys", "entries of one name")))
 def test_a_check_grows_with_the_file(bundled_natives: NativeFunctions, rules: tuple[Rule, ...], name: str) -> None:
     def work(size: int) -> int:
         source = SourceFile("derivatives.yaml", SHAPES[name](size))

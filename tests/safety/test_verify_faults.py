@@ -120,7 +120,7 @@ def points(count: int) -> list[int]:
     if CAMPAIGN:
         return list(range(1, count + 1))
     found = [1]
-    while (following := 5 * found[-1] + 1) <= count:
+    while (following := 8 * found[-1] + 1) <= count:
         found.append(following)
     return found
 
