@@ -2,7 +2,7 @@
 
 * typed formula (``typed``): a formula of an entry with the type of every node, and its seeds.
 * seed (``typed``): an output gradient or tangent, in which a formula must be linear.
-* fact, degree (``interpretation``): what every node depends on, and whether it is linear in the seeds.
+* fact, degree (``interpretation``): the dependences of every node, and its linearity in the seeds.
 * reference (``scalar_evaluation``): the operator's own value and derivatives, with which formulas are compared.
 * judgement (``scalar_evaluation``, ``shapes``, ``small_tensors``, ``half_precision``): the wrong formulas of an entry.
 * analyses (``formula_analyses``): the analyses of one model, each computed on demand; begin with ``analyses_of``.
@@ -21,8 +21,8 @@ The other modules:
     analyses             the analyses that most rules read, precomputed for many entries
 
 Their order: types, interpretation, shapes, scalar evaluation; small tensors and half precision come last and skip
-formulas that an earlier analysis refutes. Unknown values stay unknown and are not reported. Helpers are judged by their
-definitions, or else assumed to be linear in the parameters that are named like gradients or tangents.
+formulas that an earlier analysis refutes. Unknown values propagate and are not reported. Helpers are analyzed by their
+definitions, or else assumed to be linear in the parameters named like gradients or tangents.
 """
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of

@@ -1,7 +1,6 @@
-"""The analyses that most rules need, one after the other for many entries.
+"""The analyses that most rules need, computed in turn for many entries.
 
-Entry after entry, with all analyses and rules in turn, takes an eighth longer: their code does not fit into the caches
-of a processor.
+Running all analyses and rules entry by entry takes an eighth longer: their code exceeds the processor's caches.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.model import Entry, Model
 
-#: The analyses of an entry, each on top of the ones before: first those that entries read of each other,
+#: The analyses of an entry in order of dependence: first those that other entries read,
 COMMON: tuple[Callable[[Model, Entry], object], ...] = (
     lambda model, entry: entry.function,
     lambda model, entry: [body.info for body in entry.bodies],
 )
-#: then those that few others read.
+#: then those that few other entries read.
 ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
     lambda model, entry: model.functions_of(entry),
     lambda model, entry: model.type_problems(entry),
@@ -37,7 +36,7 @@ def prepare(model: Model, entries: Sequence[Entry]) -> None:
 
 
 def work_out(model: Model, entries: Sequence[Entry]) -> None:
-    """Compute everything that most rules read."""
+    """Compute the analyses that most rules read."""
     _work_out((*COMMON, *ANALYSES), model, entries)
 
 
@@ -45,6 +44,6 @@ def _work_out(analyses: Sequence[Callable[[Model, Entry], object]], model: Model
     entries = [entry for entry in entries if entry.name is not None]
     for analysis in analyses:
         for entry in entries:
-            # it crashes again in a rule that reads it, which is reported
+            # a rule that reads it crashes again, which is reported
             with suppress(Exception):
                 analysis(model, entry)

@@ -1,4 +1,4 @@
-"""The backends that the formulas of an entry are for, and the formulas that are evaluated."""
+"""The backends to which the formulas of an entry apply, and the evaluated formulas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from derivlint.model.keys import AUTO_ELEMENT_WISE, DEFAULT
 if TYPE_CHECKING:
     from derivlint.analysis.typed import TypedFormula
 
-#: PyTorch's own tests use operators whose formulas are wrong on purpose.
+#: PyTorch's own tests use operators with deliberately wrong formulas.
 TEST_PREFIX = "_test_"
 AUTOGRAD = "Autograd"
 NESTED = "NestedTensor"
@@ -23,7 +23,7 @@ def autograd_key(backend: str) -> str:
 
 
 def is_for_tests(entry: Entry) -> bool:
-    """Whether the operator exists for PyTorch's own tests only."""
+    """Whether the operator only exists for PyTorch's own tests."""
     return entry.function is not None and entry.function.canonical.name.base.startswith(TEST_PREFIX)
 
 
@@ -39,7 +39,7 @@ def judged_bodies(model: Model, entry: Entry) -> Iterator[tuple[DispatchBody, Di
 
 
 def derived_from(wrong: Iterable[TypedFormula], formulas: Collection[TypedFormula]) -> set[TypedFormula]:
-    """The formulas that ``auto_element_wise`` makes of a wrong backward formula, and which are wrong with it."""
+    """The formulas that ``auto_element_wise`` derives from a wrong backward formula, which are wrong as well."""
     bodies = {formula.written.body for formula in wrong if formula.is_backward}
     return {
         formula for formula in formulas if formula.written.auto == AUTO_ELEMENT_WISE and formula.written.body in bodies
@@ -47,10 +47,10 @@ def derived_from(wrong: Iterable[TypedFormula], formulas: Collection[TypedFormul
 
 
 def bodies_without_default(model: Model, entry: Entry) -> tuple[str, ...]:
-    """The dispatch keys of an entry that has formulas for these alone while other backends need some, too.
+    """The dispatch keys of an entry with formulas for these only, while other backends need some as well.
 
-    Empty if there is a ``Default``, where the operator consists of other operators elsewhere, where only backends
-    with formulas have a kernel, and where another rule reports the keys or the missing ``Default`` formulas.
+    Empty if there is a ``Default``, if the operator is composite elsewhere, if only backends with formulas have a
+    kernel, or if another rule reports the keys or the missing ``Default`` formulas.
     """
     if entry.function is None or entry.dispatch_key_node is None or entry.beside_dispatch or entry.problems:
         return ()

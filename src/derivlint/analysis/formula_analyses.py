@@ -1,9 +1,8 @@
 """Analyses of the formulas of one model, computed on demand.
 
-Declarations of other entries are relied upon so that one slip in an entry never convicts a formula of another:
-``auto_linear`` counts where one argument has a gradient other than zero, and its formula agrees, which no single slip
-can bring about. A linear function has a constant Jacobian, so that formula reads neither the argument nor an output but
-for their sizes and types.
+Declarations of other entries are used such that one mistake in an entry never makes a formula of another wrong:
+``auto_linear`` counts if one argument has a nonzero gradient whose formula agrees, which no single mistake can cause. A
+linear function has a constant Jacobian, so that formula reads only sizes and types of the argument and outputs.
 """
 
 from __future__ import annotations
@@ -82,14 +81,14 @@ def analyses_of(model: Model) -> FormulaAnalyses:
 
 
 def declared_linear(model: Model, name: str) -> Polynomial | None:
-    """The polynomial that ``auto_linear`` declares for an operator with one linear argument, if its entry agrees."""
+    """The polynomial that ``auto_linear`` declares for an operator with one linear argument, if its formula agrees."""
     linear, *parameters = model.fact(_linear, name) or [""]
     return Polynomial(tuple(parameters), (Term((linear,)),)) if linear else None
 
 
 @file_fact
 def _linear(model: Model, name: str) -> tuple[str, ...]:
-    """The linear argument of such an operator, followed by its parameters; empty for other operators."""
+    """The linear argument of an operator declared linear, followed by its parameters; empty for other operators."""
     for entry in model.entries_in(BY_BASE, name):
         if entry.function is None:
             continue
@@ -99,17 +98,17 @@ def _linear(model: Model, name: str) -> tuple[str, ...]:
                     name for derivative in body.info.derivatives if is_zero(derivative) for name in derivative.var_names
                 }
                 names = [binding.name for binding in body.info.args_with_derivatives if binding.name not in zero]
-                # what an operator is linear in comes first
+                # the linear argument comes first
                 if tuple(names) == entry.function.tensor_arguments[:1] and _agrees(model, body, names[0]):
                     return (names[0], *(binding.name for binding in entry.function.arguments))
     return ()
 
 
 def _agrees(model: Model, body: DispatchBody, name: str) -> bool:
-    """Whether the backward formula of the one linear argument reads neither that nor an output."""
+    """Whether the backward formula of the linear argument reads neither that argument nor an output."""
     function = body.entry.function
     assert function is not None
-    # what backward formulas read does not depend on what is declared linear
+    # the reads of backward formulas do not depend on declarations of linearity
     interpreter = FormulaInterpreter(OperatorDegrees(model))
     formulas = [
         formula

@@ -1,4 +1,4 @@
-"""The base of all evaluators of formulas: each is compiled once into nested functions of an environment."""
+"""The base of all evaluators of formulas, which compile each formula once into nested functions of an environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from derivlint.formula.analysis import unknown_if_it_fails
 from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
 from derivlint.source.lazy import memoized
 
-#: A formula of so many nodes is not nested too deeply to be compiled from the outside in.
+#: The number of nodes up to which a formula can be compiled recursively.
 SHALLOW = 48
 
 
@@ -26,7 +26,7 @@ def called_names(formula: TypedFormula) -> frozenset[str]:
 
 
 class FormulaCompiler(ExpressionCompiler):
-    """Compiles the expressions of a formula; what is not understood becomes ``unknown``."""
+    """Compiles the expressions of a formula; expressions that are not supported become ``unknown``."""
 
     def __init__(self, formula: TypedFormula) -> None:
         super().__init__()
@@ -35,20 +35,20 @@ class FormulaCompiler(ExpressionCompiler):
     @staticmethod
     @abstractmethod
     def unknown(environment: Mapping[str, Any], /) -> Any:
-        """Evaluate an expression that is not understood."""
+        """Evaluate an unsupported expression."""
 
     @abstractmethod
     def of_call(self, call: CallFacts) -> Evaluator:
         """The value of a call."""
 
     def compiled(self) -> Evaluator | None:
-        """The formula, or None if nothing of it is understood."""
+        """The compiled formula, or None if none of it is supported."""
         return unknown_if_it_fails(self._compiled, None)
 
     def _compiled(self) -> Evaluator | None:
         nodes = self._formula.nodes
         if len(nodes) > SHALLOW:
-            # parts before what they are parts of: a level takes eight frames here, and three where it is evaluated
+            # inner parts first: a level takes eight frames here, and three in evaluation
             for node in reversed(nodes):
                 if isinstance(node, Expr):
                     self.of(node)
@@ -56,22 +56,22 @@ class FormulaCompiler(ExpressionCompiler):
         return None if evaluator is self.unknown else evaluator
 
     def is_understood(self, node: Expr) -> bool:
-        """Whether it is known what an expression gives, given the values of its parts."""
+        """Whether an expression is supported, given the values of its parts."""
         return unknown_if_it_fails(self.of, self.unknown, node) is not self.unknown
 
     def otherwise(self, node: Expr) -> Evaluator:
-        """Nothing is known of other expressions."""
+        """Other expressions are not supported."""
         return self.unknown
 
     def truth(self, node: Expr) -> Evaluator:
-        """An operand that C++ converts to ``bool``: of an optional, whether it has a value."""
+        """An operand that C++ converts to ``bool``; for an optional, whether it has a value."""
         value = self.of(node)
         if self._formula.type_of(node).head != "optional":
             return value
         return lambda values: value(values) is not None
 
     def number(self, node: Number) -> Evaluator:
-        """A number that is written out."""
+        """A numeric literal."""
         value = number_value(node.text).constant
         return self.unknown if value is None or isinstance(value, str) else lambda _: value
 
@@ -83,7 +83,7 @@ class FormulaCompiler(ExpressionCompiler):
     @staticmethod
     def is_of_operator(call: CallFacts) -> bool:
         """Whether the name of a call resolves to an operator or helper."""
-        # "index" is also a method that takes what is not a list of tensors
+        # "index" is also a method whose argument is not a list of tensors
         if call.function is None and call.name != "index":
             return False
         callee = call.node.callee

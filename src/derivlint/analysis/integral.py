@@ -1,7 +1,7 @@
 """Tensors in a formula that can have an integral type.
 
-What has a gradient or tangent is of floating point, and so is what is computed from it. Another argument may be
-integral where the operator promotes types, as those do that work element by element.
+Tensors with a gradient or tangent are floating-point, and so are values computed from them. Other arguments may be
+integral if the operator promotes types, as elementwise ones do.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from derivlint.operators.shapes.sizes import is_broadcasting
 
 #: The namespace of PyTorch's own operators.
 ATEN = "aten"
-#: Of integers they give integers.
+#: Operations that return integers for integers.
 _ARITHMETIC = ("+", "-", "*")
 
 
 def has_integral_exponent(problem: FormulaProblem) -> bool | None:
-    """Whether a power of an integer, which is the problem, may be one of integers, or None if that is not known."""
+    """Whether a power of an integer may have an integral exponent, or None if unknown."""
     evaluation, place = problem.evaluation, (problem.problem.start, problem.problem.end)
     nodes = parse_formula(evaluation.text).nodes
     powers = (node for node in nodes if isinstance(node, Call) and len(node.args) == 2)
@@ -36,7 +36,7 @@ def has_integral_exponent(problem: FormulaProblem) -> bool | None:
 
 
 def _leaves(node: Expr) -> Iterator[str | None]:
-    """The variables that an expression is computed from by arithmetic of integers; None for anything else."""
+    """The variables from which an expression is computed by integer arithmetic; None for anything else."""
     if isinstance(node, Parenthesized):
         yield from _leaves(node.inner)
     elif isinstance(node, Unary) and node.op in _ARITHMETIC:
@@ -51,7 +51,7 @@ def _leaves(node: Expr) -> Iterator[str | None]:
 
 
 def _may_be_integral(evaluation: Evaluation, variables: set[str]) -> bool:
-    """Whether variables may be integral all together: they are arguments, and another one has a gradient or tangent."""
+    """Whether variables may all be integral: they are arguments, and another one has a gradient or tangent."""
     tensors = {
         argument.name for argument in evaluation.function.schema.arguments.flat_non_out if argument.type.is_tensor_like
     }

@@ -1,7 +1,7 @@
-"""Coverage of the checks: which properties of each formula are checked, and why others are not.
+"""Coverage of the checks: the checked properties of each formula, and the reasons why others are not.
 
-There are four properties: its value is compared with the operator's, on single elements or on small tensors; it is
-known to be linear in the gradients or tangents; its conjugation is followed; its sizes are known.
+There are four properties: the value is compared with the operator's, on single elements or on small tensors; linearity
+in the gradients or tangents is known; the conjugation is analyzed; the sizes are known.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from derivlint.operators.reference.definitions import reasons
 
 
 class Question(Enum):
-    """A property of a formula that can be checked."""
+    """A checkable property of a formula."""
 
     VALUE = "value"
     LINEAR = "linear"
@@ -41,11 +41,11 @@ class Question(Enum):
 
 
 class JudgedFormula(Struct, frozen=True):
-    """The properties of a formula that are checked.
+    """The checked properties of a formula.
 
     Attributes:
         written: the formula.
-        missing: why a property is not checked, by the property.
+        missing: the reasons why properties are not checked, by property.
         not_asked: the properties that do not apply.
         points: the number of points of each kind at which its value on one-element tensors is compared.
         n_tensors: the number of sets of small tensors on which its value is compared.
@@ -63,7 +63,7 @@ class JudgedFormula(Struct, frozen=True):
 
 
 class JudgedEntry(Struct, frozen=True):
-    """The properties of an entry's formulas that are checked.
+    """The checked properties of an entry's formulas.
 
     Attributes:
         entry: the entry.
@@ -74,7 +74,7 @@ class JudgedEntry(Struct, frozen=True):
     formulas: tuple[JudgedFormula, ...]
 
     def missing(self, question: Question) -> tuple[str, ...]:
-        """The reason why a property is not checked, each reason once."""
+        """The reasons why a property is not checked, each once."""
         reasons = (formula.missing[question] for formula in self.formulas if question in formula.missing)
         return tuple(dict.fromkeys(reasons))
 
@@ -93,13 +93,13 @@ def judged_entries(model: Model) -> Iterator[JudgedEntry]:
 
 
 def totals(rows: Collection[JudgedEntry]) -> dict[Question, tuple[int, int]]:
-    """Count the entries whose formulas have a property checked, and those that it applies to."""
+    """Count the entries with a checked property, and those to which it applies."""
     applicable = {question: [row for row in rows if row.is_asked(question)] for question in Question}
     return {key: (sum(not row.missing(key) for row in of_key), len(of_key)) for key, of_key in applicable.items()}
 
 
 def judged_formulas(model: Model, body: DispatchBody) -> Iterator[JudgedFormula]:
-    """The formulas of one dispatch key with the properties of them that are checked."""
+    """The formulas of one dispatch key with their checked properties."""
     analyses = analyses_of(model)
     compared_at = _compared_at(analyses, body)
     differentiability = analyses.model.canonical_differentiability(body)
@@ -108,7 +108,7 @@ def judged_formulas(model: Model, body: DispatchBody) -> Iterator[JudgedFormula]
     for formula in formulas:
         missing = {}
         if formula.written.auto is not None or is_refusal(formula.tree):
-            # it is made of the backward formulas, or there is none
+            # it is derived from the backward formulas, or there is none
             yield JudgedFormula(formula.written, {}, frozenset(Question))
             continue
         kinds = compared_at.get(formula, Counter())
@@ -158,7 +158,7 @@ def _why_not_compared(analyses: FormulaAnalyses, body: DispatchBody, formula: Ty
 
 
 def _unknown_degree(interpretation: Interpretation) -> str:
-    """The reason why the degree of a formula is not known, or empty if it is."""
+    """The reason why the degree of a formula is unknown, or empty."""
     if interpretation.root.degree is not Degree.UNKNOWN:
         return ""
     unknown = {node for node, fact in interpretation.facts.items() if fact.degree is Degree.UNKNOWN}

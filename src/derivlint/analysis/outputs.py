@@ -1,7 +1,7 @@
 """Outputs of operators that hold integers or booleans for floating-point inputs.
 
-Such an output cannot require a gradient: setting it up fails with an internal assertion. The operator book lists them.
-An in-place operator returns ``self``, whose dtype is the caller's, and is never among them.
+Such an output cannot require grad: setting its history fails with an internal assertion. The operator book lists them.
+An in-place operator returns ``self``, whose dtype is the caller's, and is never listed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from derivlint.schema import NativeFunction, SchemaKind
 BOOLEAN, INTEGRAL = "boolean", "integral"
 
 
-#: The names of returns that are integers in every operator that has them.
+#: The names of returns that are always integers.
 INTEGRAL_NAMES = words("""
     indices rank info pivots rng_state philox_seed philox_offset cum_seq_q cum_seq_k
 """)
 
-#: The names of outputs that are constant around almost every input in operators of one's own, too.
+#: The names of outputs that are piecewise constant, for custom operators as well.
 CONSTANT_NAMES = INTEGRAL_NAMES | words("index mask")
 
 COPY = "_copy"
@@ -45,7 +45,7 @@ class DiscreteOutput(Struct, frozen=True):
 
 
 def discrete_kind(function: NativeFunction, index: int) -> str | None:
-    """Whether an output is ``boolean`` or ``integral`` by nature, or None if it is neither, or nothing is known."""
+    """Whether an output is always ``boolean`` or ``integral``, or None if it is neither or unknown."""
     if function.schema.kind is SchemaKind.inplace or function.namespace != "aten":
         return None
     output = f"{function.name.base.removesuffix(COPY)}({index})"
@@ -58,9 +58,9 @@ def discrete_kind(function: NativeFunction, index: int) -> str | None:
 
 
 def is_piecewise_constant(function: NativeFunction, index: int) -> bool:
-    """Whether an output is the same around almost every input, although it holds floating-point numbers.
+    """Whether a floating-point output is piecewise constant.
 
-    Of operators of other namespaces than PyTorch's that is only known by the names of outputs.
+    For custom operators only the names of outputs tell.
     """
     if function.namespace != "aten":
         returns = function.schema.returns
@@ -83,18 +83,18 @@ def differentiable_discrete_outputs(model: Model, body: DispatchBody) -> Iterato
 
 
 def takes_first_gradient_only(body: DispatchBody) -> bool:
-    """Whether the formulas know of no gradient but ``grad``, that of the first differentiable output."""
+    """Whether the formulas use no gradient but ``grad``, that of the first differentiable output."""
     uses = body_gradients(body)
     return any(use.grad for use in uses) and not any(use.grads or use.named for use in uses)
 
 
-#: Operators that compute in the dtype of their argument ``dtype``, integral ones included.
+#: Operators that compute in the dtype of their argument ``dtype``, possibly an integral one.
 COMPUTE_IN_DTYPE = Book.by_hand("computes-in-dtype")
 DTYPE = "dtype"
 
 
 def has_unconditional_dtype(model: Model, body: DispatchBody) -> bool:
-    """Whether the kernel makes an output differentiable whose dtype an argument may make integral."""
+    """Whether the kernel makes an output differentiable whose dtype may be made integral by an argument."""
     function, info = body.entry.function, body.info
     if function is None or info is None or info.output_differentiability_conditions or not body.is_resolved:
         return False

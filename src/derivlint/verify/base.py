@@ -1,7 +1,7 @@
-"""The formulas that others are compared with: those of an earlier version of the file.
+"""The formulas of an earlier version of the file, for comparison.
 
-A formula that both versions have is one function, which is compiled and run once. What is different is compiled beside
-the formulas that are checked, and runs on the same inputs.
+A formula of both versions is one function, which is compiled and run once. Changed formulas of the earlier version are
+compiled with the checked ones, and run on the same inputs.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from derivlint.emit.emission import Helpers
 from derivlint.model import Model
 from derivlint.verify.code.functions import LINES, FormulaFunction, FunctionSpec, collect
 
-#: Lines beyond those of any file: they tell what the compiler says about a formula of the base from what it says about
-#: the file. Each formula has so many to itself.
+#: Line numbers beyond those of any file, which distinguish compiler messages about formulas of the base from those
+#: about the file. Each formula has this many lines.
 _BEYOND = 10_000_000
 
 
@@ -25,8 +25,8 @@ class Base(Struct, frozen=True):
 
     Attributes:
         model: the file.
-        label: what messages call it, ``HEAD`` for example.
-        helpers: the FunctionsManual that it goes with, None for that of the installed PyTorch.
+        label: its name in messages, such as ``HEAD``.
+        helpers: its FunctionsManual, or None for that of the installed PyTorch.
     """
 
     model: Model
@@ -38,8 +38,8 @@ class BaseFunctions(Struct, frozen=True):
     """The formulas of a base, as functions.
 
     Attributes:
-        functions: those that have to be made, since the file that is checked has no such function.
-        operators: all functions of each operator, by its name, those that both versions have under their numbers.
+        functions: the functions that the checked file does not have, and that need to be compiled.
+        operators: all functions of each operator, by its name; shared ones keep their numbers.
     """
 
     functions: tuple[FormulaFunction, ...] = ()
@@ -47,12 +47,12 @@ class BaseFunctions(Struct, frozen=True):
 
 
 def functions_of_base(functions: Sequence[FormulaFunction], base: Base, helpers: Helpers | None) -> BaseFunctions:
-    """The functions of a base for the operators of some functions.
+    """The functions of a base for the operators of the checked functions.
 
     Args:
-        functions: the functions that are checked.
+        functions: the checked functions.
         base: the base.
-        helpers: the FunctionsManual that those go with; where it is another one, no function is the same.
+        helpers: their FunctionsManual; if the base has another one, no function is shared.
     """
     by_operator: dict[str, list[FormulaFunction]] = {}
     for function in functions:
@@ -71,12 +71,12 @@ def functions_of_base(functions: Sequence[FormulaFunction], base: Base, helpers:
 
 
 def corresponds(one: FunctionSpec, another: FunctionSpec) -> bool:
-    """Whether two functions of an operator are about the same gradients or tangents, or about some of them."""
+    """Whether two functions of an operator compute some of the same gradients or tangents."""
     return one.kind == another.kind and not set(one.targets).isdisjoint(another.targets)
 
 
 def is_unchanged(functions: Collection[FunctionSpec], base: Collection[FunctionSpec]) -> bool:
-    """Whether an operator has the very functions that it has in the base."""
+    """Whether an operator has exactly the same functions as in the base."""
     return {function.number for function in functions} == {function.number for function in base}
 
 

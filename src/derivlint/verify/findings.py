@@ -33,9 +33,9 @@ class JudgedFinding(Struct, frozen=True):
     """A finding with its verdict.
 
     Attributes:
-        diagnostic: the finding. One that is gone is at the place of what took the place of its formula, or its entry.
-        verdict: the comparison with the earlier version; None without one.
-        failure: the message of the process that checks; empty for what is found without running a formula.
+        diagnostic: the finding. One that is gone is at the formula that replaced the original one, or at its entry.
+        verdict: the verdict, or None without an earlier version.
+        failure: the message of the checking process; empty for findings made without running a formula.
     """
 
     diagnostic: Diagnostic
@@ -51,7 +51,7 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
     for function in outcome.collected.functions:
         message = outcome.refused.get(function.spec.number)
         if message is None or id(function.written) in refused:
-            # the formula of an operator on lists is that of an entry
+            # formulas of foreach operators are reported at the entry
             continue
         refused.add(id(function.written))
         user = "" if _is_of_entry(function) else f' for "{function.spec.operator}"'
@@ -71,7 +71,7 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
             # an automatic forward formula is derived from the backward formula, which is reported already
             continue
         if not _is_of_entry(function) and (id(function.written), failure["verdict"]) in reported:
-            # the formula of an operator on lists is that of an entry
+            # formulas of foreach operators are reported at the entry
             continue
         rule = failure["rule"]
         verdict = FindingVerdict(failure["verdict"]) if failure["verdict"] else None
@@ -82,7 +82,7 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
         findings.append(JudgedFinding(_found(model, function, rule, message, help, severity), verdict, failure))
     for death in outcome.deaths:
         if death["why"] != SkipReason.CRASHED.value:
-            # nothing that is known to be the formula's fault
+            # not known to be the formula's fault
             continue
         of_operator = [function for function in functions.values() if function.spec.operator == death["died"]]
         function = functions.get(death["function"], of_operator[0])
@@ -97,7 +97,7 @@ def _is_of_entry(function: FormulaFunction) -> bool:
 
 
 def _verdict_of_refusal(function: FormulaFunction, outcome: RunOutcome) -> FindingVerdict | None:
-    """Whether the compiler refused the formula of the earlier version, too."""
+    """The verdict on a compiler error: whether the earlier version has one, too."""
     if outcome.base is None:
         return None
     earlier = outcome.base.get(function.spec.operator, ())
@@ -109,7 +109,7 @@ def _verdict_of_refusal(function: FormulaFunction, outcome: RunOutcome) -> Findi
 
 
 def _successors(outcome: RunOutcome) -> dict[int, FormulaFunction]:
-    """The functions by their numbers; for one of the earlier version what took its place."""
+    """The functions by number; for those of the earlier version the ones that replaced them."""
     successors = {function.spec.number: function for function in outcome.collected.functions}
     for operator, functions in (outcome.base or {}).items():
         own = [function for function in outcome.collected.functions if function.spec.operator == operator]
@@ -140,7 +140,7 @@ def _found(
 
 
 def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
-    """The fact, with both numbers."""
+    """The fact, with both values."""
     key = function.written.key_text
     rule, target, detail = failure["rule"], failure["what"], failure["said"]
     expected, actual = _number(failure["expected"]), _number(failure["found"])

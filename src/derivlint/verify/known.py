@@ -1,6 +1,6 @@
-"""Explanations of the findings in PyTorch's own file: conventions, gauge freedom, and defects of its own.
+"""Explanations of the findings in PyTorch's own file: conventions, gauge freedom, and known defects.
 
-They are printed with findings, and suppress none.
+They are printed with findings, but do not suppress them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class KnownFindings(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         kind: one of ``KINDS``.
-        reason: why there are such findings.
+        reason: the reason for the findings.
         findings: the findings.
-        reference: an issue or a page about them; empty without one.
+        reference: an issue or page about them, or empty.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class KnownFindings(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def known_findings() -> tuple[KnownFindings, ...]:
-    """Load the explanations that are shipped."""
+    """Load the bundled explanations."""
     return convert(load_toml(FILE.read_text(encoding="utf-8"))["known"], tuple[KnownFindings, ...])
 
 

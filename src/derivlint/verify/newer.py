@@ -1,4 +1,4 @@
-"""The formulas and entries that need a newer PyTorch than the installed one, by the bundled releases."""
+"""The formulas and entries that need a newer PyTorch than the installed one, according to the bundled releases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from derivlint.operators.history import bundled_versions, helper_arities, load_release
 from derivlint.schema import NativeFunctions
 
-#: What g++ and Clang say of a name that no header declares, and of a call that no declaration fits.
+#: The errors of g++ and Clang for an undeclared name, and for a call without matching declaration.
 _UNKNOWN = (
     re.compile(r"'([\w:]+)' (?:is not a member of|was not declared)"),
     re.compile(r"has no member named '(\w+)'"),
@@ -22,10 +22,10 @@ _MISFIT = (
 
 
 def needs_newer(message: str, natives: NativeFunctions) -> str:
-    """The reason why a formula that the compiler refuses needs a newer PyTorch, or empty if it does not.
+    """The reason why a formula with a compiler error needs a newer PyTorch, or empty if it does not.
 
     Args:
-        message: what the compiler says.
+        message: the compiler error.
         natives: the operators of the installed PyTorch.
     """
     name = _first(_UNKNOWN, message)
@@ -41,7 +41,7 @@ def needs_newer(message: str, natives: NativeFunctions) -> str:
 
 
 def operator_since(name: str, natives: NativeFunctions) -> str:
-    """The first release after the installed one that has an operator; empty if none has.
+    """The first release after the installed one that has an operator; empty if there is none.
 
     Args:
         name: the operator with its overload.
@@ -78,5 +78,5 @@ _arities = cache(helper_arities)
 
 
 def _has(name: str, version: str) -> bool:
-    """Whether a release has an operator or a helper of a name."""
+    """Whether a release has an operator or helper with a name."""
     return name in _arities(version) or bool(_release(version).with_base(name))

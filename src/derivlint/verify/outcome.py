@@ -1,6 +1,6 @@
 """The outcome of a run: results by operator, failures, what was not checked, and the coverage of formulas.
 
-Coverage is how many arms of conditions, sides of masks and states of arguments the inputs reached.
+Coverage counts the branches of conditions and masks and the states of arguments that inputs reached.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from derivlint.verify.code.functions import CollectedFunctions, FormulaFunction,
 from derivlint.verify.inputs.arguments import expected_states
 from derivlint.verify.unchecked import SkipReason, Unchecked
 
-#: The bit of each arm of a condition, and its label for conditions and for masks.
+#: The bit of each branch, and its labels for conditions and for masks.
 _ARMS = ((1, "true", "selects"), (2, "false", "leaves out"))
 
 
@@ -22,16 +22,16 @@ class OperatorResult(Struct, frozen=True):
     """The result of checking an operator.
 
     Attributes:
-        points: the inputs that could be judged.
-        compared: the comparisons.
-        unjudged: those that could not be made: no smooth point, no finite numbers.
+        points: the number of judged inputs.
+        compared: the number of comparisons.
+        unjudged: the number of comparisons that could not be made: no smooth point, no finite values.
         functions: the numbers of the functions whose derivative was compared.
-        nonzero: those of them whose derivative was not always zero.
-        arms: for each function, by its number, which arms of its sites were taken: 1 for the first, 2 for the second.
-        states: the states that arguments had (:func:`derivlint.verify.inputs.arguments.argument_states`).
-        refused: the states that arguments had at inputs that the operator refuses.
-        why: why it was not checked, None if it was.
-        reason: that in words.
+        nonzero: those with a nonzero derivative.
+        arms: the taken branches of each function's sites, by its number, as bits: 1 for the first, 2 for the second.
+        states: the states of arguments (:func:`derivlint.verify.inputs.arguments.argument_states`).
+        refused: the states of arguments at inputs that the operator rejects.
+        why: the kind of reason why it was not checked, or None.
+        reason: the text of the reason.
     """
 
     points: int
@@ -51,16 +51,16 @@ class RunOutcome(Struct):
 
     Attributes:
         collected: the formulas.
-        functions: the functions that were made of them.
-        refused: what the compiler says of formulas that it refuses, by the number of the function.
-        left_out: why no function was made of a formula, by its number.
-        newer: why a formula needs a newer PyTorch, by its number; an entry, by its operator.
+        functions: their functions.
+        refused: the compiler errors of formulas, by the number of the function.
+        left_out: the reasons why formulas have no function, by number.
+        newer: the reasons why formulas (by number) and entries (by operator) need a newer PyTorch.
         checked: the result of each operator.
-        failures: the messages about failures, as the server wrote them.
-        deaths: the operators at which a child died, with the number of the function and the reason.
-        is_broken_off: whether the user had the run broken off.
-        measures: how precise formulas are, as the server wrote it.
-        base: the functions of the earlier version of the file, by operator; None if nothing is compared with one.
+        failures: the server's messages about failures.
+        deaths: the operators on which a child crashed, with the number of the function and the reason.
+        is_broken_off: whether the user interrupted the run.
+        measures: the server's messages about the precision of formulas.
+        base: the functions of the earlier version of the file, by operator, or None without one.
     """
 
     collected: CollectedFunctions
@@ -76,7 +76,7 @@ class RunOutcome(Struct):
     base: dict[str, tuple[FunctionSpec, ...]] | None = None
 
     def take(self, messages: Iterable[dict[str, Any]]) -> None:
-        """Record messages of the process that checks."""
+        """Record messages of the checking process."""
         for message in messages:
             if "precision" in message:
                 self.measures.append(message)
@@ -88,7 +88,7 @@ class RunOutcome(Struct):
                     0, why=SkipReason(message["why"]), reason=message["reason"]
                 )
             elif "checked" in message:
-                # numbers of functions are the keys of JSON objects
+                # JSON keys are strings, and numbers of functions are keys
                 self.checked[message["checked"]] = convert(message, OperatorResult, str_keys=True)
 
     def give_up(self, why: SkipReason, reason: str) -> None:
@@ -97,7 +97,7 @@ class RunOutcome(Struct):
             self.checked.setdefault(operator, OperatorResult(0, why=why, reason=reason))
 
     def unchecked(self) -> list[Unchecked]:
-        """Return the entries that were not checked, and single formulas of entries that were checked otherwise."""
+        """Return the unchecked entries, and unchecked formulas of partly checked entries."""
         whole = [
             Unchecked(name, "", state.why, state.reason)
             for name, state in self.checked.items()
@@ -117,11 +117,11 @@ class RunOutcome(Struct):
         return whole + unchecked + list(self._formulas(silent | {item.operator for item in unchecked}))
 
     def _wanted(self) -> list[str]:
-        """The operators of the functions that were to be checked, of all formulas where there are no functions yet."""
+        """The operators to check: those of the functions, or of all formulas if there are no functions yet."""
         return list(dict.fromkeys(function.spec.operator for function in self.functions))
 
     def _formulas(self, silent: set[str]) -> Iterator[Unchecked]:
-        """The formulas that were not checked, in entries that were checked in part."""
+        """The unchecked formulas of partly checked entries."""
         for formula, reason in self.collected.left_out:
             yield Unchecked(formula.entry.operator or "", formula.key_text, SkipReason.NO_FUNCTION, reason)
         failed = {failure["failure"] for failure in self.failures}
@@ -146,8 +146,8 @@ class FormulaCoverage(Struct, frozen=True):
     Attributes:
         operator: the operator of the entry.
         key: the key of the formula.
-        items: how many things could be reached, the formula itself among them.
-        missing: those that were not, in words.
+        items: the number of items to reach, including the formula itself.
+        missing: descriptions of the items that were not reached.
     """
 
     operator: str
@@ -162,7 +162,7 @@ def coverage(outcome: RunOutcome) -> list[FormulaCoverage]:
 
 
 def figure(reached: Sequence[FormulaCoverage]) -> tuple[int, int]:
-    """The number of things were reached, and how many could be."""
+    """The number of reached items, and of all items."""
     items = sum(formula.items for formula in reached)
     return items - sum(len(formula.missing) for formula in reached), items
 
@@ -177,7 +177,7 @@ def _reached(function: FormulaFunction, state: OperatorResult | None) -> Formula
 
 
 def _reachable(function: FormulaFunction, state: OperatorResult | None) -> Iterator[tuple[str, bool]]:
-    """Yield the labels of arms and states, each with whether it was reached."""
+    """Yield the labels of branches and states, each with whether it was reached."""
     of = function.spec
     arms = state.arms.get(of.number, []) if state is not None else []
     for index, site in enumerate(of.sites):
@@ -186,7 +186,7 @@ def _reachable(function: FormulaFunction, state: OperatorResult | None) -> Itera
             label = f'"{site.text}" {selects} elements' if site.is_mask else f'"{site.text}" is {holds}'
             yield label, bool(taken & bit)
     for argument in of.arguments:
-        # the argument, or what a variable is made of it
+        # the argument, or the source of a derived variable
         parts = (f"{argument.name}_", f"{argument.name}.")
         variables = function.evaluation.variables
         if argument.name not in variables and not any(variable.startswith(parts) for variable in variables):
@@ -194,7 +194,7 @@ def _reachable(function: FormulaFunction, state: OperatorResult | None) -> Itera
         reached = (state.states if state is not None else {}).get(argument.name, ())
         refused = (state.refused if state is not None else {}).get(argument.name, ())
         for expected in expected_states(of, argument):
-            # of words the states are the words
+            # the states of strings are the strings
             is_reached = expected in reached or (expected == "present" and any(item != "absent" for item in reached))
             if is_reached or expected not in refused:
                 yield f'"{argument.name}" is {expected.lower()}', is_reached

@@ -1,4 +1,4 @@
-"""Checking one operator of a derivatives file at one input: what scripts run that show a finding (``--scripts``)."""
+"""Checks one operator of a derivatives file at one input: run by scripts that show a finding (``--scripts``)."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ sys.exit(replay(finding, arguments, FILE, ENTRY, BEFORE))
 
 
 class ReplayedFinding(Struct, frozen=True):
-    """A finding, and what its random numbers depend on.
+    """A finding with the parameters of its random numbers.
 
     Attributes:
         entry: the operator of the entry.
         key: the key of the formula.
-        rule: what is wrong.
-        operator: the operator that was called, another one where lists share the formula.
-        number: which one of the operator's inputs it is.
-        seed: what random numbers depend on.
-        order: the highest order of derivatives that is checked.
-        directions: how many random directions.
-        is_meant: whether the operator is documented to take the input.
+        rule: the violated rule.
+        operator: the called operator, possibly a foreach operator that shares the formula.
+        number: the index of the input.
+        seed: the random seed.
+        order: the highest checked order of derivatives.
+        directions: the number of random directions.
+        is_meant: whether the operator is documented to accept the input.
         compiles: whether formulas are compiled; else they are translated to Python.
     """
 
@@ -94,7 +94,7 @@ def script_of(
         diagnostic: the finding.
         failure: the message about it.
         model: the file.
-        before: the file that it is compared with.
+        before: the earlier version of the file.
         name: the name of the script.
         task: the options of the run.
     """
@@ -135,17 +135,17 @@ def _literal(text: str) -> str:
 
 
 def replay(finding: ReplayedFinding, arguments: Sequence[Any], path: str, entry: str, before: str | None) -> int:
-    """Check the formulas of an operator at one input, and print what is wrong.
+    """Check the formulas of an operator at one input, and print the failures.
 
     Args:
-        finding: the finding that was made there.
+        finding: the finding to reproduce.
         arguments: the input.
         path: the derivatives file.
-        entry: the entry, where there is no such file.
-        before: the entry that it is compared with; None for none.
+        entry: the entry, in case the file is missing.
+        before: the earlier version of the entry, or None.
 
     Returns:
-        1 if the formula is wrong there in the same way, 0 if it is not, and 2 if it cannot be checked.
+        1 if the finding is reproduced, 0 if it is not, and 2 if it cannot be checked.
     """
     try:
         source = SourceFile.read(path) if Path(path).is_file() else SourceFile("derivatives.yaml", entry)
@@ -203,7 +203,7 @@ def _failures(
 
 
 def _loaded(engine: dict[str, Any], functions: Sequence[FunctionSpec]) -> Any:
-    """Load what was made of formulas, and return the namespace with their functions."""
+    """Load compiled or translated formulas, and return the namespace with their functions."""
     import torch
 
     if "formulas" in engine:

@@ -1,4 +1,4 @@
-"""A script that shows a wrong derivative with PyTorch's public interface only: gradcheck on the very input."""
+"""A script that shows a wrong derivative with PyTorch's public API only: gradcheck at the input."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from derivlint.verify.comparison.numeric import tensors
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of
 
-#: Larger inputs are not written down.
+#: Larger inputs are not written out.
 LARGEST = 64
 
-#: Stands in every script.
+#: A marker in every gradcheck script.
 _MARK = "Shown by PyTorch's own gradcheck at the input at which it was found."
-#: Stands in every script that runs a formula of a file (:mod:`derivlint.verify.replay`).
+#: A marker in every script that runs a formula of a file (:mod:`derivlint.verify.replay`).
 REPLAYED = "Found by derivlint verify; runs the formula of a derivatives file at the input at which it was found."
 _HEAD = """\
 # {operator}, {key}: {rule}. Shown by PyTorch's own gradcheck at the input at which it was found.
@@ -30,7 +30,7 @@ import torch
 _SEVERAL = """\
     return tuple(item for item in result if torch.is_tensor(item) and (item.is_floating_point() or item.is_complex()))
 """
-#: What a forward formula gives for tangents that are all one, as a function of the inputs.
+#: The tangents of a forward formula for tangents of ones, as a function of the inputs.
 _TANGENTS = """\
 
 def tangents(*inputs):
@@ -42,18 +42,18 @@ def tangents(*inputs):
         return tuple(item for item in found if item is not None)
 """
 _ONLY_FORWARD = ", check_forward_ad=True, check_backward_ad=False, check_undefined_grad=False"
-#: Steps and limits for numbers of single precision.
+#: Steps and tolerances for single precision.
 _COARSE = ", eps=3e-2, atol=2e-2, rtol=2e-2"
 
 
 def reproduction(spec: FunctionSpec, point: SamplePoint, rule: str, target: str) -> str:
-    """The script; empty if the input is too large or of another layout, or is written to.
+    """Generate the script; empty if the input is large, not dense, or modified in place.
 
     Args:
         spec: a function of the operator.
         point: the input.
-        rule: what is wrong.
-        target: which argument or output it is about.
+        rule: the violated rule.
+        target: the argument or output concerned.
     """
     if rule == OTHER_CONVENTION or point.size > LARGEST or any(argument.is_write for argument in spec.arguments):
         return ""
@@ -76,7 +76,7 @@ def reproduction(spec: FunctionSpec, point: SamplePoint, rule: str, target: str)
 
 
 def written_arguments(spec: FunctionSpec, point: SamplePoint) -> str:
-    """The lines that make the list ``arguments``; empty if the input has another layout or is large.
+    """The lines that create the list ``arguments``; empty if the input is large or not dense.
 
     Args:
         spec: a function of the operator.
@@ -95,9 +95,9 @@ def written_arguments(spec: FunctionSpec, point: SamplePoint) -> str:
 
 
 def _needed(spec: FunctionSpec, rule: str, target: str) -> tuple[str, ...]:
-    """Return the arguments that need a gradient or a tangent."""
+    """Return the arguments that require a gradient or tangent."""
     if rule == MASK_IGNORED:
-        # seen where nothing else is needed
+        # visible if nothing else is needed
         return (target,)
     if spec.kind == FORWARD:
         return spec.inputs
@@ -117,7 +117,7 @@ def _function(spec: FunctionSpec, names: list[str], arguments: list[tuple[str, s
 
 
 def _check(spec: FunctionSpec, rule: str) -> tuple[str, str, str]:
-    """Return the check of PyTorch, the function that it is called on, and further arguments."""
+    """Return PyTorch's check function, the checked function, and further arguments."""
     if rule == WRONG_SECOND:
         return ("gradgradcheck", "f", "") if spec.kind == BACKWARD else ("gradcheck", "tangents", "")
     if rule == INCONSISTENT:
@@ -137,7 +137,7 @@ def is_script(path: Path) -> bool:
 
 
 class _Script:
-    """The lines that make the inputs.
+    """The lines of a script that create the inputs.
 
     Attributes:
         lines: the lines.
@@ -151,7 +151,7 @@ class _Script:
         self.is_single = False
 
     def written(self, name: str, value: Any, is_needed: bool) -> str:
-        """The expression for an argument; a tensor is made in a line of its own."""
+        """The expression for an argument; a tensor is created on a separate line."""
         import torch
 
         if isinstance(value, torch.Tensor):

@@ -1,4 +1,4 @@
-"""A run: inputs recorded, formulas compiled or translated, and checks in processes of their own."""
+"""A run: records inputs, compiles or translates formulas, and checks them in separate processes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from derivlint.verify.processes.workdir import Journal, work_folder
 from derivlint.verify.unchecked import SkipReason, StoppedError, VerifyError
 from derivlint.version import __version__
 
-#: The checks of an operator may use so many seconds of processor time.
+#: The processor time limit for the checks of an operator, in seconds.
 PROCESSOR = 90.0
-#: For so few entries as change at a time, each input is checked along several random directions.
+#: Up to this many entries, as in an edit, each input is checked along several random directions.
 FEW = 10
 DIRECTIONS = 3
 
@@ -42,12 +42,12 @@ class Effort(Struct, frozen=True):
     """The effort for each operator.
 
     Attributes:
-        points: recorded inputs of each type of numbers.
-        hardened: of how many of them harder inputs are made.
-        variants: how many harder inputs of each.
-        special: inputs of special kinds (:mod:`derivlint.verify.inputs.regimes`).
-        directions: random directions at each, where there are not so few operators that there is time for several.
-        order: the highest order of derivatives that is checked.
+        points: the number of recorded inputs of each dtype.
+        hardened: the number of them with harder variants.
+        variants: the number of harder variants of each.
+        special: the number of special inputs (:mod:`derivlint.verify.inputs.regimes`).
+        directions: the number of random directions at each; more for few operators.
+        order: the highest checked order of derivatives.
     """
 
     points: int
@@ -67,16 +67,16 @@ class RunOptions(Struct, frozen=True):
     """The options of a run.
 
     Attributes:
-        effort: how much of it.
-        dtypes: the types of numbers, ``float64`` and ``complex128``.
-        seed: what random numbers depend on.
-        jobs: children at a time.
+        effort: the number of inputs and directions.
+        dtypes: the dtypes, ``float64`` and ``complex128``.
+        seed: the random seed.
+        jobs: the number of parallel children.
         compiler: the C++ compiler.
         helpers: the user's own FunctionsManual.
         compiles: whether formulas are compiled; else they are translated to Python.
-        precision: whether it is measured how precise formulas are, and nothing else is checked.
-        device: the kind of the device that formulas run on: ``cpu``, ``cuda`` or ``mps``.
-        resume: whether a run that was broken off is taken up.
+        precision: whether to measure the precision of formulas instead of checking them.
+        device: the device type: ``cpu``, ``cuda`` or ``mps``.
+        resume: whether to resume an interrupted run.
     """
 
     effort: Effort = ORDINARY
@@ -103,15 +103,15 @@ def verify(
     Args:
         model: the model.
         operators: only entries of these operators, None for all.
-        options: what to do.
-        progress: called with how far it is.
-        base: what findings are compared with; None if they are not.
+        options: the options.
+        progress: called with the progress.
+        base: the earlier version of the file, or None.
 
-    What cannot be checked is part of the outcome, also where that is everything. So is what Ctrl-C leaves unchecked,
-    once something was checked.
+    Unchecked entries are part of the outcome, even if nothing was checked, and also after Ctrl-C once something was
+    checked.
 
     Raises:
-        VerifyError: what the run needs is missing.
+        VerifyError: a requirement of the run is missing.
     """
     progress("reading formulas")
     collected = collect(model, None if operators is None else set(operators))
@@ -139,7 +139,7 @@ def _verify(
     collected = outcome.collected
     earlier = None if base is None else functions_of_base(collected.functions, base, options.helpers)
     count = len({id(function.written.entry) for function in collected.functions})
-    # PyTorch is imported, and inputs are recorded, while the compiler runs
+    # PyTorch is imported and inputs are recorded while the compiler runs
     with Server() as server, ThreadPoolExecutor(max_workers=1) as pool:
         recording = pool.submit(lambda: {dtype: recorded(model, dtype, place, progress) for dtype in options.dtypes})
         engine = engine_of(model, place, outcome, options, progress, base, earlier)
@@ -184,7 +184,7 @@ def engine_of(
     base: Base | None,
     earlier: BaseFunctions | None,
 ) -> dict[str, Any]:
-    """Compile or translate the formulas for the process that checks, and record refusals in the outcome."""
+    """Compile or translate the formulas for the checking process, and record compiler errors in the outcome."""
     functions = outcome.collected.functions
     earlier_functions = earlier.functions if earlier is not None else ()
     if not options.compiles:
@@ -226,7 +226,7 @@ def engine_of(
 
 
 def _judge_deaths(task: dict[str, Any], outcome: RunOutcome) -> None:
-    """Give crashes a verdict: run the functions of the base alone where a child crashed."""
+    """Give crashes a verdict: run only the functions of the base where a child crashed."""
     crashed = {death["died"]: death for death in outcome.deaths if death["why"] == SkipReason.CRASHED.value}
     functions = {function.spec.number: function.spec for function in outcome.functions}
     base = task.get("base") or {}
@@ -249,7 +249,7 @@ def _work(
     server: Server, task: dict[str, Any], place: Path, outcome: RunOutcome, resume: bool, progress: Progress
 ) -> None:
     """Check all operators that are not in the journal of an interrupted run."""
-    # one file for each task
+    # one journal for each task
     content = {key: value for key, value in task.items() if key not in ("jobs", "processor", "idle")}
     digest = hashlib.sha256(json.dumps([__version__, content], sort_keys=True).encode()).hexdigest()[:16]
     journal = Journal(place / f"journal-{digest}.jsonl", resume=resume)

@@ -1,4 +1,4 @@
-"""The reason why something was not checked: an outcome of its own, neither right nor wrong."""
+"""The reasons why something was not checked, which is neither right nor wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from derivlint.compiler.children import signal_name
 class SkipReason(Enum):
     """The reason why an entry or a formula was not checked."""
 
-    #: No input is known that the operator takes and that has a derivative.
+    #: No input is known that the operator accepts and that has a derivative.
     NO_INPUTS = "no-inputs"
     #: The installed PyTorch has the operator with other arguments.
     OTHER_SCHEMA = "other-schema"
@@ -21,25 +21,25 @@ class SkipReason(Enum):
     NOT_IN_TORCH = "not-in-torch"
     #: The machine does not have the device.
     NO_DEVICE = "no-device"
-    #: No function is made of the formula, whatever the options are.
+    #: The formula cannot be a function, whatever the options are.
     NO_FUNCTION = "no-function"
     #: The formula cannot be translated to Python, or not be called from there.
     NOT_CALLABLE = "not-callable"
-    #: The formula ran, and nothing could tell whether it is right.
+    #: The formula ran, but no comparison was possible.
     NOT_COMPARED = "not-compared"
-    #: The process ended by itself: a segmentation fault for example.
+    #: The process crashed, for example with a segmentation fault.
     CRASHED = "crashed"
-    #: The process was ended from outside, as systems do where memory runs out.
+    #: The process was killed, for example when memory ran out.
     KILLED = "killed"
-    #: The process said that memory ran out.
+    #: The process reported that memory ran out.
     OUT_OF_MEMORY = "out-of-memory"
-    #: It took more processor time than it may.
+    #: It exceeded its processor time.
     TIMED_OUT = "timed-out"
-    #: It waited, and used no processor time.
+    #: It waited without using processor time.
     HUNG = "hung"
-    #: Inputs could not be recorded or read, formulas not be compiled, or the checks themselves failed.
+    #: Inputs could not be recorded or read, formulas could not be compiled, or the checks themselves failed.
     FAILED = "failed"
-    #: The user had the run broken off before.
+    #: The user interrupted an earlier run.
     BROKEN_OFF = "broken-off"
 
     @property
@@ -59,7 +59,7 @@ _ERRORS = frozenset(
         SkipReason.BROKEN_OFF,
     }
 )
-#: Signals by which a process is ended from outside.
+#: Signals that end a process from outside.
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "Cannot allocate memory", "can't allocate memory", "out of memory")
 
@@ -69,9 +69,9 @@ class Unchecked(Struct, frozen=True):
 
     Attributes:
         operator: the operator of the entry.
-        key: the key of the formula, empty for the entry as a whole.
+        key: the key of the formula; empty for the whole entry.
         why: the kind of reason.
-        reason: the reason in words.
+        reason: the text of the reason.
     """
 
     operator: str
@@ -89,8 +89,8 @@ def exit_reason(status: int, output: str, limit: float) -> tuple[SkipReason, str
 
     Args:
         status: its exit status, negative for a signal.
-        output: what it said on standard error.
-        limit: the seconds of processor time that it had.
+        output: its standard error.
+        limit: its processor time limit, in seconds.
     """
     also = f": {output}" if output else ""
     if status >= 0:
@@ -109,15 +109,15 @@ def exit_reason(status: int, output: str, limit: float) -> tuple[SkipReason, str
 
 
 class VerifyError(Exception):
-    """A run is not possible: what it needs is missing. The message is for the user."""
+    """A run is impossible since a requirement is missing. The message is for the user."""
 
 
 class StoppedError(Exception):
-    """A run cannot go on, for no fault of the user; what it has not checked is not checked.
+    """A run cannot continue, through no fault of the user; the rest stays unchecked.
 
     Args:
         why: the kind of reason.
-        message: the reason in words.
+        message: the text of the reason.
     """
 
     def __init__(self, why: SkipReason, message: str) -> None:

@@ -1,7 +1,7 @@
 """Arguments that are passed for the wrong parameter, by the names of variables and parameters.
 
 Names of parameters are chosen with care in PyTorch: a helper for ``mse_loss`` takes ``self`` and ``target``, a forward
-helper ``self_p`` and ``self_t``. A value with the name of another parameter is suspicious where nothing explains it.
+helper ``self_p`` and ``self_t``. A value with the name of another parameter is suspicious unless something explains it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ JVP = "_jvp"
 
 
 class MismatchKind(Enum):
-    """The suspicion about an argument."""
+    """The kind of suspicion about an argument."""
 
     #: a tangent for ``self_p``, or a primal for ``self_t``
     PRIMAL_AND_TANGENT = "primal and tangent"
-    #: a gradient for another parameter, and for the gradient another value
+    #: a gradient for another parameter, and another value for the gradient
     GRADIENT_ELSEWHERE = "gradient elsewhere"
     #: one gradient or tangent for two parameters
     REPEATED_SEED = "repeated seed"
@@ -53,21 +53,21 @@ class MismatchKind(Enum):
     OTHER_ARGUMENT = "other argument"
     #: ``result2`` just before ``result1``
     OUTPUT_DISORDER = "outputs in disorder"
-    #: an output that holds numbers for an index or a mask
+    #: a floating-point output for an index or mask
     NOT_DISCRETE = "not discrete"
     #: the operator's result for a parameter with the name of an argument
     RESULT_FOR_ARGUMENT = "result for argument"
 
 
 class ArgumentMismatch(Struct, frozen=True):
-    """An argument that seems to be meant for another parameter.
+    """An argument that is probably meant for another parameter.
 
     Attributes:
         kind: the suspicion.
         formula: the formula.
         call: the call.
-        arguments: the arguments in question, the one to blame first.
-        names: what they are called where it is not their text: the seed, the variable.
+        arguments: the arguments concerned, the blamed one first.
+        names: their names if these differ from their text: the seed, the variable.
     """
 
     kind: MismatchKind
@@ -78,7 +78,7 @@ class ArgumentMismatch(Struct, frozen=True):
 
 
 def variable_of(node: Expr) -> str | None:
-    """The variable whose value an expression is, whatever its form: ``self`` of ``(self.conj())``."""
+    """The variable whose value an expression has, in any form: ``self`` for ``(self.conj())``."""
     while True:
         node = unparenthesized(node)
         inner = only_operand(node) if isinstance(node, Call) and callee_name(node) in SAME_VALUE else None
@@ -88,7 +88,7 @@ def variable_of(node: Expr) -> str | None:
 
 
 def argument_mismatches(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
-    """The suspicious arguments of a formula; at most one of each call."""
+    """The suspicious arguments of a formula; at most one for each call."""
     formula = interpretation.formula
     names = seed_names(formula)
     for call in interpretation.calls:
@@ -129,7 +129,7 @@ def _misplaced_tangents(
 def _bare_seed(node: Expr, names: frozenset[str]) -> str | None:
     node = unparenthesized(node)
     if isinstance(node, Call) and callee_name(node) in SAME_VALUE and (isinstance(node.callee, Member) or node.args):
-        # "grad.contiguous(format)" has the value of "grad", too
+        # "grad.contiguous(format)" has the value of "grad" as well
         node = node.callee.object if isinstance(node.callee, Member) else node.args[0]
     return seed_of(node, names)
 
@@ -156,13 +156,13 @@ def _misplaced_gradients(
     if elsewhere and instead and not has_one and JVP not in call.name:
         names = (str(variable_of(instead[0].node)),)
         return ArgumentMismatch(MismatchKind.GRADIENT_ELSEWHERE, formula, call, (elsewhere[0], instead[0]), names)
-    # "gvar" and "gmean": the names of the parameters may mean nothing
+    # "gvar" and "gmean": the names of the parameters may be meaningless
     is_decided = any(role.is_seed for role in roles.values())
-    # by its definition it is linear in both
+    # its definition is linear in both
     is_decided = is_decided and interpretation.facts[call.node].degree is not Degree.LINEAR
     seen: dict[str, CallArgument] = {}
     for argument, seed in directed:
-        # a gradient that is also passed for another parameter is a product, which another rule reports
+        # a gradient passed for another parameter as well is a product, which another rule reports
         if seed in seen and (not is_decided or roles.get(argument, _OTHER).is_seed):
             arguments = (argument, seen[seed])
             return ArgumentMismatch(MismatchKind.REPEATED_SEED, formula, call, arguments, (seed,))
@@ -178,7 +178,7 @@ _OTHER = ParameterRole.OTHER
 
 
 def _is_no_gradient(node: Expr) -> bool:
-    """Whether an expression is a variable that is not called like a gradient, as ``grad_output_p`` is."""
+    """Whether an expression is a variable without a gradient's name, such as ``grad_output_p``."""
     variable = variable_of(node)
     if variable is None:
         return False
@@ -187,7 +187,7 @@ def _is_no_gradient(node: Expr) -> bool:
 
 
 def _repeated(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None:
-    """A tensor that is passed to a helper for the parameter of its name, and for another one."""
+    """A tensor that is passed to a helper both for the parameter of its name and for another one."""
     function = formula.written.entry.function
     if function is None or not any(part in call.name for part in (BACKWARD, JVP)):
         return None
@@ -221,7 +221,7 @@ def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMism
     outputs = {output.name for output in function.outputs}
     inplace = function.canonical.schema.kind is SchemaKind.inplace
     if not tensors or inplace or (formula.is_backward and tensors[0] not in formula.names):
-        # a helper that is made for the first argument takes the arguments in other roles for the others
+        # a helper for the first argument takes the others in other roles
         return None
     suffix = "" if formula.is_backward else PRIMAL
     bindings = [
@@ -240,12 +240,12 @@ def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMism
             continue
         if target in passed:
             counterpart, parameter = passed[target]
-            # a helper may have a name of its own for one of them, as "input" for "self"
+            # a helper may have its own name for one of them, as "input" for "self"
             is_other = parameter not in (*tensors, *outputs) and name not in parameters
             if name in tensors and (parameter == name or is_other):
                 return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, (argument, counterpart), (name, target))
         elif argument.parameter is not None and role_of(argument.parameter).is_seed:
-            # the gradient is meant, not an argument that is one elsewhere
+            # the gradient is meant, not an argument that is a gradient elsewhere
             continue
         elif name in tensors:
             return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
@@ -259,7 +259,7 @@ def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMism
 
 
 def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None:
-    """A number, list or flag for a parameter with the name of another one, which is swapped with it or not passed."""
+    """A number, list or flag for a parameter with the name of another one, which is swapped with it or missing."""
     function = formula.written.entry.function
     if function is None:
         return None
@@ -297,7 +297,7 @@ INDICES = frozenset({"index", "indices", "mask"})
 
 
 def output_mismatches(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
-    """The outputs that seem to be meant for another parameter; at most one of each call."""
+    """The outputs that are probably meant for another parameter; at most one for each call."""
     formula = interpretation.formula
     function = formula.written.entry.function
     if function is None or len(function.outputs) < 2:
@@ -323,7 +323,7 @@ Mismatch = tuple[MismatchKind, tuple[CallArgument, ...], tuple[str, ...]]
 
 
 def _output(node: Expr, positions: dict[str, int]) -> str | None:
-    """The output that an expression is, or is a view of: ``result1`` of ``result1.flatten(-2)``."""
+    """The output that an expression is, or views: ``result1`` for ``result1.flatten(-2)``."""
     while True:
         node = unparenthesized(node)
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in VIEWS:
@@ -355,7 +355,7 @@ def _repeated_outputs(passed: list[tuple[CallArgument, str]]) -> Mismatch | None
 
 
 def _disordered_outputs(call: CallFacts, passed: list[tuple[CallArgument, str]]) -> Mismatch | None:
-    """``result2`` just before ``result1``."""
+    """A pair of outputs in the wrong order, ``result2`` just before ``result1``."""
     order = {id(argument): index for index, argument in enumerate(call.arguments)}
     for (first, earlier), (second, later) in pairwise(passed):
         position, next_position = generic_output_index(earlier), generic_output_index(later)

@@ -1,7 +1,7 @@
 """Arguments of the operator that are not passed to its backward function.
 
-The backward function of an operator takes the operator's arguments under their names. Where such a parameter gets a
-literal, or nothing since it has a default, the formula is right for one value of the argument only.
+The backward function of an operator has parameters with the names of the operator's arguments. If a literal is passed
+for one, or its default is used, the formula is right for one value of the argument only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DroppedArgument(Struct, frozen=True):
         formula: the formula.
         call: the call.
         name: the name of the argument and of the parameter.
-        literal: what is passed instead, or None if the parameter has its default.
+        literal: the literal passed instead, or None for the default.
     """
 
     formula: TypedFormula
@@ -38,7 +38,7 @@ class DroppedArgument(Struct, frozen=True):
 
 
 def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgument]:
-    """The non-tensor arguments of the operator that a call in one of its formulas leaves out."""
+    """The non-tensor arguments of the operator that a call in one of its formulas omits."""
     formula = interpretation.formula
     function = formula.written.entry.function
     if function is None:
@@ -60,9 +60,9 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
 
 
 def _dropped_types(interpretation: Interpretation, function: EntryFunction) -> Iterator[DroppedArgument]:
-    """The dtypes that a forward formula does not pass to the operator itself, so that only outputs have them.
+    """The dtypes that a forward formula does not pass to the operator, so that only outputs have them.
 
-    PyTorch casts gradients to the dtype of their inputs, and no tangent.
+    PyTorch casts gradients to the dtype of their inputs, but does not cast tangents.
     """
     formula = interpretation.formula
     arguments = function.canonical.schema.arguments.flat_non_out

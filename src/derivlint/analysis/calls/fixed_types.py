@@ -12,16 +12,16 @@ from derivlint.formula import Name
 from derivlint.operators import Book
 from derivlint.operators.constants import SCALAR_TYPES, scalar_type_named
 
-#: The types of floating point with fewer digits than double precision.
+#: The floating-point types with less precision than double.
 FEWER_DIGITS = tuple(SCALAR_TYPES[name] for name in ("kHalf", "kBFloat16", "kFloat"))
 
 
 class FixedType(Struct, frozen=True):
-    """A cast to a type of few digits, whatever type the argument or output has.
+    """A cast to a low-precision type, whatever type the argument or output has.
 
     Attributes:
         call: the cast.
-        type: the type, as it is written.
+        type: the type, as written.
     """
 
     call: CallFacts
@@ -29,7 +29,7 @@ class FixedType(Struct, frozen=True):
 
 
 def fixed_types(interpretation: Interpretation) -> Iterator[FixedType]:
-    """The casts of seeds; none of operators that take no other type, and none that are cast back."""
+    """The casts of seeds, except for operators that support no other type, and casts that are undone."""
     function = interpretation.formula.written.entry.function
     if function is None or str(function.canonical.name) in Book.by_hand("single-precision"):
         return
@@ -49,14 +49,14 @@ def _fixed(call: CallFacts) -> Name | None:
 
 
 def _is_cast_back(interpretation: Interpretation, call: CallFacts) -> bool:
-    """Whether a method around a cast takes the type of a tensor."""
+    """Whether an enclosing method casts back to the type of a tensor."""
     formula = interpretation.formula
     for outer in interpretation.calls:
         owner = outer.arguments[0].node if outer.is_method and outer.node is not call.node else None
         if owner is None or not (owner.start <= call.node.start and call.node.end <= owner.end):
             continue
         if any(isinstance(item.node, Name) and item.node.simple in formula.names for item in outer.arguments):
-            # it may take over the type of the tensor whose gradient this is
+            # it may use the type of the tensor whose gradient this is
             return True
         types = [str(formula.type_of(argument.node)) for argument in outer.arguments[1:]]
         if _fixed(outer) is None and any("ScalarType" in type or "TensorOptions" in type for type in types):

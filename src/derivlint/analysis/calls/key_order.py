@@ -1,8 +1,8 @@
-"""The order of the names in a key with several names, against the order of the values.
+"""The order of the names in a key against the order of the returned gradients.
 
-The formula of such a key returns a tuple, which is taken apart by position. Nothing declares what the positions mean;
-two things are evidence: the schema, which functions follow in what they return, and the calls in the formula, which
-take the arguments in the order in which they give the gradients.
+The formula of such a key returns a tuple, which is unpacked by position. The meaning of the positions is not declared;
+there are two kinds of evidence: the schema, whose order functions follow in their returns, and the calls in the
+formula, which take the arguments in the order of the returned gradients.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from derivlint.model import DerivativeFormula, NameKind, Role
 from derivlint.operators.special import TO_TENSOR, WRAP_OPT_IF
 from derivlint.schema import ListType, Type
 
-#: Functions that return their first argument or nothing: they stand for the argument itself.
+#: Functions that return their first argument or nothing, and so stand for the argument.
 WRAPPERS = frozenset({WRAP_OPT_IF, TO_TENSOR, "optional", "make_optional"})
 
 
@@ -27,8 +27,8 @@ class CallOrder(Struct, frozen=True):
 
     Attributes:
         call: the call.
-        callee: the name of what is called, without namespace.
-        places: the position at which each variable is passed first.
+        callee: the unqualified name of the callee.
+        places: the first position of each variable.
     """
 
     call: Call
@@ -73,11 +73,11 @@ class Reordered(Struct, frozen=True):
 
     Attributes:
         written: the key and its formula.
-        first: the earlier of two names that stand the wrong way round.
+        first: the earlier of two names in the wrong order.
         second: the later of them.
-        call: the call that takes them the other way round, or None if only the schema is evidence.
-        is_exchange: whether exchanging these two names fixes the key. Otherwise the order as a whole may be that of a
-            helper with an order of its own.
+        call: the call that takes them in the other order, or None if only the schema is evidence.
+        is_exchange: whether exchanging these two names fixes the key. Otherwise it may follow a helper with its own
+            order.
         right: the names in the right order, or None if it is not certain.
     """
 
@@ -107,17 +107,17 @@ class _Evidence(Struct, frozen=True):
         return [call for call in self.calls if first in call.places and second in call.places]
 
     def contradicts(self, first: str, second: str) -> bool:
-        """Whether the evidence about two names has the second before the first."""
+        """Whether the evidence puts the second of two names before the first."""
         if (first in self.lists) != (second in self.lists) or self.positions[first] < self.positions[second]:
             return False
         return all(call.places[first] > call.places[second] for call in self.relevant_calls(first, second))
 
     def wrong_pairs(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        """The pairs of names that stand the wrong way round."""
+        """The pairs of names in the wrong order."""
         return [(first, second) for first, second in combinations(names, 2) if self.contradicts(first, second)]
 
     def right_order(self, names: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The order that the schema and all calls agree upon; lists keep their places."""
+        """The order on which the schema and all calls agree; lists keep their positions."""
         tensors = sorted((name for name in names if name not in self.lists), key=self.positions.__getitem__)
         for call in self.calls:
             places = [call.places[name] for name in tensors if name in call.places]

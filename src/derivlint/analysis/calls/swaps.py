@@ -1,7 +1,7 @@
-"""Two arguments of a call whose exchange makes a wrong formula right, by values.
+"""Exchanged arguments: pairs in a call whose exchange makes a wrong formula right, by values.
 
-Every pair of arguments of every call in a formula that contradicts its operator is exchanged, and what compiles is
-compared with the operator as the formula was. Where another sign makes it right as well, neither is known to be meant.
+In a formula that contradicts its operator, every pair of arguments of every call is exchanged; results that compile are
+compared with the operator. If another sign makes it right as well, the intention is unknown.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.scope import CPP_WORDS
 from derivlint.operators.special import WHERE
 
-#: Exchanges are tried until so many nodes of formulas have been evaluated: the longer a formula, the fewer.
+#: The total number of nodes to evaluate: the longer a formula, the fewer exchanges are tried.
 MOST_NODES = 900
-#: The pairs of longer argument lists are too many.
+#: The length of the longest argument list.
 LONGEST = 24
 
 
 def swaps_of(model: Model, entry: Entry) -> tuple[ArgumentMismatch, ...]:
-    """The exchanged arguments that make formulas of an entry wrong, at most one pair of each formula."""
+    """The exchanged arguments that make formulas of an entry wrong, at most one pair for each formula."""
     return model.ask(_swaps, model, entry)
 
 
@@ -74,7 +74,7 @@ def _pairs(analyses: FormulaAnalyses, formula: TypedFormula) -> Iterator[tuple[C
             continue
         condition = walk(call.arguments[0].node) if call.name == WHERE else ()
         if sum(isinstance(part, Binary) and part.op in ("<", ">", "<=", ">=") for part in condition) > 1:
-            # the branches of a flipped condition change places, those of one of two conditions do not
+            # the branches of one negated condition are exchanged, those of one of two conditions are not
             continue
         arguments = [
             item
@@ -82,7 +82,7 @@ def _pairs(analyses: FormulaAnalyses, formula: TypedFormula) -> Iterator[tuple[C
             if (not call.is_method or isinstance(item.node, Name)) and not _is_seed_in_place(item, facts)
         ]
         for first, second in combinations(arguments, 2) if len(arguments) <= LONGEST else ():
-            # two constants prove nothing: one of them may be any number
+            # two constants prove nothing: one of them may have any value
             if all(_is_literal(item) or _is_in_place(item) for item in (first, second)):
                 continue
             if not (_fits(formula, first, second) and _fits(formula, second, first)):
@@ -93,7 +93,7 @@ def _pairs(analyses: FormulaAnalyses, formula: TypedFormula) -> Iterator[tuple[C
 
 
 def _is_seed_in_place(argument: CallArgument, facts: Mapping[Expr, Fact]) -> bool:
-    """Whether a gradient or tangent is passed for the parameter that is named like one."""
+    """Whether a gradient or tangent is passed for the parameter named like one."""
     parameter = argument.parameter
     return parameter is not None and role_of(parameter).is_seed and bool(facts.get(argument.node, NOTHING).seeds)
 
@@ -116,7 +116,7 @@ def _is_in_place(argument: CallArgument) -> bool:
 
 
 def _fits(formula: TypedFormula, argument: CallArgument, place: CallArgument) -> bool:
-    """Whether an argument is of a kind with another parameter; C++ also makes flags and whole numbers of numbers."""
+    """Whether an argument has the type for another parameter; C++ also converts numbers to flags and integers."""
     if place.parameter is None:
         return True
     type, target = formula.type_of(argument.node), place.parameter.type
@@ -143,7 +143,7 @@ def _exchanged(formula: TypedFormula, first: CallArgument, second: CallArgument)
 
 
 def _with_other_sign(formula: TypedFormula) -> Iterator[str]:
-    """The formula without one of its signs, or with a sum for a difference and the other way round."""
+    """The variants of a formula without one of its signs, or with a sum for a difference and vice versa."""
     text = formula.text
     for node in formula.nodes:
         if isinstance(node, Unary) and node.op == "-":
@@ -169,12 +169,12 @@ def _is_right(
     differentiability: Differentiability,
     small: bool,
 ) -> bool:
-    """Whether another form of a formula is compared with the operator wherever the formula is, and agrees with it.
+    """Whether a variant of a formula can be compared with the operator at the same points, and agrees.
 
     Args:
         analyses: the formulas of the file.
         formula: the formula that contradicts the operator.
-        candidate: its other form.
+        candidate: the variant.
         differentiability: the operator.
         small: whether only small tensors show that the formula is wrong.
     """

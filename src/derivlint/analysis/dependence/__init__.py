@@ -1,9 +1,9 @@
-"""Dependence of formulas on gradients, tangents and arguments, and mistakes in it.
+"""Dependence of formulas on gradients, tangents and arguments, and errors in it.
 
 * linearity (``linearity``, ``automatic``): formulas that are not linear in the seeds, and declarations that they are.
 * conjugation (``conjugation``): complex factors that are conjugated wrongly.
 * alias (``aliasing``): tangents that share memory with inputs, and writes to tensors that are not fresh.
 * undefined tensor (``undefined_tensors``): a gradient or optional argument that is read without a guard.
-* missing part (``missing``, ``arguments``): gradients, tangents, factors, casts or formulas that are left out.
+* missing part (``missing``, ``arguments``): omitted gradients, tangents, factors, casts or formulas.
 * statistics (``statistics``): outputs without gradient that forward formulas read.
 """

@@ -1,4 +1,4 @@
-"""Tangents that share memory where they must not, or do not where they must; writes to tensors that are not fresh."""
+"""Tangents that wrongly share, or do not share, memory with inputs; writes to tensors that are not fresh."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from derivlint.schema import SchemaKind
 
 
 def aliased_tangents(interpretation: Interpretation) -> list[str]:
-    """The input tangents that a forward formula may return as they are, of an operator that returns new tensors.
+    """The input tangents that a forward formula may return unchanged, for an operator that returns new tensors.
 
-    An in-place operation on the output would change the input's tangent, too.
+    An in-place operation on the output would change the input's tangent as well.
     """
     formula = interpretation.formula
     function = formula.written.entry.function
@@ -49,14 +49,14 @@ def is_copied_view(interpretation: Interpretation) -> bool:
 
 
 class Overwrite(Struct, frozen=True):
-    """A call in a formula that changes in place what it must not.
+    """A call in a formula that wrongly modifies a tensor in place.
 
     Attributes:
         formula: the formula.
         call: the call.
-        target: what it changes.
-        names: the variables whose memory it may be: gradients, tangents, arguments and outputs; empty for a fresh
-            tensor that has no gradient in it while an argument has.
+        target: the modified expression.
+        names: the variables whose memory it may share: gradients, tangents, arguments and outputs; empty for a fresh
+            tensor without gradient that an argument with a gradient is written to.
     """
 
     formula: TypedFormula
@@ -66,10 +66,10 @@ class Overwrite(Struct, frozen=True):
 
 
 def overwrites(interpretation: Interpretation) -> Iterator[Overwrite]:
-    """The calls in a formula that change a variable of it, or in a backward formula a constant."""
+    """The calls that modify a variable, or in a backward formula a constant, in place."""
     formula = interpretation.formula
     if formula.written.auto is not None:
-        # it is made of the backward formula, whose writes are found there
+        # it is derived from the backward formula, whose writes are reported there
         return
     own = _own_tensors(formula)
     for write in interpretation.writes:
@@ -83,7 +83,7 @@ def overwrites(interpretation: Interpretation) -> Iterator[Overwrite]:
 
 
 def _own_tensors(formula: TypedFormula) -> frozenset[str]:
-    """The variables that a formula may change: tangents of what an in-place operator changes, and copies for it."""
+    """The variables that a formula may modify: tangents of in-place arguments, and their copies."""
     function, evaluation = formula.written.entry.function, formula.evaluation
     if formula.is_backward or function is None or not function.is_inplace:
         return frozenset()

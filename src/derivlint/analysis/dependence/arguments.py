@@ -1,10 +1,10 @@
 """Tensor arguments of an entry without a derivative although there is evidence that they should have one.
 
-PyTorch's generator takes an argument without a formula: the kernel refuses an input there that requires a gradient. Of
-one that is declared ``non_differentiable`` the gradient is silently zero. Many arguments are so rightly: indices,
-masks, running statistics. Three facts speak against it: the formula of another argument reads the argument's value, so
-that the result depends on it; that formula passes the argument on to a helper; nearly all other entries of the file
-that have an argument of that name give it a formula.
+torchgen accepts an argument without a formula: the kernel raises if it requires grad. The gradient of a
+``non_differentiable`` argument is silently zero. That is right for many arguments: indices, masks, running statistics.
+There are three kinds of evidence against it: the formula of another argument reads the argument's value, so that the
+result depends on it; that formula passes the argument to a helper; nearly all other entries with an argument of that
+name give it a formula.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from derivlint.operators.special import NOT_IMPLEMENTED
 
 #: The types of gradients that a formula for several arguments may return.
 TENSORS = frozenset({TENSOR, template_type("vector", [TENSOR])})
-#: Names of arguments that hold indices, booleans, counts or sizes, or are the state of a random number generator.
+#: Names of arguments that hold indices, booleans, counts or sizes, or the state of a random number generator.
 DISCRETE = words("""
     index indices mask condition offsets offset2bag bag_size maximum_indices pivots LU_pivots lengths input_lengths
     target_lengths targets compressed_indices plain_indices crow_indices col_indices ccol_indices row_indices
@@ -36,19 +36,19 @@ DISCRETE = words("""
 """)
 #: The last words of such names: ``attn_mask``, ``sorted_indices``.
 DISCRETE_SUFFIXES = words("index indices mask map length lengths len lens seqlen qlen kvlen offset offsets idx ids")
-#: Names of arguments that hold what an operator keeps for itself: statistics, noise, work space, constants by contract.
+#: Names of arguments for an operator's own data: statistics, noise, workspace, constants by contract.
 AUXILIARY = words("""
     running_mean running_var running_min running_max noise random_samples buffer reserve reserveSpace weight_buf
     workspace dummy total_weight log_sumexp logsumexp
 """)
-#: Names of arguments of a backward operator that hold its forward operator's output: the formula of ``self`` is the
-#: derivative by the input, through the output too.
+#: Names of arguments of a backward operator with its forward operator's output: the formula of ``self`` is the
+#: derivative by the input, including the path through the output.
 FORWARD_OUTPUTS = words("output result self_or_result out")
 
-#: So many other entries must give an argument of that name a formula, and one of ten may lack it.
+#: The number of other entries that must give an argument of that name a formula; one in ten may lack it.
 ENOUGH = 3
 MANY = 0.9
-#: So many if the formulas of the entry are all ``not_implemented``, so that little is lost.
+#: The same if all formulas of the entry are ``not_implemented``, so that little is lost.
 ENOUGH_FOR_STUBS = 8
 
 
@@ -60,10 +60,11 @@ class MissingDerivative(Struct, frozen=True):
         argument: the argument's name.
         written: the formula that declares it ``non_differentiable``, or None.
         reader: the formula that reads the argument's value, or None if that is not the evidence.
-        passer: the formula that passes the argument on to a helper, or None if that is not the evidence.
-        n_with_formula: how many other entries give an argument of that name a formula, if that is evidence, else 0.
-        n_entries: how many other entries have an argument of that name, if that is evidence, else 0.
-        is_usual: whether such an argument usually has a formula; True if there is other evidence.
+        passer: the formula that passes the argument to a helper, or None if that is not the evidence.
+        n_with_formula: the number of other entries with a formula for an argument of that name, if that is evidence,
+            else 0.
+        n_entries: the number of other entries with an argument of that name, if that is evidence, else 0.
+        is_usual: whether arguments of that name usually have a formula; True if there is other evidence.
         is_optional: whether the argument may be absent.
     """
 
@@ -88,15 +89,15 @@ def _uses(entry: Entry) -> Iterator[tuple[str, bool]]:
         yield name, name in named
 
 
-#: Entries by the names of their tensor arguments, with whether they give it a formula.
+#: Entries by the names of their tensor arguments; the value is whether there is a formula.
 BY_ARGUMENT: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_ARGUMENT", _uses)
 
 
 @file_fact
 def _usage(model: Model, argument: str) -> tuple[int, int]:
-    """Count the entries that give an argument a formula, and those that have it but for one that lacks it.
+    """Count the entries with a formula for an argument, and the other entries that have it, except one without.
 
-    Both are 0 where that is not evidence, so that an entry more or less seldom changes the fact.
+    Both are 0 if that is not evidence, so that a new entry seldom changes the fact.
     """
     flags = model.values_in(BY_ARGUMENT, argument)
     count = len(flags) - 1
@@ -105,7 +106,7 @@ def _usage(model: Model, argument: str) -> tuple[int, int]:
 
 @file_fact
 def _is_usual(model: Model, key: str) -> bool:
-    """Whether at least so many entries give an argument a formula; the key is a number and a name: ``5 weight``."""
+    """Whether a number of entries give an argument a formula; the key has the number and the name: ``5 weight``."""
     number, argument = key.split()
     return sum(model.values_in(BY_ARGUMENT, argument)) >= int(number)
 
@@ -120,7 +121,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
     Args:
         analyses: the analyses of formulas.
         entry: the entry.
-        usual: so many entries have to give an argument of that name a formula for that to be usual.
+        usual: the number of entries from which on a formula for an argument of that name is usual.
     """
     function = entry.function
     if function is None:
@@ -145,7 +146,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
             formula = _declaration(body, name)
             is_optional = binding.argument is not None and binding.argument.type.is_nullable
             if formula is not None or is_optional:
-                # a helper that takes it need not read its value
+                # a helper may take it without reading its value
                 passer = None
             if reader is None and passer is None and not n_entries:
                 continue
@@ -158,14 +159,14 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
 
 
 def is_discrete(argument: str) -> bool:
-    """Whether an argument holds integers or booleans, by its name."""
+    """Whether an argument holds integers or booleans, judging by its name."""
     return argument in DISCRETE or argument.rpartition("_")[2] in DISCRETE_SUFFIXES
 
 
 def _readers(
     analyses: FormulaAnalyses, body: DispatchBody, argument: str
 ) -> tuple[TypedFormula | None, TypedFormula | None]:
-    """The backward formula that reads an argument's value, and the one that passes it on to a helper."""
+    """The backward formula that reads an argument's value, and the one that passes it to a helper."""
     if argument in FORWARD_OUTPUTS:
         return None, None
     formulas = sorted(analyses.formulas_of(body), key=lambda formula: formula.written.index)
@@ -175,7 +176,7 @@ def _readers(
 
 
 def _is_in_forward_formula(body: DispatchBody, argument: str) -> bool:
-    """Whether a forward formula uses the tangent or primal, which does not exist: another rule reports it."""
+    """Whether a forward formula uses the missing tangent or primal, which another rule reports."""
     variables = (argument + TANGENT, argument + PRIMAL)
     return any(
         isinstance(node, Name) and node.simple in variables
@@ -192,7 +193,7 @@ def _declaration(body: DispatchBody, argument: str) -> DerivativeFormula | None:
 
 
 def _has_too_few_names(analyses: FormulaAnalyses, body: DispatchBody) -> bool:
-    """Whether a key misses a name, by the type of its formula or of its mask: other rules say so."""
+    """Whether a key lacks a name, judging by the type of its formula or mask, which other rules report."""
     written = [written for written in body.with_role(Role.BACKWARD) if len(written.names) > 1]
     if any(problem.written in written for problem in analyses.model.type_problems(body.entry)):
         return True
@@ -201,26 +202,26 @@ def _has_too_few_names(analyses: FormulaAnalyses, body: DispatchBody) -> bool:
 
 
 def dropped_values(model: Model, formula: TypedFormula) -> int | None:
-    """The number of values a formula returns, where they are more than its key has names; None elsewhere."""
+    """The number of values that a formula returns if they exceed the names of its key, else None."""
     type = formula.type_of(formula.tree)
     values = type.arguments if type.head == "tuple" else ()
     if len(formula.written.names) < 2 or len(values) <= len(formula.written.names) or not TENSORS.issuperset(values):
         return None
-    # a mask of another length is the same slip
+    # a mask of another length is the same mistake
     if any(problem.written is formula.written for problem in model.type_problems(formula.written.entry)):
         return None
     return len(values)
 
 
 class ConstantMask(Struct, frozen=True):
-    """A call that computes the gradients of a key, and is passed a constant mask of those that are needed.
+    """A call that computes the gradients of a key, with a constant mask of needed gradients.
 
     Attributes:
         formula: the formula.
         call: the call.
-        callee: the name of what is called.
-        parameter: the parameter that takes the mask.
-        argument: the constant; None if the parameter is left to its default.
+        callee: the name of the callee.
+        parameter: the parameter for the mask.
+        argument: the constant, or None for the parameter's default.
         size: the length of the mask.
     """
 
@@ -233,7 +234,7 @@ class ConstantMask(Struct, frozen=True):
 
 
 def constant_masks(formula: TypedFormula) -> Iterator[ConstantMask]:
-    """The calls whose value a formula for several arguments returns, and whose mask is not a variable."""
+    """The calls that return the gradients of a formula for several arguments, with a constant mask."""
     if not formula.is_backward or len(formula.written.names) < 2:
         return
     for call in _results(formula.tree):
@@ -251,7 +252,7 @@ def constant_masks(formula: TypedFormula) -> Iterator[ConstantMask]:
 
 
 def _results(node: Expr) -> Iterator[Call]:
-    """The calls that are the whole value of an expression, in every branch."""
+    """The calls that return the whole value of an expression, in every branch."""
     if isinstance(node, Conditional):
         yield from _results(node.then)
         yield from _results(node.otherwise)
@@ -262,7 +263,7 @@ def _results(node: Expr) -> Iterator[Call]:
 
 
 def _has_variable(node: Node) -> bool:
-    """Whether a variable has a part in an expression; types and booleans are none."""
+    """Whether an expression contains a variable; types and booleans do not count."""
     if isinstance(node, TypeName):
         return False
     if isinstance(node, Name):

@@ -1,4 +1,4 @@
-"""``auto_linear`` and ``auto_element_wise`` of operators for which they do not hold."""
+"""``auto_linear`` and ``auto_element_wise`` of operators that are not linear or element-wise."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from derivlint.operators.special import RAISING
 
 #: Functions that mix, move or drop elements.
 NOT_ELEMENT_WISE = Book.by_hand("mixes-elements")
-#: Operators that draw numbers, others with every call.
+#: Operators that draw new random numbers with every call.
 DRAWING = Book.by_hand("drawn")
-#: Names of parameters that only functions have which are not element-wise.
+#: Names of parameters that only functions have that are not element-wise.
 SHAPING = words("""
     dim dims dim0 dim1 keepdim sizes input_sizes kernel_size stride padding dilation output_size normalized_shape
     shape start_dim end_dim index indices
@@ -33,7 +33,7 @@ SHAPING = words("""
 
 
 class AutomaticReason(Enum):
-    """The reason why an automatic formula does not hold."""
+    """The reason why an automatic formula is wrong."""
 
     READS_VALUE = "reads value"
     READS_RESULT = "reads result"
@@ -48,10 +48,10 @@ class WrongAutomatic(Struct, frozen=True):
 
     Attributes:
         written: the forward formula.
-        reason: why it cannot.
+        reason: the reason.
         interpretation: the backward formula that proves it.
         name: the variable or function that proves it.
-        node: the place in the backward formula, or None for the whole.
+        node: the node of the backward formula, or None for the whole.
     """
 
     written: DerivativeFormula
@@ -72,7 +72,7 @@ def wrong_automatic(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[W
         for formula in analyses.formulas_of(body)
         if formula.written is written
     ):
-        # the formulas that it stands for are not linear, which is reported
+        # the formulas from which it is derived are not linear, which is reported
         return
     find = _not_linear if written.auto == AUTO_LINEAR else _not_element_wise
     wrong = next(iter(find(analyses, written, backward)), None)
@@ -83,7 +83,7 @@ def wrong_automatic(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[W
 def _not_linear(
     analyses: FormulaAnalyses, formula: DerivativeFormula, backward: list[Interpretation]
 ) -> Iterator[WrongAutomatic]:
-    """The Jacobian of a linear function is constant: it depends on no input and no output."""
+    """Contradictions to linearity: the Jacobian of a linear function depends on no input and no output."""
     body = formula.body
     function = body.entry.function
     if function is None or body.info is None:
@@ -96,7 +96,7 @@ def _not_linear(
             yield WrongAutomatic(formula, AutomaticReason.DRAWS, item, "")
         if item.root.degree is not Degree.LINEAR:
             continue
-        # declarations in other entries of the file do not convict this one
+        # declarations in other entries are not evidence against this one
         explained = not any(analyses.operators.is_unexplained(call.name) for call in item.calls)
         for name, dependence in item.root.dependence.items():
             if name in outputs and dependence > Dependence.METADATA:
@@ -134,7 +134,7 @@ def _mixes(item: Interpretation, call: CallFacts) -> bool:
 
 
 def _reads_complex(item: Interpretation, call: CallFacts) -> bool:
-    """Whether a call reads the value of the gradient, of an input or of the output."""
+    """Whether a call reads the value of the gradient, of an input or of the output of a complex operator."""
     info = item.formula.written.body.info
     function = item.formula.written.entry.function
     names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()

@@ -1,6 +1,6 @@
 """Conjugation in formulas of operators on PyTorch's complex list.
 
-Of a holomorphic function ``f``, the gradient is ``grad * f'(x).conj()`` and the tangent ``x_t * f'(x)``. So in a
+For a holomorphic function ``f``, the gradient is ``grad * f'(x).conj()`` and the tangent ``x_t * f'(x)``. So in a
 backward formula a factor that depends on an input or a result is conjugated where the gradient is not, and in a forward
 formula it is not conjugated where the tangent is not (the notes on complex autograd in PyTorch's documentation).
 Operators that are not holomorphic (``abs``, ``vdot``) mix both, or use functions such as ``sgn``; they are not checked.
@@ -42,11 +42,11 @@ from derivlint.operators.reference.derived import Derived, derived
 from derivlint.operators.reference.terms import Parity, Polynomial, joint, not_holomorphic, polynomials
 from derivlint.operators.special import ParameterRole
 
-#: Holomorphic functions beside the polynomials of the table.
+#: Holomorphic functions in addition to the polynomials of the table.
 HOLOMORPHIC = Book.by_hand("holomorphic")
 #: Functions of a complex number that are not holomorphic.
 NON_HOLOMORPHIC = not_holomorphic()
-#: Functions whose value is real, and the same around almost every argument, whatever they are called on.
+#: Functions with real values that are locally constant almost everywhere, for any argument.
 REAL = Book.by_hand("real") | Book.by_hand("integral") | SHAPE_HELPERS
 REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
 
@@ -56,15 +56,15 @@ ASKS_FOR_COMPLEX = ("is_complex", "isComplex")
 
 
 class Mistake(Enum):
-    """A mistake in the conjugation of a formula."""
+    """The kind of conjugation mistake."""
 
     #: a factor in a backward formula that is not conjugated
     MISSING = "missing"
-    #: a factor in a forward formula that is conjugated
+    #: a conjugated factor in a forward formula
     SUPERFLUOUS = "superfluous"
-    #: the operator itself, called with the gradient, has another argument that is not conjugated
+    #: a call of the operator itself with the gradient, whose other argument is not conjugated
     OWN_OPERATOR = "own operator"
-    #: a backward helper that is called with a tangent, without a conjugation before and after
+    #: a backward helper called with a tangent, without conjugation before and after
     REUSED_BACKWARD = "reused backward helper"
 
 
@@ -75,7 +75,7 @@ class ConjugationMistake(Struct, frozen=True):
         kind: the mistake.
         interpretation: the formula.
         node: the part.
-        name: the variable or helper in question.
+        name: the variable or helper concerned.
     """
 
     kind: Mistake
@@ -84,12 +84,12 @@ class ConjugationMistake(Struct, frozen=True):
     name: str = ""
 
 
-#: Parameters that let an operator conjugate one of its arguments.
+#: Parameters that make an operator conjugate one of its arguments.
 CONJUGATING_FLAGS = frozenset({"adjoint", "hermitian"})
 
 
 def is_judged(interpretation: Interpretation) -> bool:
-    """Whether the formula's operator is on PyTorch's complex list and not known as one that is not holomorphic."""
+    """Whether the formula's operator is on PyTorch's complex list and not known to be non-holomorphic."""
     function = interpretation.formula.written.entry.function
     if function is None or function.canonical.name.base in NON_HOLOMORPHIC:
         return False
@@ -97,10 +97,10 @@ def is_judged(interpretation: Interpretation) -> bool:
 
 
 def unknown_callee(interpretation: Interpretation) -> str | None:
-    """Find the function at which the conjugation of a formula is lost.
+    """Find the function that makes the conjugation of a formula unknown.
 
     Returns:
-        The function whose conjugation is not known; empty if the reason is another one, None if all of it is known.
+        The function with unknown conjugation; empty for another reason, None if the conjugation is known.
     """
     run = _ConjugationRun(interpretation)
     for call in interpretation.calls:
@@ -111,7 +111,7 @@ def unknown_callee(interpretation: Interpretation) -> str | None:
 
 
 def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
-    """The parts of a formula that are conjugated wrongly; none of an operator that is not on the complex list."""
+    """The wrongly conjugated parts of a formula; none for operators that are not on the complex list."""
     formula = interpretation.formula
     if not is_judged(interpretation) or formula.written.auto is not None:
         return
@@ -190,7 +190,7 @@ def _conjugates(call: CallFacts) -> bool:
 
 
 def _real_branches(nodes: tuple[Node, ...]) -> Iterator[Expr]:
-    """The branches that are taken for real numbers only: ``b`` of ``x.is_complex() ? a : b``."""
+    """The branches for real numbers only: ``b`` in ``x.is_complex() ? a : b``."""
     for node in nodes:
         if isinstance(node, Conditional):
             condition, is_negated = unparenthesized(node.condition), False
@@ -203,8 +203,8 @@ def _real_branches(nodes: tuple[Node, ...]) -> Iterator[Expr]:
 def _by_body(body: Derived, book: Derived | None) -> Derived | None:
     """Merge the book's definition with the conjugation of a body; the body alone if the book lacks the function.
 
-    Where a body mixes a parameter with its conjugate, the book decides: branches are joined without regard to what
-    their conditions have in common, and ``left ? X.mH() : X`` may be conjugated again further on where ``left`` holds.
+    If a body mixes a parameter with its conjugate, the book decides: branches are joined without relating their
+    conditions, and ``left ? X.mH() : X`` may be conjugated again later if ``left`` holds.
     """
     if book is None or len(book.outputs) != len(body.outputs) or len(book.parameters) != len(body.parameters):
         return body if (book is None or not _is_followed(book)) and _is_followed(body) else book
@@ -217,12 +217,12 @@ def _by_body(body: Derived, book: Derived | None) -> Derived | None:
 
 
 def _is_followed(derived: Derived) -> bool:
-    """Whether it is known of all parameters how the value depends on them."""
+    """Whether the dependence of the value on all parameters is known."""
     return not any(parity is Parity.UNKNOWN for output in derived.outputs for parity in output.parities.values())
 
 
 class _Calls(Analysis[Parity]):
-    """Parities of the parts of one formula, with those of calls."""
+    """Parities of the parts of one formula, including calls."""
 
     def __init__(self, interpretation: Interpretation) -> None:
         super().__init__()
@@ -234,7 +234,7 @@ class _Calls(Analysis[Parity]):
         return Parity.UNKNOWN
 
     def has_seed(self, node: Expr) -> bool:
-        """Whether a seed has a part in an expression."""
+        """Whether an expression contains a seed."""
         return bool(self._facts.get(node, NOTHING).seeds)
 
     def conditional(self, node: Conditional) -> Parity:
@@ -244,7 +244,7 @@ class _Calls(Analysis[Parity]):
         return joint(map(self.of, node.items))
 
     def polynomials(self, call: CallFacts) -> tuple[dict[str, Expr], tuple[Polynomial, ...]] | None:
-        """The arguments of a call by parameters, and its values as sums of products of these."""
+        """The arguments of a call by parameter, and its values as sums of products of them."""
         polynomial = polynomials().get(call.name)
         by_name: dict[str, Expr] = {}
         if polynomial is not None and has_parameters(call, polynomial):
@@ -264,7 +264,7 @@ class _Calls(Analysis[Parity]):
         return {name: call.arguments[at].node for name, at in positions.items()}, definition.outputs
 
     def called(self, call: CallFacts) -> Parity | None:
-        """The parity of a call's value, or None if nothing is known about it."""
+        """The parity of a call's value, or None if it is unknown."""
         if call.name in TRANSPARENT and not call.is_method:
             return joint(self.of(argument.node) for argument in call.arguments)
         binding = self.polynomials(call)
@@ -311,7 +311,7 @@ class _Seeds(_Calls):
 
 
 class _Values(_Calls):
-    """Parity of an expression without seed in complex variables."""
+    """The parity of an expression without seed, in complex variables."""
 
     def __init__(self, interpretation: Interpretation) -> None:
         super().__init__(interpretation)
@@ -365,7 +365,7 @@ class _Values(_Calls):
 
 
 def _masks(function: EntryFunction | None) -> Iterator[str]:
-    """The names of the argument that is a mask, which is real whatever its formula."""
+    """The names of mask arguments, which are real."""
     if function is not None:
         for binding, fact in zip(function.arguments, ("mask-first", "mask-second"), strict=False):
             if function.canonical.name.base in Book.by_hand(fact):
@@ -381,7 +381,7 @@ class _ConjugationRun:
         self.values = _Values(interpretation)
 
     def either_parity(self, node: Expr) -> Parity:
-        """The parity of an expression's seed, or of its variables if it has none."""
+        """The parity of an expression in its seed, or in its variables if it has none."""
         return (self.seeds if self.seeds.has_seed(node) else self.values).of(node)
 
     def products(self, node: Expr) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
@@ -397,7 +397,7 @@ class _ConjugationRun:
                 return
             by_name, outputs = binding
             if is_conventional(call.name):
-                # a helper for one operator, which need not be holomorphic
+                # a helper for one operator need not be holomorphic
                 return
             for polynomial in outputs:
                 for term in polynomial.terms:

@@ -20,11 +20,11 @@ AFFINE = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
 
 
 class NotLinear(Struct, frozen=True):
-    """A formula that stops being linear.
+    """A formula that is not linear.
 
     Attributes:
         interpretation: the formula.
-        culprit: where it stops being linear first.
+        culprit: the innermost part that is not linear.
     """
 
     interpretation: Interpretation
@@ -32,7 +32,7 @@ class NotLinear(Struct, frozen=True):
 
 
 def not_linear(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> Iterator[NotLinear]:
-    """The backward formulas, or the forward formulas, of an entry that are not linear, with the first cause each."""
+    """The backward or forward formulas of an entry that are not linear, each with its first cause."""
     if is_for_tests(entry):
         return
     for interpretation in analyses.interpretations(entry):
@@ -40,15 +40,15 @@ def not_linear(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> It
         if formula.is_backward is not backward or not interpretation.culprits:
             continue
         culprits = interpretation.culprits
-        # one that is not even affine comes first
+        # a part that is not even affine takes precedence
         worst = next((culprit for culprit in culprits if culprit.cause not in AFFINE), culprits[0])
         yield NotLinear(interpretation, worst)
 
 
 def without_seed(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> Iterator[tuple[Interpretation, Expr]]:
-    """The formulas of an entry that surely depend on no gradient or tangent and are not zero, with that value.
+    """The formulas of an entry that certainly depend on no gradient or tangent and are not zero, with the value.
 
-    Of a formula for several arguments that lists their gradients, single ones are judged.
+    In a formula that lists the gradients of several arguments, each is checked.
     """
     if entry.function is None or not entry.function.canonical.schema.returns:
         return
@@ -61,7 +61,7 @@ def without_seed(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> 
 
 
 def _results(tree: Expr) -> tuple[Expr, ...]:
-    """The gradients that a formula lists, or the formula as a whole."""
+    """The gradients listed in a formula, or the whole formula."""
     if isinstance(tree, Call) and callee_name(tree) in TUPLES:
         return tree.args or (tree,)
     return (tree,)

@@ -1,4 +1,4 @@
-"""Parts that the formulas of one dispatch key leave out: gradients of outputs, tangents of inputs, a factor, a cast."""
+"""Missing parts of the formulas of one dispatch key: gradients of outputs, tangents of inputs, a factor, a cast."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from derivlint.operators.special import REAL_FROM_COMPLEX, ParameterRole
 
 
 class UnusedOutputGradient(Struct, frozen=True):
-    """A differentiable output whose gradient no formula uses although those of other outputs are used one by one.
+    """A differentiable output whose gradient no formula uses, while those of other outputs are used individually.
 
     Attributes:
         body: the formulas.
         output: the output's name.
         index: its position among the differentiable outputs.
-        used: the gradients that are used.
+        used: the used gradients.
         named: whether gradients are used by name.
-        last: the formula with the last gradient that is used.
+        last: the formula with the last used gradient.
     """
 
     body: DispatchBody
@@ -41,13 +41,13 @@ class UnusedOutputGradient(Struct, frozen=True):
 
 
 def unused_output_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[UnusedOutputGradient]:
-    """The outputs whose gradients the formulas of one dispatch key drop."""
+    """The outputs whose gradients the formulas of one dispatch key ignore."""
     differentiability = analyses.model.canonical_differentiability(body)
     gradients = gradients_of(body)
     if differentiability is None or differentiability.outputs is None or len(differentiability.outputs) < 2:
         return
     if len(gradients.grads) > len(gradients.indexed) or not (gradients.indexed or gradients.named):
-        # the whole list is passed on
+        # the whole list is passed
         return
     names = [output.name for output in differentiability.outputs]
     by_name = {f"{NAMED_PREFIX}{name}": index for index, name in enumerate(names)}
@@ -66,7 +66,7 @@ def unused_output_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> It
 def missing_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[tuple[DerivativeFormula, str]]:
     """The differentiable inputs whose tangent no forward formula uses, with the first forward formula.
 
-    None if an output has no forward formula; without inputs whose gradient is zero or not implemented.
+    Empty if an output has no forward formula; inputs whose gradient is zero or not implemented are skipped.
     """
     info = body.info
     differentiability = analyses.model.canonical_differentiability(body)
@@ -86,7 +86,7 @@ def missing_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[
     }
     mentioned = {name for item in forward for name in item.root.dependence}
     if not any(name.endswith(TANGENT) for name in mentioned):
-        # a formula without any tangent is another rule's business
+        # another rule reports formulas without any tangent
         return
     for binding in info.args_with_derivatives:
         tangents = {binding.name, binding.name + TANGENT}
@@ -109,7 +109,7 @@ class MissingFactor(Struct, frozen=True):
 
 
 def missing_factors(interpretation: Interpretation) -> Iterator[MissingFactor]:
-    """The formula of a double backward that lacks the gradient argument: the operator is linear in that argument."""
+    """The formula of a double backward that lacks the gradient argument, in which the operator is linear."""
     formula = interpretation.formula
     function = formula.written.entry.function
     if function is None or not formula.is_backward or not function.canonical.name.base.endswith(BACKWARD):
@@ -131,7 +131,7 @@ def casts(interpretation: Interpretation) -> Iterator[CallFacts]:
 
 
 def miscasts(interpretation: Interpretation) -> Iterator[tuple[CallFacts, str]]:
-    """The casts in a formula for one argument to the type of another one, with the name of that one."""
+    """The casts in a formula for one argument to the type of another one, with the name of the latter."""
     formula = interpretation.formula
     info = formula.written.body.info
     if info is None or not formula.is_backward or len(formula.names) != 1:
@@ -146,7 +146,7 @@ def miscasts(interpretation: Interpretation) -> Iterator[tuple[CallFacts, str]]:
 def uncast_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[Interpretation]:
     """The gradients that are not cast to a real input's type although a sibling's is.
 
-    Of an operator on PyTorch's complex list with several differentiable inputs: the output is complex if one of them
+    For an operator on PyTorch's complex list with several differentiable inputs, the output is complex if one of them
     is, and the gradient of a real one must be real.
     """
     function = body.entry.function
@@ -160,5 +160,5 @@ def uncast_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[
         if any(casts(item)) or item.root.degree is not Degree.LINEAR:
             continue
         if not any(call.name.endswith(BACKWARD) for call in item.calls):
-            # a helper may cast by itself
+            # a helper may cast itself
             yield item

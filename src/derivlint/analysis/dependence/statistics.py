@@ -1,6 +1,7 @@
 """Outputs without gradient whose values forward formulas read.
 
-Such an output counts as constant when the tangent is differentiated: the second derivative lacks the part through it.
+Such an output counts as constant when the tangent is differentiated, so the second derivative lacks the path through
+it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class ReadStatistics(Struct, frozen=True):
     Attributes:
         interpretation: the formula.
         names: the outputs.
-        is_certain: whether its value surely depends on them; an unknown function may ignore them.
+        is_certain: whether its value certainly depends on them; an unknown function may ignore them.
     """
 
     interpretation: Interpretation
@@ -41,7 +42,7 @@ class ReadStatistics(Struct, frozen=True):
 def statistics_in_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[ReadStatistics]:
     """The forward formulas that read outputs without gradient; each output is reported at the first of them.
 
-    Indices, masks and permutations are left out, which are constant anyway, and arguments that the definition of a
+    Indices, masks and permutations are skipped since they are constant, as are arguments that the definition of a
     function computes from its other arguments.
     """
     differentiability = analyses.model.canonical_differentiability(body)
@@ -69,7 +70,7 @@ def statistics_in_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Ite
 
 
 def _use(analyses: FormulaAnalyses, interpretation: Interpretation, name: str) -> Dependence:
-    """How the value of a formula depends on an output that it names."""
+    """The dependence of a formula's value on an output in it."""
     whole = interpretation.root.dependence.get(name, Dependence.METADATA)
     uses = [
         _use_of_argument(analyses, call, position)
@@ -84,7 +85,7 @@ def _use(analyses: FormulaAnalyses, interpretation: Interpretation, name: str) -
 
 
 def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) -> Dependence | None:
-    """The dependence of a call on one of its arguments by its definition, or None if there is none.
+    """The dependence of a call on one of its arguments by its definition, or None without one.
 
     A helper of a release that declares it with other parameters may take the output from its other arguments.
     """
@@ -107,7 +108,7 @@ def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) 
 
 
 def _parameter(call: CallFacts, position: int, polynomial: Polynomial) -> str | None:
-    """The parameter that an argument is for; without headers a helper is taken for the one of the table."""
+    """The parameter for an argument; without headers a helper is assumed to be the one of the table."""
     declared = call.arguments[position].parameter
     if declared is not None:
         return declared.name
@@ -120,7 +121,7 @@ def _flag(node: Expr) -> bool | None:
 
 
 def _read_parameters(definition: Definition, flags: Mapping[str, bool]) -> set[str]:
-    """The parameters that have a part in a definition for given flags."""
+    """The parameters that occur in a definition for given flags."""
     trees = dict(definition.trees)
     read: set[str] = set()
     todo: list[Node] = [trees[""]]

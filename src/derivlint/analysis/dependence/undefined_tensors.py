@@ -1,10 +1,10 @@
 """Gradients and optional arguments that may be undefined when a formula reads them.
 
-The gradient of an output that nothing depends on is an undefined tensor. The head of derivatives.yaml documents when
-the generated code takes care of it: for one input and one output always; for one input and several outputs only where
-all are undefined; for several inputs never. Follows gen_autograd_functions.py (``DERIVATIVE_SINGLE`` and its like).
+The gradient of an unused output is an undefined tensor. The head of derivatives.yaml documents when generated code
+handles it: for one input and one output always; for one input and several outputs only if all are undefined; for
+several inputs never. Follows gen_autograd_functions.py (``DERIVATIVE_SINGLE`` and its like).
 
-An argument ``Tensor? weight`` that is omitted is an undefined tensor in formulas, too, which operators refuse as well.
+An omitted argument ``Tensor? weight`` is an undefined tensor in formulas as well, which operators reject, too.
 """
 
 from __future__ import annotations
@@ -29,22 +29,23 @@ from derivlint.operators import Book
 
 DEFINED = "defined"
 #: Backward operators whose kernels return undefined gradients for an undefined gradient (LinearAlgebra.cpp,
-#: attention_backward.cu and their like begin with that test).
+#: attention_backward.cu and others test for it first).
 HANDLE_UNDEFINED = Book.by_hand("takes-undefined")
-#: So many entries are a whole file; where next to none tests for an undefined gradient, it keeps to another contract.
+#: The number of entries of a complete file; if almost no formula in one tests for undefined gradients, it follows
+#: another contract.
 WHOLE_FILE = 100
 FEW = 10
 
 
 class UnguardedRead(Struct, frozen=True):
-    """A place where an operator reads a gradient or an optional argument that may be undefined.
+    """A read of a possibly undefined gradient or optional argument by an operator.
 
     Attributes:
         formula: the formula.
         node: the gradient or argument.
         name: its name.
         reader: the call or operator that reads it.
-        operator: the name of what is called, empty for C++ operators.
+        operator: the name of the callee, empty for C++ operators.
     """
 
     formula: TypedFormula
@@ -55,7 +56,7 @@ class UnguardedRead(Struct, frozen=True):
 
 
 def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
-    """The gradients that a backward formula reads without a guard although they may be undefined; one for each."""
+    """The unguarded reads of possibly undefined gradients in a backward formula; one for each gradient."""
     formula = interpretation.formula
     if not formula.is_backward or formula.written.names == ():
         return
@@ -74,7 +75,7 @@ def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[Un
 
 
 def _passed_lists(model: Model, formula: TypedFormula) -> Iterator[UnguardedRead]:
-    """Operators that are passed all gradients of a list of outputs: some of them may be undefined."""
+    """The operators that get the list of all output gradients; some gradients may be undefined."""
     if _tests_gradient(formula.tree):
         return
     for node in formula.nodes:
@@ -89,13 +90,13 @@ def _passed_lists(model: Model, formula: TypedFormula) -> Iterator[UnguardedRead
 
 
 def _is_operator(model: Model, call: CallFacts) -> bool:
-    """Whether an operator of PyTorch is called, and not a helper or an operator of one's own."""
+    """Whether a call is of a PyTorch operator, not of a helper or custom operator."""
     function = call.function
     return function is not None and not function.operators and bool(model.natives.with_base(call.name))
 
 
 def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
-    """The optional tensors that a formula reads without a guard although they may be omitted; one for each."""
+    """The unguarded reads of optional tensors in a formula; one for each tensor."""
     formula = interpretation.formula
     function = formula.written.entry.function
     if function is None or not formula.written.names:
@@ -107,18 +108,18 @@ def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterato
     }
     names = [name.text for name in formula.written.names]
     if formula.is_backward and len(names) == 1:
-        # it is evaluated only if this argument needs a gradient, and then it is defined
+        # it is evaluated only if this argument needs a gradient, so it is defined
         optional.discard(names[0])
-    # in forward formulas the bare name is the optional itself, which has a form of its own
+    # in forward formulas the bare name is the optional itself
     suffixes = ("",) if formula.is_backward else (PRIMAL, TANGENT)
     forms = frozenset(name + suffix for name in optional for suffix in suffixes)
     yield from _Reader(model, formula, forms).first_reads()
 
 
 def keeps_contract(model: Model) -> bool:
-    """Whether the formulas of a file are expected to cope with undefined gradients.
+    """Whether the formulas of a file are expected to handle undefined gradients.
 
-    PyTorch does so since 1.6; before, next to no formula tested for it.
+    PyTorch's have since 1.6; before, almost no formula tested for them.
     """
     return model.fact(_keeps_contract)
 
@@ -133,7 +134,7 @@ def _tests_of(entry: Entry) -> Iterator[tuple[str, int]]:
     yield "", sum(tree is not None and _tests_gradient(tree) for tree in trees)
 
 
-#: All entries, with how many of their formulas test whether a gradient is defined, under one key.
+#: All entries under one key, with the number of formulas that test whether a gradient is defined.
 DEFINED_TESTS: EntryIndex[int] = EntryIndex(f"{__name__}:DEFINED_TESTS", _tests_of)
 
 
@@ -146,14 +147,14 @@ def _keeps_contract(model: Model, _: str) -> bool:
 class _Reader:
     """Finds the reads of some variables of one formula.
 
-    ``guarded`` are the variables that some condition around tests; either of its branches counts as guarded.
+    ``guarded`` are the variables that an enclosing condition tests; both branches count as guarded.
     """
 
     def __init__(self, model: Model, formula: TypedFormula, names: frozenset[str], some_of: int = 0) -> None:
         self.model = model
         self.formula = formula
         self.names = names
-        #: of how many gradients at least one is defined; 0 where all may be undefined
+        #: the number of gradients of which at least one is defined; 0 if all may be undefined
         self.some_of = some_of
 
     def first_reads(self) -> Iterator[UnguardedRead]:
@@ -187,7 +188,7 @@ class _Reader:
         if call is None or asks_metadata(call):
             return
         if not call.is_method and not _is_operator(self.model, call):
-            # helpers and operators of other namespaces accept undefined gradients, unless a body is known to read them
+            # helpers and custom operators accept undefined gradients, unless a body is known to read them
             for position in analyses_of(self.model).operators.unguarded(call):
                 yield from self._read(call.arguments[position].node, node, call.spelling, guarded)
             return
@@ -216,7 +217,7 @@ def _tested_variables(condition: Expr, names: frozenset[str]) -> frozenset[str]:
 
 
 def _tests_gradient(expression: Expr) -> bool:
-    """Whether an expression tests whether some gradient is defined, under whatever name."""
+    """Whether an expression tests whether some gradient is defined, under any name."""
     for node in walk(expression):
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:
             operand = node.callee.object

@@ -28,7 +28,7 @@ from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind
 from derivlint.source.lazy import memoized
 
 DIFFERENTIABLE = "differentiable"
-#: Words in names of operators for their implementation.
+#: Words in operator names that describe the implementation.
 MANNERS = words("infinitely differentiable fused interface native impl")
 
 
@@ -50,7 +50,7 @@ class Coverage(Struct, frozen=True):
         key: the dispatch key, or None if no formulas apply.
         way: how it is differentiated.
         verdicts: the answers.
-        body: the formulas that apply, or None if the file has none.
+        body: the formulas that apply, or None.
     """
 
     function: NativeFunction
@@ -65,7 +65,7 @@ class Coverage(Struct, frozen=True):
         return str(self.function.name)
 
     def lacks(self, aspect: Aspect) -> bool:
-        """Whether an operator that can be differentiated at all is known to lack something, wholly or in part."""
+        """Whether a differentiable operator is known to lack an aspect, wholly or in part."""
         if self.way is Way.NON_DIFFERENTIABLE:
             return False
         return self.verdicts[aspect].answer in (Answer.NO, Answer.PARTIAL)
@@ -86,7 +86,7 @@ class CoverageOfModel:
         return tuple(self._row(self._derivatives.of(function, key)) for key in keys)
 
     def rows(self) -> tuple[Coverage, ...]:
-        """The operators of the file's entries, in file order, then those that would need an entry and have none."""
+        """The operators of the file's entries, in file order, then those without an entry that need one."""
         rows: list[Coverage] = []
         seen: set[str] = set()
         for entry in self._model.entries:
@@ -108,7 +108,7 @@ class CoverageOfModel:
                 continue
             signature = schema.signature_key_no_defaults
             if schema.kind is SchemaKind.inplace and signature in signatures:
-                # the in-place form of an operator that is listed
+                # the in-place form of a listed operator
                 continue
             signatures.add(signature)
             yield function
@@ -118,7 +118,7 @@ class CoverageOfModel:
         return is_refusal(formula.tree)
 
     def differentiable_forms(self, reason: Reason) -> tuple[str, ...]:
-        """The operators and helpers with the function of the one to blame and "differentiable" in their names."""
+        """The operators and helpers for the same function as the blamed one with "differentiable" in their names."""
         if reason.operator is None:
             return ()
         return _differentiable_names(self._model.natives).get(_essence(reason.operator.partition(".")[0]), ())
@@ -135,7 +135,7 @@ class CoverageOfModel:
             Aspect.COMPLEX: _complex(derivatives, self._model.book),
         }
         if derivatives.way is Way.FORMULA and decomposes(derivatives.function):
-            # the formulas are for the backends that it has other kernels for
+            # the formulas are for backends with other kernels
             verdicts = {
                 aspect: Verdict(Answer.PARTIAL, verdict.reasons) if verdict.answer is Answer.NO else verdict
                 for aspect, verdict in verdicts.items()
@@ -156,7 +156,7 @@ class CoverageOfModel:
         reasons: list[Reason] = []
         answers: list[Answer] = []
         if mode is OuterMode.FORWARD and derivatives.forward.answer is Answer.NO:
-            # the operator itself is run with a tangent before its formula is
+            # the operator itself is run with a tangent before its formula
             return derivatives.forward
         written = derivatives.info.derivatives if derivatives.info is not None else ()
         unread = {name for derivative in written for name in derivative.var_names}
@@ -185,7 +185,7 @@ def _differentiable_names(natives: NativeFunctions) -> dict[frozenset[str], tupl
 
 
 def _essence(name: str) -> frozenset[str]:
-    """The words of a name without those for its implementation."""
+    """The words of a name without those for the implementation."""
     return frozenset(word for word in name.split("_") if word not in MANNERS)
 
 

@@ -1,8 +1,8 @@
-"""Differentiability of a formula: the operators that a gradient or a differentiable value flows through.
+"""Differentiability of a formula: the operators through which a gradient or differentiable value flows.
 
 A gradient stops at values without tensors, at operators without differentiable outputs, at ``detach``. If only one
-branch of a conditional cannot be differentiated, the formula can in part; of ``GradMode::is_enabled() ? a : b`` only
-``a`` is ever differentiated.
+branch of a conditional is not differentiable, the formula is partly differentiable; of
+``GradMode::is_enabled() ? a : b`` only ``a`` is ever differentiated.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class OuterMode(Choice):
     FORWARD = "forward"
 
 
-#: Helpers that cannot be differentiated again although they are made of ATen, in records written by hand.
+#: Helpers that are not differentiable although they consist of ATen operators, as recorded by hand.
 ENDING = "scales-computed-gradient"
-#: Operators that no gradient flows through.
+#: Operators at which gradients stop.
 STOPPING = Book.by_hand("detaches") | Book.by_hand("zero") | {"item"}
 #: Types of expressions in which no gradient flows.
 WITHOUT_GRADIENT = types("""
@@ -84,7 +84,7 @@ class FormulaFlow:
         self._derivatives = derivatives
 
     def verdict(self, formula: TypedFormula, mode: OuterMode) -> Verdict:
-        """Whether a formula can be differentiated for its gradients and for every differentiable value in it."""
+        """Whether a formula is differentiable by its gradients and by every differentiable value in it."""
         called = filter(None, (callee_name(node) for node in formula.nodes if isinstance(node, Call)))
         if not any(mode.value in self.model.fact(_modes_lacking, name) for name in called):
             return Verdict(Answer.YES)
@@ -98,7 +98,7 @@ class FormulaFlow:
         return Verdict(Answer.YES)
 
     def cuts(self, formula: TypedFormula) -> Iterator[CallFacts]:
-        """The calls of ``detach`` and ``item`` that take a part of a formula's value off the graph."""
+        """The calls of ``detach`` and ``item`` that detach a part of a formula's value from the graph."""
         for node in formula.nodes:
             call = formula.call(node) if isinstance(node, Call) and callee_name(node) in CUTTING else None
             if call is None or not call.arguments:
@@ -108,7 +108,7 @@ class FormulaFlow:
                 yield call
 
     def called(self, call: CallFacts) -> tuple[OperatorDerivatives, ...]:
-        """The operators that a call may call; none if it calls a helper."""
+        """The operators that a call may call; none for a helper."""
         if call.function is None and not isinstance(call.node.callee, Member):
             return ()
         return tuple(self._derivatives.of(native) for native in self._operators(call))
@@ -126,7 +126,7 @@ class FormulaFlow:
 
 @file_fact
 def _modes_lacking(model: Model, name: str) -> tuple[str, ...]:
-    """The modes in which something of a name may not be differentiated, by the values of :class:`Again`."""
+    """The modes in which the operators or helpers of a name may not be differentiable, as values of :class:`Again`."""
     every = tuple(mode.value for mode in OuterMode)
     if name in RAISING or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
         return every
@@ -143,7 +143,7 @@ def _modes_lacking(model: Model, name: str) -> tuple[str, ...]:
 
 
 def _signature(native: NativeFunction, is_method: bool) -> list[tuple[str, bool]]:
-    """The parameters of an operator's C++ function, and which of them take tensors."""
+    """The parameters of an operator's C++ function, and whether they take tensors."""
     own = native.schema.arguments.self_arg if is_method else None
     return [
         (binding.name, binding.is_tensor_like)
@@ -165,12 +165,12 @@ class _FlowRun:
         self._source: Expr | None = None
 
     def is_reached(self, source: Expr) -> bool:
-        """Whether a gradient that begins at one expression flows through the formula."""
+        """Whether a gradient from one expression flows through the formula."""
         self._active, self._source = frozenset(), source
         return self.carries(self.formula.tree)
 
     def carries(self, node: Expr) -> bool:
-        """Whether a gradient flows through an expression; records the operators that stop it."""
+        """Whether a gradient flows through an expression; records the operators at which it stops."""
         if node is self._source:
             return True
         carried = self._carries(node)
@@ -218,7 +218,7 @@ class _FlowRun:
         carried.append(self.carries(node.otherwise))
         in_then, in_otherwise = self.reasons[before:between], self.reasons[between:]
         if not (in_then and in_otherwise):
-            # the other branch can be differentiated, if it has anything to differentiate
+            # the other branch is differentiable, if it has anything to differentiate
             carried_elsewhere = carried[1] if in_then else carried[0]
             if carried_elsewhere:
                 self.reasons[before:] = [
@@ -252,7 +252,7 @@ class _FlowRun:
         return any(carried for carried, _ in outcomes)
 
     def _through(self, derivatives: OperatorDerivatives, names: list[str]) -> tuple[bool, Reason | None]:
-        """Whether a gradient flows on through an operator, and why it cannot be differentiated."""
+        """Whether a gradient flows through an operator, and why it is not differentiable."""
         function = derivatives.function
         if derivatives.way is Way.NON_DIFFERENTIABLE or function.name.base in Book.by_hand("integral"):
             return False, None
@@ -267,7 +267,7 @@ class _FlowRun:
             name = str(function.name)
             return True, Reason(f'the file has no entry for "{name}"', name, answer=Answer.UNKNOWN)
         if not names:
-            # the call could not be matched with parameters
+            # the call does not match the parameters
             return True, None
         active = [name for name in names if name not in derivatives.ignored]
         if not active:
@@ -283,18 +283,18 @@ class _FlowRun:
 
 
 def _is_unfollowed(derivatives: OperatorDerivatives) -> bool:
-    """Whether an operator is composite, and its parts are not followed."""
+    """Whether an operator is composite with unanalyzed parts."""
     if derivatives.info is None and derivatives.way is not Way.DECOMPOSES:
         return False
     return decomposes(derivatives.function) and not is_followed(derivatives.function)
 
 
 def active_names(formula: TypedFormula, model: Model) -> frozenset[str]:
-    """The variables of a formula that can be differentiated: gradients or tangents, arguments, outputs."""
+    """The differentiable variables of a formula: gradients or tangents, arguments, outputs."""
     names = set(seed_names(formula))
     resolved = model.canonical_differentiability(formula.written.body)
     if resolved is not None:
-        # an argument without a formula raises when it requires a gradient, so that none flows from it
+        # an argument without a formula raises if it requires grad, so no gradient flows from it
         derivatives = derivatives_of(model).of(resolved.function, resolved.key)
         arguments = {value.name for value in resolved.inputs} - derivatives.missing.keys() - derivatives.ignored
         names |= arguments | {value.name for value in resolved.outputs or ()}
@@ -304,7 +304,7 @@ def active_names(formula: TypedFormula, model: Model) -> frozenset[str]:
 
 
 def grad_mode_of(condition: Expr) -> bool | None:
-    """The value of a condition while the formula itself is differentiated, if ``GradMode::is_enabled()`` decides it."""
+    """The value of a condition in differentiation, if ``GradMode::is_enabled()`` decides it, else None."""
     if isinstance(condition, Parenthesized):
         return grad_mode_of(condition.inner)
     if isinstance(condition, Unary) and condition.op == "!":

@@ -1,4 +1,4 @@
-"""Ways to differentiate operators: by a formula of the file, by decomposing, or not at all.
+"""Ways to differentiate operators: by a formula of the file, by decomposition, or not at all.
 
 Kernels without a formula follow torchgen/packaged/autograd/gen_variable_type.py: ``emit_body`` for whole operators,
 ``emit_check_no_requires_grad`` for single arguments, ``emit_forbid_fw_derivatives`` for tangents.
@@ -25,7 +25,7 @@ from derivlint.source.records import KeyedEquality
 
 
 class Answer(Enum):
-    """Whether something can be differentiated."""
+    """The answer whether something is differentiable."""
 
     YES = "yes"
     #: for some of the arguments, outputs or branches
@@ -39,15 +39,15 @@ class Way(Enum):
 
     #: by an entry of the file
     FORMULA = "formula"
-    #: it is made of other operators, which autograd sees
+    #: it decomposes into operators that autograd differentiates
     DECOMPOSES = "decomposes"
     #: PyTorch's autograd kernel is written by hand
     MANUAL = "manual"
-    #: no gradient flows through it, by declaration or because it takes or returns no tensor
+    #: gradients stop at it, by declaration or because it takes or returns no tensor
     NON_DIFFERENTIABLE = "non-differentiable"
-    #: it would need a derivative and has none: its kernel raises
+    #: it needs a derivative and has none: its kernel raises
     MISSING = "missing"
-    #: the file is a part of PyTorch's, and does not have it
+    #: the file is incomplete and lacks it
     UNKNOWN = "unknown"
 
 
@@ -56,11 +56,11 @@ class Reason(KeyedEquality, Struct, frozen=True):
 
     Attributes:
         text: the reason, for people.
-        operator: the operator that is to blame, with its overload, or None if it is not an operator.
+        operator: the blamed operator, with its overload, or None if it is not an operator.
         formula: the formula that calls it, or None if the operator itself lacks a derivative.
         node: the call.
         answer: the answer for that formula.
-        guarded: whether ``GradMode::is_enabled()`` around the call decides that it is differentiated.
+        guarded: whether a ``GradMode::is_enabled()`` around the call decides whether it is differentiated.
     """
 
     text: str
@@ -71,7 +71,7 @@ class Reason(KeyedEquality, Struct, frozen=True):
     guarded: bool = False
 
     def identity(self) -> tuple[Any, ...]:
-        """The fields that are compared."""
+        """The fields that equality compares."""
         return self.text, self.operator, self.answer
 
 
@@ -90,11 +90,11 @@ class OperatorDerivatives(Struct, frozen=True):
         key: the dispatch key whose formulas apply, or None.
         way: how it is differentiated.
         info: the formulas, or None.
-        backward: whether it has a gradient for the arguments that it has formulas for. An argument without a formula is
-            among the reasons and does not count, since it is not meant to be differentiated: the kernel refuses it.
+        backward: whether it has a gradient for the arguments with formulas. An argument without a formula is only a
+            reason, since it is not meant to be differentiated: the kernel raises for it.
         forward: whether it has a tangent for its differentiable outputs.
-        missing: why arguments have no gradient, by their names; asking for one raises.
-        ignored: the arguments through which no gradient flows, and none is asked for.
+        missing: the reasons why arguments have no gradient, by name; requesting one raises.
+        ignored: the arguments through which no gradient flows, and none is requested.
     """
 
     function: NativeFunction
@@ -107,18 +107,18 @@ class OperatorDerivatives(Struct, frozen=True):
     ignored: frozenset[str]
 
 
-#: A part of the names of backward operators. A file that is a part of PyTorch's, or that belongs to a back end, does
-#: not prove that PyTorch has no entry for one.
+#: A part of the names of backward operators. An incomplete file, or one of a back end, does not prove that PyTorch
+#: lacks an entry for one.
 BACKWARD = "backward"
-#: Helpers that raise when they are called, as the whole of a formula.
+#: Helpers that raise when called, as a whole formula.
 RAISING_PREFIX = "error_for_"
 #: An argument of this name without a formula is accepted: double backward entries have it in addition to "input".
 UNCHECKED = "output"
-#: Hand-written kernels that cut a tensor off its history.
+#: Hand-written kernels that detach a tensor.
 DETACHING = Book.by_hand("detaches")
 
 IMPLEMENTATION = "_impl"
-#: The backends that the answers are for.
+#: The backends for which the answers hold.
 USUAL_BACKENDS = words("CPU CUDA")
 
 _YES = Verdict(Answer.YES)
@@ -201,17 +201,17 @@ class Derivatives:
 
 
 def is_followed(function: NativeFunction) -> bool:
-    """Whether a composite operator is known to call only operators that can be differentiated in every mode."""
+    """Whether a composite operator is known to call only operators that are differentiable in every mode."""
     name = function.name
-    # the in-place form is made of the same operators
+    # the in-place form uses the same operators
     functional = f"{name.base}.{name.overload}" if name.overload else name.base
     return not Book.by_hand("decomposes-differentiably").isdisjoint((str(name), functional))
 
 
 def decomposes(function: NativeFunction) -> bool:
-    """Whether autograd sees through an operator on the usual backends.
+    """Whether an operator decomposes for autograd on the usual backends.
 
-    A composite kernel is not used where a backend has a kernel of its own, which then needs a derivative.
+    A composite kernel is not used on a backend with its own kernel, which then needs a derivative.
     """
     if not function.is_abstract:
         return True

@@ -1,8 +1,8 @@
 """Evaluates formulas in half precision, over reference definitions whose operations round.
 
-PyTorch's kernels compute in more digits and round their results, so an operator is one operation. A helper is made of
-operators: if it is known to follow its definition, every operation of that rounds. Other helpers are one operation as
-well, and lose no more than their arguments have lost.
+PyTorch's kernels compute in higher precision and round their results, so an operator is one operation. A helper
+consists of operators: if it is known to follow its definition, every operation in it rounds. Other helpers count as one
+operation as well, which loses no more than its arguments have lost.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _is_stepwise(definition: Definition) -> bool:
 
 @lru_cache(maxsize=4096)
 def rounding_implementation_named(name: str) -> Implementation | None:
-    """An operator or helper by its name, or None if it is not known."""
+    """An operator or helper by its name, or None if it is unknown."""
     implementation = implementation_named(name)
     definition = None if name in TABLE else definitions().get(name)
     if implementation is None or definition is None or not _is_stepwise(definition):
@@ -97,7 +97,7 @@ def _as_one(implementation: Implementation) -> Implementation:
 
 
 def compile_in_half(formula: TypedFormula) -> Evaluator | None:
-    """A formula as a function of numbers of half precision, or None if nothing of it is understood."""
+    """A formula as a function of half-precision numbers, or None if none of it is supported."""
     return unknown_on_failure(RoundingCompiler(formula).compiled(), FAILURES)
 
 
@@ -106,7 +106,7 @@ def _rounding_all(functions: Mapping[str, Callable[[Value], Value]]) -> dict[str
 
 
 class RoundingCompiler(ElementCompiler):
-    """Compiles formulas whose operations round; a loss records its expression."""
+    """Compiles formulas with rounding operations; a loss records its expression."""
 
     unary_operators = ROUNDING_UNARY
     binary_operators = ROUNDING_BINARY
@@ -115,7 +115,7 @@ class RoundingCompiler(ElementCompiler):
 
     @staticmethod
     def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
-        """The variable of a saved property, and the function that reads the property."""
+        """The variable of a saved property, and the function that reads the property, or None."""
         owner, read = saved_property(name)
         return owner, None if read is None else operation(read)
 
@@ -126,16 +126,16 @@ class RoundingCompiler(ElementCompiler):
 
     @staticmethod
     def converted(value: Value, target: Value) -> Value:
-        """A tensor of another scalar type."""
+        """Convert a tensor to another scalar type."""
         return as_mask(value) if type(value) is bool and target is REAL else _converted(value, target)
 
     @staticmethod
     def like(value: Value, reference: Value) -> Value:
-        """A tensor of the scalar type of another one."""
+        """Convert a tensor to the scalar type of another one."""
         return as_mask(value) if type(value) is bool and type(reference) is Half else _like(value, reference)
 
     def name(self, node: Name) -> Evaluator:
-        """A name; casts to types that the formula names are not followed."""
+        """A name; casts to types that the formula names are not evaluated."""
         return self.unknown if plain_spelling(node) in TYPES else super().name(node)
 
     def of(self, node: Expr) -> Evaluator:

@@ -1,4 +1,4 @@
-"""Formulas whose values are lost in half precision, and at which inputs."""
+"""Formulas whose values are lost in half precision, with the inputs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from derivlint.model import Differentiability, DispatchBody, Entry, Model
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes.sizes import is_broadcasting
 
-#: Numbers to try, the most ordinary first, with both signs.
+#: The inputs to try, the most ordinary first, with both signs.
 NUMBERS = (
     *(0.5, 2.0, 4.0, 8.0, 0.1, 10.0, 0.9, 0.95, 0.99, 1.01, 1.05, 0.01, 16.0, 32.0, 64.0, 300.0, 1000.0, 10000.0),
     *(60000.0, 0.995, 0.998, 0.999, 1.001, 1.002, 1.005, 1e-3, 1e-4, 1e-5),
 )
-#: The numbers of further arguments that each of them is combined with.
+#: The values of further arguments.
 FEW = (0.5, 4.0, 0.002, 300.0, 10000.0)
 
 #: The number of points at which masks are checked.
@@ -43,7 +43,7 @@ class Lost(Struct, frozen=True):
         formula: the formula.
         name: the argument whose gradient, or the output whose tangent is lost.
         at: arguments, and the gradients or the tangents.
-        expected: the derivative; the gradient that is left out, where a mask is multiplied.
+        expected: the derivative; for a multiplied mask, the masked gradient.
         actual: the value of the formula.
         loss: the operation that loses it.
     """
@@ -57,7 +57,7 @@ class Lost(Struct, frozen=True):
 
 
 def losses_of(model: Model, entry: Entry) -> tuple[Lost, ...]:
-    """The losses of an entry's formulas in half precision: of each formula, one of each cause."""
+    """The losses of an entry's formulas in half precision: one of each cause for each formula."""
     return model.ask(_losses, model, entry)
 
 
@@ -89,7 +89,7 @@ def _of_body(model: Model, body: DispatchBody, differentiability: Differentiabil
         if in_half is None:
             continue
         if BACKWARD not in base:
-            # not all numbers can be outputs, which the arguments of a derivative are
+            # not all numbers are possible outputs, which the arguments of a derivative are
             yield from _first_of_each_cause(check, in_half, points, used, tensors)
         yield from _multiplied_mask(check, in_half, points[:SEVERAL], used, tensors)
 
@@ -97,7 +97,7 @@ def _of_body(model: Model, body: DispatchBody, differentiability: Differentiabil
 def _points(
     reference: ReferenceOperator, signature: EvaluationSignature, plain: Values, tensors: tuple[str, ...]
 ) -> Iterator[Point]:
-    """The operator at numbers of half precision that also have its outputs."""
+    """The operator at half-precision numbers for which its outputs are representable, too."""
     for values in _choices(len(tensors)):
         arguments = {**plain, **dict(zip(tensors, map(half, values), strict=True))}
         try:
@@ -136,7 +136,7 @@ def _first_of_each_cause(
 def _seeds(
     check: FormulaCheck, point: Point, used: frozenset[str], tensors: tuple[str, ...]
 ) -> Iterator[dict[str, float]]:
-    """Gradients of one, or one tangent of one at a time."""
+    """Gradients of one, or a single tangent of one at a time."""
     if check.formula.is_backward:
         yield {name: 1.0 for name in point.signature.differentiable if name in used}
         return
@@ -147,17 +147,17 @@ def _seeds(
 def _lost(
     check: FormulaCheck, in_half: Evaluator, point: Point, seeds: Values, tensors: tuple[str, ...]
 ) -> Iterator[Lost]:
-    """The gradients or tangents that are lost at a point."""
+    """The lost gradients or tangents at a point."""
     rounded = _components(check, in_half, *_in_half(point, seeds, tensors), point.signature)
     exact = _components(check, check.evaluate, point.arguments, point.outputs, seeds, point.signature)
     for name, value, right in zip(check.names, rounded, exact, strict=False):
         if type(value) is not Half or value.loss is None or value.loss.node is None or not is_lost(value):
             continue
-        # where numbers are compared, another branch may be taken
+        # with comparisons of numbers, another branch may be taken
         if type(right) is not float or not math.isclose(value.exact, right, rel_tol=1e-6):
             continue
         if math.isnan(value) and 0.0 in seeds.values():
-            # PyTorch leaves out the terms of tangents that are zero
+            # PyTorch skips the terms of zero tangents
             continue
         yield Lost(check.formula, name, shown(check.formula, point, seeds), right, float(value), value.loss)
 
@@ -165,7 +165,7 @@ def _lost(
 def _multiplied_mask(
     check: FormulaCheck, in_half: Evaluator, points: Sequence[Point], used: frozenset[str], tensors: tuple[str, ...]
 ) -> Iterator[Lost]:
-    """The first gradient or tangent that is infinite where a mask leaves it out by a product."""
+    """The first gradient or tangent that is infinite where a mask multiplies it by zero."""
     for point in points:
         for ones in _seeds(check, point, used, tensors):
             seeds = {name: math.inf if value else value for name, value in ones.items()}
@@ -197,7 +197,7 @@ def _components(
 def _in_half(
     point: Point, seeds: Mapping[str, float], tensors: tuple[str, ...]
 ) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:
-    """Arguments, outputs and seeds as numbers of half precision."""
+    """Arguments, outputs and seeds as half-precision numbers."""
     arguments = {name: Half.of(value) if name in tensors else value for name, value in point.arguments.items()}
     outputs = {
         name: Half.of(value, outputs=frozenset((name,))) if type(value) is float else value

@@ -1,4 +1,4 @@
-"""Numbers of half precision with an exact shadow."""
+"""Half-precision numbers with an exact shadow."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from msgspec import Struct
 from derivlint.analysis.scalar_evaluation.values import Value
 from derivlint.formula import Expr
 
-#: The relative distance from the exact number that counts as lost: a hundred roundings.
+#: The relative error that counts as a loss: a hundred roundings.
 LOST = 0.05
-#: The smallest number with all of its digits. Losses below are nothing next to a gradient of one.
+#: The smallest number with full precision. Losses below it are negligible relative to a gradient of one.
 SMALLEST_NORMAL = 2.0**-14
 
 
 class LossCause(Enum):
     """The way in which a number is lost."""
 
-    #: a part is too great for the type and becomes infinite, or too small and becomes zero or loses digits
+    #: a part is too large for the type and becomes infinite, or too small and becomes zero or loses digits
     RANGE = "range"
-    #: an operation magnifies rounding errors of its operands, as a difference of nearly equal numbers does
+    #: an operation magnifies rounding errors of its operands, such as the difference of nearly equal numbers
     CANCELLATION = "cancellation"
-    #: the same where an operand is computed from an output of the operator, which was rounded when it was stored
+    #: the same for an operand computed from an output of the operator, which was rounded when stored
     ROUNDED_OUTPUT = "rounded output"
-    #: a gradient or tangent that is infinite is multiplied by false, which gives NaN, and not left out
+    #: an infinite gradient or tangent is multiplied by false, which gives NaN, instead of being masked
     MASK = "mask"
 
 
@@ -36,9 +36,9 @@ class Loss(Struct, eq=False):
 
     Attributes:
         cause: the way.
-        exact: the result of the operation without any rounding.
+        exact: the result of the operation without rounding.
         actual: its result.
-        outputs: the outputs of the operator that its operands are computed from.
+        outputs: the outputs of the operator from which its operands are computed.
         node: the part of the formula with the operation, set when the formula is evaluated.
         is_inside: whether that part calls a helper with the operation among others.
     """
@@ -55,10 +55,10 @@ class Half(float):
     """A number of half precision.
 
     Attributes:
-        exact: the number without any rounding, its own and those of its operands.
-        outputs: the outputs of the operator that it is computed from.
-        loss: why it is not near the exact number, or None if it is.
-        is_mask: whether it is a mask, as a number.
+        exact: the number without any rounding, including that of its operands.
+        outputs: the outputs of the operator from which it is computed.
+        loss: the reason why it differs from the exact number, or None.
+        is_mask: whether it is a mask converted to a number.
     """
 
     exact: float
@@ -68,7 +68,7 @@ class Half(float):
 
     @classmethod
     def of(cls, value: float, exact: float | None = None, outputs: frozenset[str] = frozenset()) -> Half:
-        """A number as it is stored, by default the exact one."""
+        """Round a number, with the given exact value or itself as the shadow."""
         made = cls(half(value))
         made.exact = value if exact is None else exact
         made.outputs = outputs
@@ -92,7 +92,7 @@ def is_lost(value: Half) -> bool:
 
 
 def operation(function: Callable[..., Value], *, multiplies: bool = False) -> Callable[..., Value]:
-    """A function of numbers as an operation on numbers of half precision: it computes exactly, and rounds its result.
+    """Lift a function to an operation on half-precision numbers, which rounds the exact result.
 
     Args:
         function: the function.
@@ -168,7 +168,7 @@ def _made(result: Value, exact: Value, operands: list[Half], has_mask: bool) -> 
 
 
 def _earlier(operands: list[Half], result: float) -> Loss | None:
-    """The loss of an operand, preferably of one that is the result."""
+    """The loss of an operand, preferably of one that equals the result."""
     lost = [operand for operand in operands if operand.loss is not None]
     chosen = next((operand for operand in lost if operand == result), lost[0] if lost else None)
     return None if chosen is None else chosen.loss
@@ -176,6 +176,6 @@ def _earlier(operands: list[Half], result: float) -> Loss | None:
 
 def _cause(value: Half, result: float) -> LossCause:
     if abs(result - value.exact) <= LOST * abs(value.exact):
-        # it is right until it is rounded
+        # exact before rounding
         return LossCause.RANGE
     return LossCause.ROUNDED_OUTPUT if value.outputs else LossCause.CANCELLATION

@@ -1,4 +1,4 @@
-"""Calls as the interpretation sees them: a base name, and arguments by the names of parameters."""
+"""Calls in the interpretation: an unqualified name, and arguments by parameter name."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from derivlint.operators.book import assumed_parameters
 from derivlint.operators.special import ParameterRole, role_of_name
 
 SELF = Parameter(TENSOR, "self")
-#: What a function takes that writes to a tensor: "out" of "at::mul_out".
+#: The parameter type of written tensors: "out" of "at::mul_out".
 _CHANGEABLE = reference_to(TENSOR)
-#: The namespaces whose functions are known by their names alone.
+#: The namespaces whose functions are identified by unqualified names.
 NAMESPACES = frozenset({"at", "torch", "c10", "std"})
-#: Names that tell that a function takes what it is linear in: its parameters differ from release to release.
+#: Name parts of functions that are linear by convention; their parameters differ between releases.
 CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
 
 
@@ -28,7 +28,7 @@ class CallArgument(Struct, frozen=True):
 
     Attributes:
         node: the expression.
-        parameter: the parameter that it is for, None if the function is not known.
+        parameter: its parameter, or None if the function is unknown.
     """
 
     node: Expr
@@ -41,10 +41,10 @@ class CallFacts(Struct, frozen=True):
     Attributes:
         node: the call.
         name: the function's name without ``_symint``, the underscore of in-place methods and PyTorch's namespaces.
-        spelling: the function's name as it is called, without namespace.
+        spelling: the function's name in the call, without namespace.
         is_method: whether it is a method.
         arguments: the arguments, the object of a method first.
-        function: what is called, where it is known.
+        function: the called function, if known.
     """
 
     node: Call
@@ -56,12 +56,12 @@ class CallFacts(Struct, frozen=True):
 
     @property
     def is_inplace(self) -> bool:
-        """Whether it changes its object or first argument, by its name."""
+        """Whether it modifies its object or first argument, judging by its name."""
         return bool(self.arguments) and functional(without_symint(self.spelling)) != without_symint(self.spelling)
 
     @property
     def written(self) -> tuple[int, ...]:
-        """The positions of the arguments that it changes, by its name and by the types of its parameters."""
+        """The positions of the arguments that it modifies, judging by its name and parameter types."""
         if self.is_inplace:
             return (0,)
         pairs = enumerate(argument.parameter for argument in self.arguments)
@@ -72,9 +72,9 @@ class CallFacts(Struct, frozen=True):
         return next((item for item in self.arguments if item.parameter and item.parameter.name == parameter), None)
 
     def is_of(self, parameters: Sequence[str], required: int) -> bool:
-        """Whether a helper is called that is defined with these parameters, this many without a default.
+        """Whether the called helper has these parameters, a number of them without a default.
 
-        Other releases have helpers of the same name with more or fewer parameters, with others, or in another order.
+        Other releases have helpers of the same name with more, fewer, other or reordered parameters.
         """
         if self.function is None or self.function.variadic:
             return not is_conventional(self.name)
@@ -86,7 +86,7 @@ class CallFacts(Struct, frozen=True):
 
     @property
     def is_changed(self) -> bool:
-        """Whether a helper is called that is declared otherwise than the facts about it assume."""
+        """Whether the called helper is declared differently than the facts about it assume."""
         function = self.function
         return (
             function is not None
@@ -105,7 +105,7 @@ class CallFacts(Struct, frozen=True):
 
 
 def callee_name(call: Call) -> str | None:
-    """The name of a called function or method as it is spelled, without namespace and template arguments."""
+    """The name of a called function or method as spelled, without namespace and template arguments."""
     callee = call.callee
     if isinstance(callee, Member):
         return callee.name
@@ -113,7 +113,7 @@ def callee_name(call: Call) -> str | None:
 
 
 def only_operand(call: Call) -> Expr | None:
-    """The operand of a call without further arguments: ``x`` of ``x.conj()`` and of ``at::conj(x)``."""
+    """The operand of a call without further arguments: ``x`` in ``x.conj()`` and in ``at::conj(x)``."""
     if isinstance(call.callee, Member):
         return call.callee.object if not call.args else None
     return call.args[0] if len(call.args) == 1 else None
@@ -121,7 +121,7 @@ def only_operand(call: Call) -> Expr | None:
 
 @lru_cache(maxsize=4096)
 def is_conventional(name: str) -> bool:
-    """Whether a function takes what it is linear in, by its name."""
+    """Whether a function is linear by convention, judging by its name."""
     return any(part in name for part in CONVENTIONAL)
 
 
@@ -153,5 +153,5 @@ def _bound(arguments: Sequence[Expr], parameters: Sequence[Parameter]) -> tuple[
 
 
 def role_of(parameter: Parameter) -> ParameterRole:
-    """The role of a parameter, by its name; ``OTHER`` if it takes no tensor."""
+    """The role of a parameter, judging by its name; ``OTHER`` if it takes no tensor."""
     return role_of_name(parameter.name) if parameter.type.has_tensors else ParameterRole.OTHER

@@ -1,7 +1,7 @@
 """The dependence of an expression on the gradients of a backward formula, or on the tangents of a forward formula.
 
-A VJP is linear in the output gradients, a JVP in the tangents, whatever the operator: that is what the degree is asked
-for. Gradients and tangents together are called *cotangents and tangents* in the literature; here they are *seeds*.
+A VJP is linear in the output gradients, a JVP in the tangents, whatever the operator; the degree serves to check that.
+Output gradients are called *cotangents* in the literature; together with tangents they are *seeds* here.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ class Degree(Choice):
 
     #: the value 0, an undefined tensor, an absent value
     ZERO = "zero"
-    #: no seed has a part in it
+    #: independent of the seeds
     CONSTANT = "constant"
     LINEAR = "linear"
-    #: linear, and a term without seed
+    #: linear, plus a term without seed
     AFFINE = "affine"
     NONLINEAR = "nonlinear"
-    #: nothing is known, and nothing is reported
+    #: unknown; never reported
     UNKNOWN = "unknown"
 
     @property
     def has_seed(self) -> bool:
-        """Whether a seed surely has a part in it."""
+        """Whether it certainly depends on a seed."""
         return self in (Degree.LINEAR, Degree.AFFINE, Degree.NONLINEAR)
 
 
@@ -58,7 +58,7 @@ def product_of(degrees: Iterable[Degree]) -> Degree:
 
 
 def function_of(degrees: Iterable[Degree]) -> Degree:
-    """The degree of a function that is linear in none of these."""
+    """The degree of a function that is linear in none of its arguments."""
     varying = set(degrees) - {Degree.ZERO, Degree.CONSTANT}
     if not varying:
         return Degree.CONSTANT

@@ -1,4 +1,4 @@
-"""Calls of functions with a definition: arguments by parameters of the definition, and degrees."""
+"""Calls of defined functions: arguments by parameters of the definition, and degrees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from derivlint.analysis.interpretation.degree import Degree, product_of, sum_of
 from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.terms import Polynomial, Term
 
-#: Degrees that a value keeps where it is zero for some flags.
+#: Degrees that are preserved if the value is zero for some flags.
 _PRESERVED = (Degree.LINEAR, Degree.CONSTANT)
 
 
@@ -19,10 +19,10 @@ def argument_positions(call: CallFacts, derived: Derived, *, is_same: bool = Fal
     Args:
         call: the call.
         derived: the definition.
-        is_same: whether a helper that is not declared is taken for the one that is defined.
+        is_same: whether an undeclared helper is assumed to be the defined one.
 
     Returns:
-        None if a helper of another signature is called, as other releases have it.
+        None for a helper with another signature, as in other releases.
     """
     names = derived.parameters
     if derived.is_by_position:
@@ -39,7 +39,7 @@ def argument_positions(call: CallFacts, derived: Derived, *, is_same: bool = Fal
         elif parameter.name in names:
             name = parameter.name
         else:
-            # a composite operator is defined with names of its own, an operator without the parameters that shape
+            # composite operators are defined with their own names, others without the parameters for shapes
             name = names[position] if derived.has_own_names and position < len(names) else None
         if name is not None:
             positions.setdefault(name, position)
@@ -47,7 +47,7 @@ def argument_positions(call: CallFacts, derived: Derived, *, is_same: bool = Fal
 
 
 def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:
-    """Whether a called helper is known to have the parameters of a table; operators keep theirs."""
+    """Whether a called helper certainly has the parameters of a table; operators keep theirs."""
     if call.is_changed:
         return False
     if len(polynomial.parameters) == 1 or not is_conventional(call.name):
@@ -58,12 +58,12 @@ def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:
 
 
 def degree_of(derived: Derived, argument_degrees: Mapping[str, Degree]) -> Degree:
-    """The degree of a call, of all of its values together, for those of its arguments."""
+    """The joint degree of a call's values, given those of its arguments."""
     absent = dict.fromkeys(derived.with_default, Degree.CONSTANT)
     degrees = {**absent, **argument_degrees}
     output_degrees = {_output_degree(output, degrees) for output in derived.outputs} - {Degree.ZERO}
     if len(output_degrees) > 1:
-        # several values side by side are not a sum
+        # several values are not a sum
         output_degrees.discard(Degree.CONSTANT)
     return sum_of(output_degrees)
 
@@ -85,7 +85,7 @@ def _output_degree(output: Polynomial, degrees: Mapping[str, Degree]) -> Degree:
 
 
 def term_degree(term: Term, degrees: Mapping[str, Degree]) -> Degree:
-    """The degree of a product for those of the arguments; what has none is absent."""
+    """The degree of a product, given those of its factors; independent ones are absent."""
     total = Degree.CONSTANT
     for name in term.factors:
         degree = degrees.get(name, Degree.ZERO)

@@ -14,9 +14,9 @@ from derivlint.formula import Expr
 class Dependence(IntEnum):
     """The dependence of an expression on a variable."""
 
-    #: on its sizes, its type, its device, on whether it is defined
+    #: on its sizes, dtype or device, or on whether it is defined
     METADATA = 1
-    #: it is an argument of a function that may look at its value or not
+    #: it is an argument of a function that may read its value
     POSSIBLE = 2
     VALUE = 3
 
@@ -29,10 +29,10 @@ class Fact(Struct, frozen=True):
     """Degree, dependence and aliases of an expression.
 
     Attributes:
-        degree: how it depends on the seeds, jointly.
-        seeds: the gradients or tangents that have a part in its value.
-        dependence: how it depends on every variable in it, seeds included.
-        aliases: the variables that it may be, or may be a view of.
+        degree: its joint degree in the seeds.
+        seeds: the gradients or tangents on which it depends.
+        dependence: its dependence on each variable, including seeds.
+        aliases: the variables that it may be or view.
     """
 
     degree: Degree = Degree.UNKNOWN
@@ -41,7 +41,7 @@ class Fact(Struct, frozen=True):
     aliases: frozenset[str] = frozenset()
 
     def reads(self, name: str) -> bool:
-        """Whether it surely depends on the value of a variable."""
+        """Whether it certainly depends on the value of a variable."""
         return self.dependence.get(name) is Dependence.VALUE
 
     def may_read(self, name: str) -> bool:
@@ -55,26 +55,26 @@ NOTHING = Fact()
 class Cause(Enum):
     """The reason why an expression is not linear in the seeds."""
 
-    #: a product of two values that both depend on seeds
+    #: a product of two values that depend on seeds
     PRODUCT = "product"
     #: a division by a seed
     DIVISOR = "divisor"
-    #: a function of a seed that is not linear
+    #: a nonlinear function of a seed
     FUNCTION = "function"
-    #: a term without seed beside one with a seed
+    #: a term without seed added to one with a seed
     CONSTANT_TERM = "constant term"
     #: a choice between a value with and one without seed
     CONSTANT_BRANCH = "constant branch"
 
 
 class Culprit(Struct, frozen=True):
-    """A part of a formula where it stops being linear.
+    """A nonlinear part of a formula.
 
     Attributes:
-        cause: why.
-        node: the expression that is not linear.
-        parts: the operands to blame: both factors, the divisor, the constant term.
-        seeds: the seeds in those parts, all together.
+        cause: the reason.
+        node: the nonlinear expression.
+        parts: the blamed operands: both factors, the divisor, the constant term.
+        seeds: the seeds in all these parts.
     """
 
     cause: Cause
@@ -84,7 +84,7 @@ class Culprit(Struct, frozen=True):
 
 
 def merged(dependences: Iterable[Mapping[str, Dependence]]) -> Mapping[str, Dependence]:
-    """Join dependences: the strongest of each variable."""
+    """Join dependences; the strongest of each variable wins."""
     strongest: Mapping[str, Dependence] = {}
     own: dict[str, Dependence] | None = None
     for dependence in dependences:

@@ -1,7 +1,7 @@
 """The abstract interpretation of one formula: degree in the seeds, dependence on variables, aliasing.
 
-Every expression gets a :class:`Fact` from those of its operands. What is not known is ``UNKNOWN`` and stays so; a cause
-of non-linearity is noted once, where it arises.
+The :class:`Fact` of every expression is computed from those of its operands. ``UNKNOWN`` propagates; a cause of
+nonlinearity is recorded once, where it arises.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.terms import Polynomial
 from derivlint.operators.special import METADATA_MEMBERS, RAISING, REAL_FROM_COMPLEX, ParameterRole
 
-#: Types that hold no value of a tensor, only facts about it.
+#: Types without tensor values, only with metadata.
 METADATA_TYPES = types("""
     bool int int64_t size_t SymInt SymBool ScalarType TypeMeta Layout Device DeviceType MemoryFormat TensorOptions
     TensorGeometry QScheme DispatchKeySet vector<int64_t> vector<SymInt> ArrayRef<int64_t> ArrayRef<SymInt>
@@ -52,7 +52,7 @@ METADATA_TYPES = types("""
     optional<SymInt> optional<bool> optional<ScalarType> array<bool,1> array<bool,2> array<bool,3> array<bool,4>
 """)
 
-#: Methods that return one of several tensors or a part of what they are called on.
+#: Methods that return one of several tensors or a part of their object.
 TRANSPARENT = words("get make_tuple tuple vector optional TensorList ArrayRef Tensor make_optional")
 
 #: The suffix of forward helpers.
@@ -70,12 +70,12 @@ def asks_metadata(call: CallFacts) -> bool:
 
 
 class Write(Struct, frozen=True):
-    """A call that changes its object or an argument.
+    """A call that modifies its object or an argument.
 
     Attributes:
         call: the call.
-        target: what it changes.
-        fact: what is known of that.
+        target: the modified expression.
+        fact: the fact of the target.
     """
 
     call: CallFacts
@@ -88,12 +88,12 @@ class Interpretation(Struct, eq=False):
 
     Attributes:
         formula: the formula.
-        facts: what is known of every expression in it.
-        root: what is known of the whole.
-        culprits: where it stops being linear in the seeds.
+        facts: the facts of all expressions.
+        root: the fact of the whole formula.
+        culprits: its nonlinear parts.
         writes: the calls that change a tensor in place.
         calls: every call of a named function or method.
-        bodies: the facts derived from bodies of called functions, by the call.
+        bodies: the facts derived from bodies of called functions, by call.
     """
 
     formula: TypedFormula
@@ -191,7 +191,7 @@ class _InterpretationRun(Analysis[Fact]):
             return self._product(node, ((node.left, left),), ((node.right, right),))
         both = _beside((left, right))
         if node.op in ASSIGNMENTS or node.op == ",":
-            # slips that other rules report
+            # mistakes that other rules report
             return Fact(Degree.UNKNOWN, both.seeds, both.dependence)
         degree = function_of((left.degree, right.degree))
         if degree is Degree.NONLINEAR and Degree.NONLINEAR not in (left.degree, right.degree):
@@ -246,7 +246,7 @@ class _InterpretationRun(Analysis[Fact]):
         for item in node.args:
             self.of(item)
         if seed is not None:
-            # of "grads[i]" the list itself is not a seed
+            # in "grads[i]" the list itself is not a seed
             self.found[node.object] = CONSTANT
             value = frozenset({seed})
             return Fact(Degree.LINEAR, value, {seed: Dependence.VALUE}, value)
@@ -281,7 +281,7 @@ class _InterpretationRun(Analysis[Fact]):
         return Fact(fact.degree, fact.seeds, self._dependence(call, facts), self._aliases(call, facts))
 
     def _tangents(self, node: Expr, fact: Fact) -> Fact:
-        """A list of primals with their tangents, as a forward helper takes both: linear in the tangents."""
+        """The fact of a list of primals with tangents for a forward helper: linear in the tangents."""
         if not isinstance(node, Name) or node.simple not in self._duals:
             return fact
         return Fact(Degree.LINEAR, fact.aliases, fact.dependence)
@@ -313,7 +313,7 @@ class _InterpretationRun(Analysis[Fact]):
         return self._helper(call, facts) if fact is None else fact
 
     def _by_body(self, call: CallFacts, facts: list[Fact]) -> Fact | None:
-        """The fact of a call by the body of the helper, or None if it is unknown or undecided."""
+        """The fact of a call by the helper's body, or None if it is unknown or undecided."""
         body = self.operators.by_body(call)
         if body is None:
             return None
@@ -332,7 +332,7 @@ class _InterpretationRun(Analysis[Fact]):
         if degree is Degree.UNKNOWN:
             return None
         if is_body and degree is not Degree.LINEAR and (self.operators.is_known(name) or is_conventional(name)):
-            # terms that are not linear may cancel, by the book or the name; else it is reported in the body
+            # nonlinear terms may cancel, according to the book or the name; otherwise the body is reported
             return None
         if degree not in (Degree.NONLINEAR, Degree.AFFINE):
             return Fact(degree, _seeds_of(facts))
@@ -345,14 +345,14 @@ class _InterpretationRun(Analysis[Fact]):
         return Fact(degree, _seeds_of(facts))
 
     def _is_passed_elsewhere(self, call: CallFacts, facts: list[Fact]) -> bool:
-        """Whether gradients or tangents are passed for something else, which other rules report."""
+        """Whether gradients or tangents are passed for other parameters, which other rules report."""
         return any(
             argument.parameter is not None and role_of(argument.parameter).is_seed and not fact.seeds
             for argument, fact in zip(call.arguments, facts, strict=True)
         )
 
     def _note_culprits(self, call: CallFacts, facts: list[Fact], output: Polynomial, positions: dict[str, int]) -> None:
-        """Record where one of the values that a defined function returns stops being linear."""
+        """Record the nonlinear parts of the values that a defined function returns."""
         terms: list[tuple[Expr, Fact]] = []
         for term in output.terms:
             if term.is_sure:
@@ -401,12 +401,12 @@ class _InterpretationRun(Analysis[Fact]):
             return _opaque(facts)
         total = self._sum(call.node, terms)
         if any(fact.degree not in (Degree.CONSTANT, Degree.ZERO) for fact in unmatched):
-            # a seed among masks, indices and the like
+            # a seed passed as a mask, index or the like
             return Fact(Degree.UNKNOWN, _seeds_of(facts))
         return total
 
     def _parameter(self, argument: CallArgument, position: int, polynomial: Polynomial) -> str:
-        """The parameter of the table that an argument is for: by position, by name where names are the same."""
+        """The parameter of the table for an argument: by position, or by name if the names agree."""
         if argument.parameter is not None and argument.parameter.name in polynomial.parameters:
             return argument.parameter.name
         return polynomial.parameters[position] if position < len(polynomial.parameters) else ""
@@ -421,7 +421,7 @@ class _InterpretationRun(Analysis[Fact]):
         return Fact(degree, _seeds_of(facts))
 
     def _helper(self, call: CallFacts, facts: list[Fact]) -> Fact:
-        """A function known by convention only: it is linear in its gradients or tangents."""
+        """The fact of a function known by convention only: it is linear in its gradients or tangents."""
         seeds = _seeds_of(facts)
         degrees = {fact.degree for fact in facts}
         if degrees <= {Degree.CONSTANT, Degree.ZERO}:
@@ -434,18 +434,18 @@ class _InterpretationRun(Analysis[Fact]):
             return Fact(Degree.LINEAR if is_conventional(call.name) else Degree.UNKNOWN, seeds)
         for role, fact in zip(roles, facts, strict=True):
             if role is ParameterRole.PRIMAL and fact.degree.has_seed:
-                # a tangent in the place of a primal: arguments are swapped, which another rule reports
+                # a tangent for a primal: swapped arguments, which another rule reports
                 return Fact(Degree.UNKNOWN, seeds)
         directed = []
         undirected = []
         seen: set[str] = set()
         for argument, role, fact in zip(call.arguments, roles, facts, strict=True):
-            # names of parameters differ: a seed that is passed as it is goes where it belongs
+            # with other parameter names, a seed that is passed unchanged is passed correctly
             bare = seed_of(argument.node, self._seeds)
             if role is ParameterRole.TANGENT or (bare is not None and bare not in seen):
                 directed.append((argument.node, fact))
             elif role is ParameterRole.GRADIENT:
-                # a double backward takes "gO", which is an argument of the forward operator and no seed
+                # a double backward takes "gO", an argument of the forward operator and not a seed
                 if fact.degree.has_seed:
                     directed.append((argument.node, fact))
             elif fact.degree.has_seed:
@@ -496,17 +496,17 @@ class _InterpretationRun(Analysis[Fact]):
         return shared
 
     def _only_metadata(self, call: CallFacts) -> frozenset[int]:
-        """The positions of arguments whose values do not count, by the definition of what is called."""
+        """The positions of arguments whose values do not matter, by the definition of the callee."""
         derived = self.operators.derived(call.name)
         if derived is None or not derived.only_metadata:
             return frozenset()
-        # without headers the helper is taken for the defined one: at worst a dependence is underestimated
+        # without headers the helper is assumed to be the defined one: at worst a dependence is underestimated
         positions = argument_positions(call, derived, is_same=call.function is None)
         return frozenset(at for name, at in (positions or {}).items() if name in derived.only_metadata)
 
 
 def _owners(formula: TypedFormula) -> dict[str, str]:
-    """The argument or output that each saved property is of: ``self`` of ``self_sym_sizes``."""
+    """The argument or output of each saved property: ``self`` for ``self_sym_sizes``."""
     derivative, function = formula.written.derivative, formula.written.entry.function
     if derivative is None or function is None or not formula.is_backward:
         return {}
@@ -533,7 +533,7 @@ def _beside(facts: Collection[Fact], degree: Degree = Degree.UNKNOWN) -> Fact:
 
 
 def _joined(facts: Iterable[Fact]) -> Fact:
-    """The seeds and the dependence of several operands, and the degree of a list of them."""
+    """The seeds and dependence of several operands, and the degree of a list of them."""
     facts = tuple(facts)
     degrees = {fact.degree for fact in facts} - {Degree.ZERO, Degree.CONSTANT}
     degree = Degree.CONSTANT if not degrees else degrees.pop() if len(degrees) == 1 else Degree.UNKNOWN
@@ -541,7 +541,7 @@ def _joined(facts: Iterable[Fact]) -> Fact:
 
 
 def _collected(facts: Iterable[Fact]) -> Fact:
-    """Several values side by side: a list or a tuple. A constant beside a seed is not a sum."""
+    """Several values in a list or tuple. A constant next to a seed is not a sum."""
     facts = tuple(facts)
     degrees = {fact.degree for fact in facts} - {Degree.ZERO}
     if len(degrees) > 1:

@@ -21,23 +21,23 @@ from derivlint.schema.natives import HelperBody
 if TYPE_CHECKING:
     from derivlint.cpp.declarations.definitions import FunctionDefinition
 
-#: Methods and functions that return a view of their first argument, or that very tensor.
+#: Methods and functions that return a view of their first argument, or the argument itself.
 VIEWS = Book.by_hand("returns-view")
 
-#: Functions that return their first argument itself under some circumstances.
+#: Functions that may return their first argument itself.
 MAY_RETURN_ARGUMENT = Book.by_hand("may-return-argument")
 
-#: Methods and functions that look at the metadata of their second argument only.
+#: Methods and functions that only read the metadata of their second argument.
 LIKE_SECOND = Book.by_hand("like-second")
 
-#: Functions whose result has the sizes and the type of their argument and nothing of its value.
+#: Functions whose result only depends on the sizes and type of their argument.
 LIKE_FIRST = Book.by_hand("like-first")
 
 
 #: Operators that are linear in none of their arguments.
 NONLINEAR = Book.by_hand("nonlinear")
 
-#: Helpers that read the metadata of an argument only: they make a zero tensor like it, or return its sizes.
+#: Helpers that only read the metadata of an argument: they return zeros like it, or its sizes.
 SHAPE_HELPERS = Book.by_hand("reads-metadata")
 
 
@@ -49,11 +49,11 @@ class OperatorDegrees:
     """Facts about the operators of one file."""
 
     def __init__(self, model: Model, declared_linear: Callable[[str], Polynomial | None] = _nothing) -> None:
-        """Look operators up.
+        """Create the facts.
 
         Args:
             model: the file.
-            declared_linear: the declaration in the file of an operator that is in neither a table nor a definition.
+            declared_linear: the declaration in the file for an operator without table entry and definition.
         """
         self._model = model
         self._declared_linear = declared_linear
@@ -63,7 +63,7 @@ class OperatorDegrees:
         self._sizes: dict[HelperBody, SizeFunction | None] = {}
 
     def bodies(self, call: CallFacts) -> tuple[HelperBody, ...]:
-        """The bodies of the functions that may be called: those of this name with so many parameters."""
+        """The bodies of the functions that may be called: those with the name and number of parameters."""
         helper_bodies = self._model.natives.bodies
         callee = call.node.callee
         if helper_bodies is None or not isinstance(callee, Name) or callee.parts[0].identifier in NAMESPACES:
@@ -75,12 +75,12 @@ class OperatorDegrees:
         )
 
     def sizes(self, call: CallFacts) -> SizeFunction | None:
-        """The sizes of a called helper's value by its body, or None if they are not known."""
+        """The sizes of a called helper's value by its body, or None if unknown."""
         bodies = self.bodies(call)
         if len(bodies) != 1:
             return None
         if bodies[0] not in self._sizes:
-            # few files stand in a checkout, with bodies beside them
+            # few files are in a checkout with bodies
             from derivlint.bodies.sizes import body_sizes
 
             (definition,) = self._definitions(call.spelling, {bodies[0]})
@@ -88,7 +88,7 @@ class OperatorDegrees:
         return self._sizes[bodies[0]]
 
     def _definition(self, name: str, count: int) -> FunctionDefinition | None:
-        """The only function of the source of bodies with that name and so many parameters."""
+        """The only function with the name and number of parameters in the source of bodies, or None."""
         candidates = [definition for definition in self._definitions(name) if len(definition.params) == count]
         return candidates[0] if len(candidates) == 1 else None
 
@@ -104,7 +104,7 @@ class OperatorDegrees:
         return [self._parsed[body] for body in listed if among is None or body in among]
 
     def unguarded(self, call: CallFacts) -> frozenset[int]:
-        """The positions of arguments that the body of a called helper reads although they may be undefined."""
+        """The positions of possibly undefined arguments that the body of a called helper reads."""
         positions = [
             {at for at, name in enumerate(self.derived_of(body).parameters) if name in body.unguarded}
             for body in self.bodies(call)
@@ -129,14 +129,14 @@ class OperatorDegrees:
         )
 
     def polynomial(self, name: str) -> Polynomial | None:
-        """An operator as a polynomial, by its base name, or None if it is not known."""
+        """An operator as a polynomial, by its base name, or None if unknown."""
         polynomial = polynomials().get(name)
         if polynomial is None and name not in NONLINEAR and self.derived(name) is None:
             polynomial = self._declared_linear(name)
         return polynomial
 
     def derived(self, name: str) -> Derived | None:
-        """The facts derived from a definition, or None if there is none, or the tables have the function."""
+        """The facts derived from a definition, or None if there is none or the tables have the function."""
         if name not in self._derived:
             self._derived[name] = None if name in polynomials() or name in NONLINEAR else derived(name)
         return self._derived[name]
@@ -150,18 +150,18 @@ class OperatorDegrees:
         return name in NONLINEAR
 
     def ignores_value(self, name: str, parameter: str) -> bool:
-        """Whether a function looks at the metadata of an argument only: its entry gives it the gradient 0."""
+        """Whether a function only reads the metadata of an argument: its entry gives it the gradient 0."""
         return name in SHAPE_HELPERS or parameter in self._model.fact(_without_gradient, name)
 
     def is_unexplained(self, name: str) -> bool:
-        """Whether it is an operator that is not known to read values: some only use sizes."""
+        """Whether it is an operator that is not known to read values; some only use sizes."""
         if not is_conventional(name) or name in polynomials() or self.derived(name) is not None:
             return False
         return bool(self._model.natives.with_base(name))
 
 
 def linear_parameters(body: HelperBody) -> tuple[str, ...]:
-    """The parameters that a helper is linear in by its body, each while the others are constant."""
+    """The parameters in which a helper is linear by its body, each with the others constant."""
     if not body.derived:
         return ()
     ((_, derived),) = read_derived(body.derived)

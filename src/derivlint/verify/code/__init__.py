@@ -1,1 +1,1 @@
-"""The C++ and the Python that run formulas, and building them."""
+"""C++ and Python code that runs formulas, and its compilation."""

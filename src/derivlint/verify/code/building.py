@@ -1,4 +1,4 @@
-"""Building a library of formulas from sources that may be built already, whole or damaged."""
+"""Builds a library of formulas, reusing earlier builds unless they are damaged."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from derivlint.source import is_own, read_input, replace_file
 from derivlint.verify.code.headers import COMMON
 from derivlint.verify.processes.workdir import digest_of
 
-#: The file with the name of the library and its digest.
+#: The file with the name and the digest of the library.
 _KNOWN = "library.txt"
-#: Messages of compilers and linkers about a lack of disk or memory, which are not about the code.
+#: Compiler and linker messages about a lack of disk space or memory, which are not about the code.
 _EXHAUSTED = re.compile(
     r"No space left on device|Disk quota exceeded|error writing to|out of memory|Cannot allocate memory"
     r"|[Kk]illed(?: signal terminated program| \(program)|virtual memory exhausted"
@@ -28,16 +28,16 @@ _EXHAUSTED = re.compile(
 
 
 def is_exhausted(output: str) -> bool:
-    """Whether a compiler or linker failed for lack of memory or space, or was killed."""
+    """Whether a compiler or linker ran out of memory or disk space, or was killed."""
     return _EXHAUSTED.search(output) is not None
 
 
 class Headers(Struct, frozen=True):
-    """The headers that all formulas need.
+    """The headers shared by all formulas.
 
     Attributes:
-        folder: where they are.
-        precompiles: whether they are worth being precompiled.
+        folder: the include folder.
+        precompiles: whether precompiling them pays off.
     """
 
     folder: Path
@@ -47,14 +47,14 @@ class Headers(Struct, frozen=True):
 def built_library(
     folder: Path, common: Path, compiler: str | None, headers: Headers | None, progress: Callable[[str], None]
 ) -> Built:
-    """Build the library in a folder, as far as it is not built yet; what is damaged is built again.
+    """Build the library in a folder unless it is up to date; damaged parts are rebuilt.
 
     Args:
         folder: the sources.
-        common: sources of what all libraries have.
+        common: the sources shared by all libraries.
         compiler: the name of the C++ compiler.
-        headers: the headers that all formulas need; None if sources include all of PyTorch's.
-        progress: called with what is being done.
+        headers: the shared headers; None if sources include all of PyTorch's.
+        progress: called with the current step.
 
     Raises:
         BuildError: it does not compile or link.
@@ -69,7 +69,7 @@ def _built(
 ) -> Built:
     folders = (folder / BUILD_FOLDER, common / BUILD_FOLDER)
     if not is_whole(folder):
-        # with a library that was not finished, or not by us, its parts cannot be trusted either
+        # if the library is unfinished or foreign, its object files cannot be trusted either
         _remove(folders[0])
     was_there = any(folder.is_dir() for folder in folders)
     _make(folders)
@@ -90,14 +90,14 @@ def _built(
     except BuildError as error:
         if not was_there or "does not link" not in str(error):
             raise
-        # an object file of an earlier run may be damaged
+        # object files of an earlier run may be damaged
         for folder in folders:
             _remove(folder)
         _make(folders)
         made = once()
     made.library.chmod(0o600)
     with suppress(OSError):
-        # without it, the next run builds once more
+        # without it, the next run rebuilds once
         record = sealed(f"{made.library.name} {digest_of(made.library)}".encode())
         path = folder / _KNOWN
         if not path.is_file() or read_input(path) != record:
@@ -114,7 +114,7 @@ def _unsealed(path: Path) -> bytes | None:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether the library in a folder is the one that was built there."""
+    """Whether the library in a folder is intact."""
     try:
         text = _unsealed(folder / _KNOWN) or b""
         name, _, digest = text.decode().partition(" ")
@@ -125,7 +125,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def _make(folders: Iterable[Path]) -> None:
-    """Make folders that no one else can write to, whatever mode others have by default."""
+    """Create folders that only this user can write to, regardless of the umask."""
     for folder in folders:
         if folder.exists() and not is_own(folder):
             _remove(folder)

@@ -1,4 +1,4 @@
-"""Compiling the functions of formulas into a library, once for each set of them."""
+"""Compiles functions of formulas into a library, once for each set of them."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from derivlint.verify.code.headers import FEW, OPERATORS, common_headers, has_op
 from derivlint.verify.code.wrappers import HEAD, LIBRARY, REGISTRATION, source_of, uncallable_reason
 from derivlint.version import __version__
 
-#: The compiler works on as many files at a time.
+#: The number of files compiled in parallel.
 FILES = 2
-#: Headers take the compiler as long as this many functions; fewer are not worth a file of their own.
+#: The number of functions that take as long as the headers; fewer do not justify a second file.
 WORTH_A_FILE = 300
 REFUSED = "refused.json"
-#: The number of libraries in the cache; the least recently used are deleted.
+#: The number of cached libraries; the least recently used ones are deleted.
 KEPT = 24
 
-#: What all libraries have.
+#: The sources shared by all libraries.
 _LOADED = {"loader.cpp": load("loader.cpp") + "\n", REGISTRATION.name: REGISTRATION.read_text(encoding="utf-8")}
-#: What all formulas need.
+#: The headers shared by all formulas.
 _COMMON = common_headers(HEAD.read_text(encoding="utf-8"))
 
 _MESSAGE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +(?:fatal )?error: (.*)$", re.MULTILINE)
-#: The place that instantiates the template of an error: g++ prints it before the error, and Clang after it.
+#: The instantiation site of a template error: g++ prints it before the error, and Clang after it.
 _WANTED_BEFORE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +required from here$", re.MULTILINE)
 _WANTED_AFTER = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? note: in instantiation of .* requested here$", re.MULTILINE)
 _NAME = re.compile(r"formula_(\d+)")
 
 
 class EngineError(Exception):
-    """Formulas cannot be compiled, for reasons that lie in none of them.
+    """Formulas cannot be compiled, for reasons outside of them.
 
     Attributes:
         is_missing: whether there is no compiler or no PyTorch.
@@ -61,13 +61,13 @@ class EngineError(Exception):
 
 
 class CompiledFunctions(Struct, frozen=True):
-    """The library with the functions, and what is not in it.
+    """The library with the functions, and the functions that it lacks.
 
     Attributes:
         library: the file to load.
         functions: the functions in it.
-        refused: the formulas that the compiler refuses, by the number of the function, with its message.
-        uncallable: the formulas that no function can be made of, by the number, with the reason.
+        refused: the compiler errors of formulas, by the number of the function.
+        uncallable: the reasons why formulas cannot be functions, by the number.
         fresh: whether the compiler ran.
     """
 
@@ -87,18 +87,18 @@ def compiled(
     compiler: str | None = None,
     progress: Callable[[str], None] = lambda message: None,
 ) -> CompiledFunctions:
-    """The library with functions of formulas; a formula that the compiler refuses does not keep the others from it.
+    """Compile formulas into a library, without those that the compiler rejects.
 
     Args:
         model: the file.
         functions: the formulas.
-        place: the folder to work in, which is this user's alone.
+        place: the work folder, which only this user can write to.
         helpers: the user's own FunctionsManual.
         compiler: the name of the C++ compiler.
-        progress: called with what is being done.
+        progress: called with the current step.
 
     Raises:
-        EngineError: there is no compiler or no PyTorch, or what it refuses is not a formula.
+        EngineError: there is no compiler or no PyTorch, or it rejects something other than a formula.
     """
     uncallable = {function.spec.number: reason for function in functions if (reason := uncallable_reason(function))}
     candidates = [function for function in functions if function.spec.number not in uncallable]
@@ -106,14 +106,14 @@ def compiled(
     fresh = False
     toolchain = _toolchain(compiler)
     compiler = str(toolchain.compiler.path)
-    # what the compiler refuses with few headers it may take with all: only then a formula is refused
+    # the compiler may reject with few headers what it accepts with all: only then is a formula rejected
     few = helpers is None and len(candidates) <= FEW and has_operator_headers(toolchain.includes)
-    # every round but the last refuses some formulas, or that there are few headers
+    # every round but the last rejects some formulas, or the reduced headers
     while True:
         sources = [source_of(model, part, few=few) for part in _parts(candidates)]
         files = {f"verify_{index}.cpp": source for index, source in enumerate(sources)}
         if few:
-            # objects of other common headers are others
+            # objects with other shared headers are different
             after = f"// after {_folder_name(place, _COMMON, toolchain).name}\n"
             files[OPERATORS] = after + operator_headers("\n".join(sources), toolchain.includes)
         if helpers is not None:
@@ -155,10 +155,10 @@ def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_spli
     """Return the compiler's output for all files; a build ends at the first file with an error.
 
     Args:
-        error: what ended the build.
+        error: the error that ended the build.
         folder: where the files are.
         compiler: the name of the compiler.
-        is_split: whether there are more files than one that it can refuse.
+        is_split: whether several files have formulas.
     """
     output: str = getattr(error, "output", "")
     if not output or not is_split:
@@ -172,9 +172,10 @@ def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_spli
 def _refused_by_halves(
     model: Model, functions: Sequence[FormulaFunction], place: Path, toolchain: Toolchain, helpers: Helpers | None
 ) -> dict[int, str]:
-    """The functions without which all others compile; none if it is not for them that nothing does.
+    """Find the functions that do not compile, by bisection, for errors that name no formula.
 
-    For errors that name no formula: half of the functions is compiled at a time.
+    Returns:
+        The error messages by number; empty if the code does not compile even without functions.
     """
 
     def error_of(part: Sequence[FormulaFunction]) -> str:
@@ -199,7 +200,7 @@ def _refused_by_halves(
 
 
 def _parts(functions: Sequence[FormulaFunction]) -> list[Sequence[FormulaFunction]]:
-    """The functions of each file."""
+    """The functions divided among files."""
     count = FILES if len(functions) >= FILES * WORTH_A_FILE else 1
     return [functions[start::count] for start in range(count)]
 
@@ -213,7 +214,7 @@ def _toolchain(compiler: str | None) -> Toolchain:
 
 
 def _folder_name(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path:
-    """The place where the library is built, named by what it is made from."""
+    """The folder of a library, named by the digest of its inputs."""
     torch_cpu = toolchain.includes[0].parent / "lib" / "libtorch_cpu.so"
     if not torch_cpu.is_file():
         raise EngineError(f'no "{torch_cpu}": torch has no library to link with', is_missing=True)
@@ -224,7 +225,7 @@ def _folder_name(place: Path, files: Mapping[str, str], toolchain: Toolchain) ->
 
 
 def _folder(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path:
-    """The folder where the library is built."""
+    """The folder of a library, unless it is unusable."""
     folder = _folder_name(place, files, toolchain)
     try:
         if folder.exists() and not is_own(folder):
@@ -237,34 +238,34 @@ def _folder(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path
 
 
 def _delete_oldest(place: Path) -> None:
-    """Delete the libraries that were not used for longest: every edit of a formula makes another one."""
+    """Delete the least recently used libraries: every edit of a formula makes another one."""
     try:
         folders = sorted((path for path in place.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
     except OSError:
-        # another process deletes, too
+        # another process deletes as well
         return
     for folder in folders[:-KEPT]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _shared(files: Mapping[str, str], model: Model, place: Path, toolchain: Toolchain) -> Path:
-    """Return the folder where the sources that all formulas share are compiled."""
+    """Return the folder with the compiled sources shared by all formulas."""
     folder = _folder(place, files, toolchain)
     _write(folder, files, model)
     return folder
 
 
 def _headers(library_folder: Path, model: Model, place: Path, toolchain: Toolchain) -> Headers:
-    """The headers that all formulas need, precompiled from the second time on that they are used.
+    """The shared headers, precompiled from their second use on.
 
-    That takes as long as two runs without it, for which a cache that is used once has no need.
+    Precompiling takes as long as two runs without it, so it does not pay off for a single run.
     """
     is_first = not (_folder_name(place, _COMMON, toolchain) / MANIFEST).is_file()
     return Headers(_shared(_COMMON, model, place, toolchain), not (is_first or is_whole(library_folder)))
 
 
 def _stored_refusals(folder: Path) -> dict[int, str] | None:
-    """Load the compiler's messages of an earlier run, or None if there are none."""
+    """Load the compiler errors of an earlier run, or None if there are none."""
     try:
         text = unsealed(read_input(folder / REFUSED))
         messages = None if text is None else json.loads(text)
@@ -276,13 +277,13 @@ def _stored_refusals(folder: Path) -> dict[int, str] | None:
 
 
 def _store_refusals(folder: Path, messages: Mapping[int, str]) -> None:
-    """Store the compiler's messages for the next run, where that is possible."""
+    """Store the compiler errors for the next run, if possible."""
     with suppress(OSError):
         replace_file(folder / REFUSED, sealed(json.dumps(messages).encode()), mode=0o600)
 
 
 def _files_of(helpers: Helpers) -> dict[str, str]:
-    """The user's own helpers."""
+    """The sources of the user's own helpers."""
     files = {f"{MANUAL}.cpp": helpers.source}
     if helpers.header is not None:
         files[f"{MANUAL}.h"] = helpers.header
@@ -328,7 +329,7 @@ def _refusals(output: str, model: Model, functions: Sequence[FormulaFunction]) -
 
 
 def _numbers_at(place: re.Match[str], file: str, functions: Sequence[FormulaFunction]) -> list[int]:
-    """The functions at a place that the compiler names: by the name of the file, or by the line of the YAML."""
+    """The functions at a location in a compiler message: by the file name, or by the line of the YAML."""
     name, line = PurePath(place[1]).name, int(place[2])
     numbered = _NAME.fullmatch(name)
     if numbered is not None:

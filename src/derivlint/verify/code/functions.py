@@ -1,8 +1,8 @@
-"""The formulas of a model as functions that can be called on their own.
+"""The formulas of a model as standalone functions.
 
-A function of a backward formula takes the incoming gradients, which gradients are needed, the arguments of the operator
-and its outputs; one of a forward formula takes the arguments, the tangents and the outputs. What a formula sees beyond
-that is computed as the generated kernel computes it when it saves.
+The function of a backward formula takes the incoming gradients, the mask of needed gradients, the arguments of the
+operator and its outputs; that of a forward formula takes the arguments, the tangents and the outputs. Other variables
+are computed as by the generated kernel when it saves.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import SchemaKind
 from derivlint.verify.inputs.sites import Site, decisions_of
 
-#: What the names of operators on lists begin with.
+#: The name prefix of foreach operators.
 FOREACH = "_foreach_"
-#: Lines that no file has: each formula of an operator on lists has so many to itself, which tells its messages from
-#: those about the entry.
+#: Line numbers beyond those of any file. Each formula of a foreach operator has this many, which distinguishes its
+#: compiler messages from those about the entry.
 _BEYOND = 5_000_000
 LINES = 1000
 BACKWARD = "backward"
@@ -32,7 +32,7 @@ FORWARD = "forward"
 
 
 class FunctionValue(Struct, frozen=True):
-    """An argument or return of an operator: its name in formulas, its schema type, whether it is written."""
+    """An argument or return of an operator: its name in formulas, its schema type, whether it is written to."""
 
     name: str
     type: str
@@ -40,10 +40,10 @@ class FunctionValue(Struct, frozen=True):
 
 
 class FunctionSpec(Struct, frozen=True):
-    """The description of a function for its callers; plain values, so that it can be sent to another process.
+    """The description of a function for its callers; serializable plain values.
 
     Attributes:
-        number: the position of the function, which its C++ name ends with.
+        number: the index of the function, the suffix of its C++ name.
         kind: ``backward`` or ``forward``.
         operator: the operator with its overload, ``add.Tensor``.
         key: the key of the formula as written.
@@ -54,11 +54,11 @@ class FunctionSpec(Struct, frozen=True):
         outputs: the positions of the differentiable returns.
         targets: the arguments whose gradient, or the returns whose tangent the function computes.
         tangents: for a forward formula, the arguments whose tangent it uses.
-        line: the line of the formula in the YAML, from 1, or one beyond all that it has.
+        line: the line of the formula in the YAML, from 1, or one beyond its end.
         masked: whether the formula reads ``grad_input_mask``.
         sites: the conditions and masks of the formula.
-        bounds: the numbers that it compares with.
-        words: the words in it.
+        bounds: the numbers in its comparisons.
+        words: the string constants in it.
     """
 
     number: int
@@ -84,27 +84,27 @@ class FunctionSpec(Struct, frozen=True):
         return f"formula_{self.number}"
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Encode as a JSON object."""
         content: dict[str, Any] = to_builtins(self)
         return content
 
     @staticmethod
     def from_json(content: dict[str, Any]) -> FunctionSpec:
-        """From a JSON object.
+        """Decode from a JSON object.
 
         Raises:
-            ValidationError: it is not one of :meth:`to_json`.
+            ValidationError: it has another form.
         """
         return convert(content, FunctionSpec)
 
 
 class FormulaFunction(Struct, frozen=True):
-    """A formula with what its function is made from.
+    """A formula with the parts from which its function is generated.
 
     Attributes:
-        spec: the description that callers need.
+        spec: the description for callers.
         evaluation: the expression and its variables.
-        differentiability: what the kernel of the operator does.
+        differentiability: the facts of the operator's kernel.
         written: the formula in the YAML.
     """
 
@@ -115,7 +115,7 @@ class FormulaFunction(Struct, frozen=True):
 
 
 class CollectedFunctions(Struct):
-    """The functions of a model, the formulas that have none, with the reason, and the entries of unknown operators."""
+    """The functions of a model, the formulas without one, with the reason, and the entries of unknown operators."""
 
     functions: list[FormulaFunction] = field(default_factory=list)
     left_out: list[tuple[DerivativeFormula, str]] = field(default_factory=list)
@@ -123,7 +123,7 @@ class CollectedFunctions(Struct):
 
 
 def own_outputs(spec: FunctionSpec) -> tuple[FunctionValue, ...]:
-    """The returns that are not arguments; in backward formulas ``result`` is what an in-place operator returns."""
+    """The returns that are not arguments; in backward formulas ``result`` is the return of an in-place operator."""
     names = {value.name for value in spec.arguments}
     own = tuple(value for value in spec.returns if value.name not in names)
     if not own and spec.kind == BACKWARD and spec.returns:
@@ -132,11 +132,11 @@ def own_outputs(spec: FunctionSpec) -> tuple[FunctionValue, ...]:
 
 
 def collect(model: Model, operators: Collection[str] | None = None) -> CollectedFunctions:
-    """The functions of all formulas of a model that are expressions under the dispatch key Default.
+    """Collect the functions of all formulas of a model that are expressions under the dispatch key Default.
 
     Args:
         model: the model.
-        operators: only these operators, None for all: those that have an entry, and those on lists that share its
+        operators: only these operators, or None for all with an entry and the foreach operators that share its
             formulas.
     """
     collected = CollectedFunctions()
@@ -195,7 +195,7 @@ def _own(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Differentiabi
 
 
 def list_operators(model: Model, operators: Collection[str]) -> set[str]:
-    """The operators on lists that share the formulas of some operators."""
+    """The foreach operators that share the formulas of given operators."""
     entries = (entry for entry in model.entries if entry.operator in operators and entry.function is not None)
     return {_name_of(of) for entry in entries for of in _on_lists(model, entry)}
 
@@ -205,7 +205,7 @@ def _name_of(of: Differentiability) -> str:
 
 
 def _on_lists(model: Model, entry: Entry) -> Iterator[Differentiability]:
-    """The operators on lists whose formulas are made of those of an entry, without those that write to them."""
+    """The functional foreach operators whose formulas are derived from an entry."""
     for of in model.differentiabilities(entry):
         is_functional = of.function.schema.kind is SchemaKind.functional
         if is_functional and of.key == DEFAULT and of.info.source.kind == "foreach":
@@ -213,7 +213,7 @@ def _on_lists(model: Model, entry: Entry) -> Iterator[Differentiability]:
 
 
 def _derived(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Differentiability]]:
-    """The formulas of operators on lists that are made of those of an entry."""
+    """The formulas of foreach operators derived from those of an entry."""
     for of in _on_lists(model, entry):
         for evaluation in evaluations(entry, [of]):
             if evaluation.mode is not Mode.SAVE and evaluation.origin is Origin.FOREACH:

@@ -1,9 +1,9 @@
-"""A stand-in for ``ATen/ATen.h`` without operators, and the headers of those that formulas name.
+"""A replacement for ``ATen/ATen.h`` without operators, and the headers of the operators in formulas.
 
-PyTorch's header declares some thousand operators, which the compiler reads for as long as all the rest. With
+PyTorch's header declares some thousand operators, which takes as long to compile as the rest. With
 ``AT_PER_OPERATOR_HEADERS`` defined, PyTorch's other headers include single operators and not ``ATen/Functions.h``; they
-include ``ATen/ATen.h``, but need nothing of it that the stand-in leaves out. What all formulas need is one header that
-can be precompiled; sources include the headers of operators after it.
+include ``ATen/ATen.h``, but need nothing that the replacement omits. The shared part is one header that can be
+precompiled; sources include the headers of operators after it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from derivlint.formula import tokens
 
 #: The macro that makes PyTorch's headers include single operators.
 PER_OPERATOR = "AT_PER_OPERATOR_HEADERS"
-#: Where the compiler finds the stand-in, in a folder that it searches before PyTorch's.
+#: The path of the replacement, in a folder that is searched before PyTorch's.
 ATEN = "ATen/ATen.h"
-#: What all formulas need.
+#: The header shared by all formulas.
 COMMON = "formula_functions.h"
-#: The headers of the operators that formulas name.
+#: The header that includes the operators in formulas.
 OPERATORS = "operators.h"
-#: More formulas name so many operators that little is gained.
+#: The number of formulas beyond which most operators are included anyway.
 FEW = 120
-#: What PyTorch's header includes in addition to operators; a release may lack one.
+#: The headers that PyTorch's header includes in addition to operators; a release may lack one.
 _EXTRA_HEADERS = (
     "ATen/Context.h",
     "ATen/DimVector.h",
@@ -38,9 +38,9 @@ _EXTRA_HEADERS = (
     "ATen/core/ivalue.h",
     "ATen/core/jit_type.h",
 )
-#: How functions of an operator end their names; all of them are in its header.
+#: The suffixes of an operator's functions; all are in its header.
 _ENDINGS = ("", SYMINT, "_out", "_outf", "_")
-#: Functions of formulas and wrappers, with the header that declares them where not all formulas need it.
+#: Other functions in formulas and wrappers, with their headers if not all formulas include them.
 _OTHERS = {
     "to_args_sizes": "torch/csrc/autograd/VariableTypeUtils.h",
     "to_args_sizes_symint": "torch/csrc/autograd/VariableTypeUtils.h",
@@ -51,10 +51,10 @@ _OTHERS = {
 
 
 def common_headers(head: str) -> dict[str, str]:
-    """The header that all formulas need, and the stand-in that it includes, by their names.
+    """The shared header, and the replacement that it includes, by name.
 
     Args:
-        head: what stands before functions of formulas.
+        head: the text before functions of formulas.
     """
     extra = (f"#if __has_include(<{name}>)\n#include <{name}>\n#endif" for name in _EXTRA_HEADERS)
     stand_in = "\n".join(("#pragma once", *extra, ""))
@@ -62,7 +62,7 @@ def common_headers(head: str) -> dict[str, str]:
 
 
 def operator_headers(source: str, includes: Iterable[Path]) -> str:
-    """Return includes for the operators that a C++ file names; empty if PyTorch has no headers of single operators."""
+    """Return includes for the operators in a C++ file; empty if PyTorch has no headers of single operators."""
     operators = _operators(includes)
     if operators is None:
         return ""

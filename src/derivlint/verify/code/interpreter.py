@@ -1,4 +1,4 @@
-"""Formulas as Python expressions over PyTorch's operators, which are called just like compiled ones."""
+"""Formulas as Python expressions over PyTorch's operators, with the interface of compiled ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class PythonFormula(Struct, frozen=True):
     Attributes:
         number: the number of the function.
         text: the expression.
-        saved: expressions for what the kernel saves, by the Python name of the variable.
+        saved: the expressions of saved variables, by the Python name of the variable.
         gradients: the position of the incoming gradient, by the Python name of the variable.
-        needs: the positions among the needed gradients that ``grad_input_mask`` consists of.
-        primals: the variables of the expression that are primals, with their arguments.
-        tangents: those that are tangents, with their arguments.
-        guarded: whether it is evaluated only where some incoming gradient is defined.
+        needs: the positions in the mask of needed gradients that form ``grad_input_mask``.
+        primals: the arguments by the names of their primals.
+        tangents: the arguments by the names of their tangents.
+        guarded: whether it is evaluated only if some incoming gradient is defined.
         per_element: whether it is evaluated for each element of a list.
     """
 
@@ -37,17 +37,17 @@ class PythonFormula(Struct, frozen=True):
     per_element: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Encode as a JSON object."""
         content: dict[str, Any] = to_builtins(self)
         return content
 
 
 class InterpretedFunctions:
-    """The formulas as functions, under the names and with the parameters that compiled ones have.
+    """The formulas as functions, with the names and parameters of compiled ones.
 
     Args:
         formulas: the formulas as JSON objects.
-        functions: what is known of their functions.
+        functions: the descriptions of their functions.
     """
 
     def __init__(self, formulas: Sequence[dict[str, Any]], functions: Sequence[FunctionSpec]) -> None:
@@ -55,13 +55,13 @@ class InterpretedFunctions:
         for content in formulas:
             formula = PythonFormula(**content)
             if formula.number not in spec:
-                # a run that was broken off has checked it
+                # an interrupted run has checked it
                 continue
             setattr(self, spec[formula.number].name, _Function(formula, spec[formula.number]))
 
 
 class _Function:
-    """A formula that can be called like a compiled one."""
+    """A formula with the interface of a compiled function."""
 
     def __init__(self, formula: PythonFormula, spec: FunctionSpec) -> None:
         from derivlint.functional import namespace
@@ -73,11 +73,11 @@ class _Function:
         self._saved = {name: compile(text, f"<{name}>", "eval") for name, text in formula.saved.items()}
 
     def __call__(self, first: list[Any], second: list[Any], *values: Any) -> list[Any]:
-        """The gradients or tangents.
+        """Compute the gradients or tangents.
 
         Args:
             first: the incoming gradients, or the tangents of the differentiable arguments.
-            second: which gradients are needed, or the first argument of an in-place operator before the call.
+            second: the mask of needed gradients, or the first argument of an in-place operator before the call.
             values: the arguments and outputs.
         """
         spec = self._described
@@ -96,7 +96,7 @@ class _Function:
             # names inside comprehensions are looked up among the globals only
             return eval(self._code, {**self._globals, **scope})
         except (AttributeError, TypeError) as error:
-            # an undefined tensor is None here; in C++ it raises an error of this kind
+            # an undefined tensor is None here; in C++ it raises a similar error
             raise RuntimeError(str(error)) from error
 
     def _backward(self, grads: list[Any], needs: list[bool], scope: dict[str, Any]) -> list[Any]:
@@ -112,7 +112,7 @@ class _Function:
         return _flat(self._value(scope))
 
     def _of_elements(self, scope: dict[str, Any], values: dict[str, Any]) -> list[Any]:
-        """The tangents of all elements of lists, which are dual tensors."""
+        """The tangents of all elements of lists, whose tensors are dual."""
         formula = self._formula
         duals = {name: _unpacked(values[name]) for name in self._described.inputs if isinstance(values[name], list)}
         results = []
@@ -153,7 +153,7 @@ def _spelled(name: str) -> str:
 
 
 def _unpacked(items: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Primals and tangents of dual tensors; of a tensor that is none, of integers say, the tangent is zero."""
+    """Primals and tangents of dual tensors; the tangent of other tensors, such as integers, is zero."""
     import torch
     from torch.autograd import forward_ad
 
@@ -169,7 +169,7 @@ def _unpacked(items: list[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _flat(value: Any) -> list[Any]:
-    """All tensors of a value, None for undefined ones."""
+    """The tensors of a value, with None for undefined ones."""
     if isinstance(value, (list, tuple)):
         return [item for part in value for item in _flat(part)]
     return [value]

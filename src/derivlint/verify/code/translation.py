@@ -1,4 +1,4 @@
-"""Formulas translated to Python, for where there is no compiler."""
+"""Translates formulas to Python, for systems without a compiler."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from derivlint.verify.code.interpreter import PythonFormula
 
 
 class TranslatedFormulas(Struct, frozen=True):
-    """The formulas that could be translated.
+    """The translated formulas.
 
     Attributes:
-        formulas: what they became.
+        formulas: the translations.
         functions: their functions.
-        refused: why others could not, by the number of the function.
+        refused: the reasons why others were not translated, by the number of the function.
     """
 
     formulas: tuple[PythonFormula, ...]
@@ -46,7 +46,7 @@ def translate_formulas(model: Model, functions: Sequence[FormulaFunction]) -> Tr
 
 
 def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
-    """The formula in Python, or why there is none."""
+    """The formula in Python, or the reason why there is none."""
     spec, evaluation = function.spec, function.evaluation
     typed = model.typing.typed(evaluation, evaluation.text)
     if typed is None or typed.tree is None:
@@ -69,7 +69,7 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
         value = _saved(model, saved_value.expr)
         if value is None:
             return f'there is no Python for "{saved_value.expr}"'
-        # what the kernel keeps of a tensor whose numbers are not needed
+        # the kernel saves only the metadata of a tensor whose values are not needed
         saved[python_name(saved_value.name)] = (
             f"F.TensorInfo.of({value})" if saved_value.type is TYPE_AND_SIZE else value
         )
@@ -87,7 +87,7 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
 
 
 def _saved(model: Model, text: str) -> str | None:
-    """Translate the expression of a saved variable to Python; None if that is not possible."""
+    """Translate the expression of a saved variable to Python, or return None."""
     parsed = parse_formula(text)
     if parsed.tree is None:
         return None

@@ -1,8 +1,7 @@
-"""C++ files with a function for each formula, which Python calls as ``torch.ops.derivlint_verify.formula_0``.
+"""C++ files with a function for each formula, called from Python as ``torch.ops.derivlint_verify.formula_0``.
 
-A formula is in a function of its own, with the parameters that it has in generated code; around it stands one that
-takes its values from the dispatcher. PyTorch's autograd differentiates through these functions, so that formulas can be
-differentiated a second time.
+A formula is in a function of its own with the parameters of generated code, inside a boxed function for the dispatcher.
+PyTorch's autograd differentiates through these functions, which gives second derivatives of formulas.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from derivlint.verify.inputs.sites import instrumented
 
 _DATA = Path(__file__).parents[1] / "data"
 HEAD = _DATA / "formula_functions.cpp"
-#: What makes operators of the functions, a source of its own: the same for all formulas.
+#: The source that registers the functions as operators: the same for all formulas.
 REGISTRATION = _DATA / "registration.cpp"
-#: The namespace of our own functions, and the name of the library of operators.
+#: The namespace of the functions, and the name of the operator library.
 LIBRARY = "derivlint_verify"
 _DETAILS = "torch::autograd::generated::details"
 _FOUND = "c10::List<std::optional<at::Tensor>>"
-#: The C++ type that owns an argument while formulas run, by its schema type; sizes of lists do not matter.
+#: The owning C++ type of an argument, by its schema type without list sizes.
 _HOLDERS = {
     "Tensor": "at::Tensor",
     "Tensor?": "std::optional<at::Tensor>",
@@ -74,7 +73,7 @@ _BOOLS = re.compile(r"bool\[(\d+)\]")
 
 
 def uncallable_reason(function: FormulaFunction) -> str:
-    """The reason why a function cannot be constructed from a formula, or empty if it can."""
+    """The reason why a formula cannot be a function, or empty."""
     spec = function.spec
     for value in (*spec.arguments, *spec.returns):
         if holder(value.type) is None:
@@ -90,14 +89,14 @@ def source_of(model: Model, functions: Sequence[FormulaFunction], *, few: bool =
     Args:
         model: the model.
         functions: the formulas.
-        few: whether it is to include only the operators that it names (:mod:`derivlint.verify.code.headers`).
+        few: whether to include only the operators that it names (:mod:`derivlint.verify.code.headers`).
     """
     head = f'#include "{COMMON}"\n#include "{OPERATORS}"\n' if few else HEAD.read_text(encoding="utf-8")
     parts = [head]
     for function in functions:
         make = backward_function if function.evaluation.mode is Mode.BACKWARD else forward_function
         parts.append(make(model, function))
-    # the library is loaded for what its constants do while they are made
+    # the library is loaded for the side effects of its static initializers
     added = "".join(
         f'{LIBRARY}::add_operator("{_schema(spec)}", "{spec.name}", '
         f"&torch::autograd::VariableType::{spec.name}_boxed);\n"
@@ -118,7 +117,7 @@ def _schema(spec: FunctionSpec) -> str:
 
 
 def holder(kind: str) -> str | None:
-    """Return the C++ type that owns an argument of a schema type, or None if there is none."""
+    """Return the owning C++ type of an argument with a schema type, or None."""
     bools = _BOOLS.fullmatch(kind)
     if bools is not None:
         return f"std::array<bool, {bools[1]}>"
@@ -126,7 +125,7 @@ def holder(kind: str) -> str | None:
 
 
 def backward_function(model: Model, function: FormulaFunction) -> str:
-    """The functions of a backward formula: the incoming gradients and what is needed, arguments, outputs."""
+    """The functions of a backward formula; parameters: incoming gradients, needed mask, arguments, outputs."""
     spec, evaluation = function.spec, function.evaluation
     info = function.differentiability.info
     name, use = spec.name, evaluation.consumer.use
@@ -161,7 +160,7 @@ def backward_function(model: Model, function: FormulaFunction) -> str:
 
 
 def _mask(function: FormulaFunction) -> str:
-    """The declaration of ``grad_input_mask``: which of the gradients that the formula gives are needed."""
+    """The declaration of ``grad_input_mask``, the mask of needed gradients of the formula."""
     info = function.differentiability.info
     derivative = next(derivative for derivative in info.derivatives if derivative.written is function.written)
     places = [function.spec.with_gradients.index(name) for name in derivative.var_names]
@@ -170,7 +169,7 @@ def _mask(function: FormulaFunction) -> str:
 
 
 class _BackwardArguments:
-    """The C++ arguments of a backward formula, as a node unpacks them.
+    """The C++ arguments of a backward formula, as unpacked by a node.
 
     Attributes:
         lines: declarations of the arguments.
@@ -191,14 +190,14 @@ class _BackwardArguments:
         self._gradients = incoming_gradients(info)
 
     def argument(self, variable: str, kind: DeclaredType) -> str:
-        """Return the argument for a variable of a C++ type, and add its declaration to ``lines``."""
+        """Return the expression for a variable of a C++ type, and add its declaration to ``lines``."""
         if variable == "grads":
             return "std::move(grads)"
         if variable in self._saved:
             saved = self._saved[variable]
             unpacked = self._release.spelled(str(unpacked_type(saved)))
             type = "at::Tensor" if kind.value.type is TENSOR else unpacked
-            # what only other formulas of the node use is declared there, too, and never read
+            # variables of other formulas of the node are declared as well, but never read
             value = f" = {LIBRARY}::saved<{type}>({saved.expr})" if variable in self._own else "{}"
             self.lines.append(f"{type} {variable}_saved{value};")
             return f"{variable}_saved"
@@ -211,7 +210,7 @@ class _BackwardArguments:
 
 
 def forward_function(model: Model, function: FormulaFunction) -> str:
-    """The functions of a forward formula: tangents, the first argument before the call, arguments, outputs."""
+    """The functions of a forward formula; parameters: tangents, original first argument, arguments, outputs."""
     if function.differentiability.is_foreach:
         return _of_elements(model, function)
     spec, evaluation = function.spec, function.evaluation
@@ -248,7 +247,7 @@ def forward_function(model: Model, function: FormulaFunction) -> str:
 
 
 def _of_elements(model: Model, function: FormulaFunction) -> str:
-    """The functions of a forward formula that is evaluated for each element of lists, whose tangents the lists have."""
+    """The functions of a forward formula that is evaluated for each element of lists of dual tensors."""
     spec, evaluation = function.spec, function.evaluation
     lines, arguments, lists = [], ["dv_found"], []
     for variable in evaluation.variables:
@@ -260,7 +259,7 @@ def _of_elements(model: Model, function: FormulaFunction) -> str:
         part = "FwGrad" if variable in evaluation.tangents else "Primal"
         lines.append(f"at::Tensor {variable}_in = {_DETAILS}::toNonOpt{part}({of}[dv_i]);")
         if variable in evaluation.tangents:
-            # as in the kernels: of integers, say, the tangent is zero
+            # as in the kernels: the tangent of integers is zero
             zero = f"at::_efficientzerotensor_symint({of}[dv_i].sym_sizes(), {of}[dv_i].options())"
             lines.append(f"if (!{variable}_in.defined()) {{ {variable}_in = {zero}; }}")
         arguments.append(f"{variable}_in")
@@ -282,7 +281,7 @@ def _in_yaml(model: Model, function: FormulaFunction) -> str:
 
 
 def _inner(scope: str, name: str, variables: dict[str, DeclaredType], body: str) -> str:
-    """The function that has the variables of a formula as its parameters."""
+    """The function with the variables of a formula as its parameters."""
     parameters = "".join(f", [[maybe_unused]] {type} {variable}" for variable, type in variables.items())
     return (
         f'#line 1 "{name}"\nnamespace {scope} {{\n'
@@ -291,7 +290,7 @@ def _inner(scope: str, name: str, variables: dict[str, DeclaredType], body: str)
 
 
 def _boxed(function: FormulaFunction, lines: list[str], call: str) -> str:
-    """The function that the dispatcher calls; arguments and outputs have the names that the kernel gives them."""
+    """The boxed function for the dispatcher; arguments and outputs have the kernel's names."""
     spec = function.spec
     types = formals(function.evaluation.function)
     taken = []

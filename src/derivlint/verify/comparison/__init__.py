@@ -1,1 +1,1 @@
-"""Comparison of formulas with finite differences, one another, and the installed PyTorch."""
+"""Compares formulas with finite differences, one another, and the installed PyTorch."""

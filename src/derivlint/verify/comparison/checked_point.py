@@ -1,4 +1,4 @@
-"""One point at which formulas are checked: random directions, and formulas and operators evaluated there."""
+"""A point at which formulas are checked, with random directions; evaluates formulas and operators there."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint
 from derivlint.verify.inputs.layouts import changed, dense, has_finite_numbers, is_plain, moved
 from derivlint.verify.inputs.points import REFUSALS, is_inexact, require_memory
 
-#: A tensor among the arguments: the name of the argument, and the position in it where it is a list.
+#: A tensor among the arguments: the argument's name, and the index in a list.
 Variable = tuple[str, int]
-#: A change of what a function starts from.
+#: Replacements for tensors among the arguments.
 Moved = dict[Variable, Any]
-#: A set of directions by its number, the variables that move along them, and how far.
+#: The number of a set of directions, the variables that move along them, and the step.
 Moving = tuple[int, tuple[Variable, ...], float]
 
 
 class MisshapenError(Exception):
-    """A gradient does not fit its input."""
+    """A gradient does not fit the shape of its input."""
 
 
 class CheckedPoint:
@@ -30,27 +30,27 @@ class CheckedPoint:
 
     Args:
         subject: the operator at the point.
-        called: what it gives there.
-        names: the arguments that formulas compute gradients of, or use tangents of.
-        random: makes a generator of random numbers for what is named; those for one thing depend on nothing else.
-        tally: where comparisons are counted.
+        called: its outputs there.
+        names: the arguments with gradients or tangents in formulas.
+        random: returns a random number generator for a key, independent of other keys.
+        tally: the counts of comparisons.
         before: called with the number of a function before it runs, so that a crash can be traced to it.
         turn: the number of this set of directions.
-        cached_outputs: what the operator gave along these directions, which depends on no formula: by the turn, the
-            variables that were moved and the step.
-        only_finite: whether gradients flow through finite outputs only.
+        cached_outputs: the operator's outputs along these directions, which are independent of formulas: by the turn,
+            the moved variables and the step.
+        only_finite: whether only finite outputs get gradients.
 
     Attributes:
         variables: the tensors that can be moved.
-        directions: for each of them where to.
-        cotangents: for each output a random tensor, None for one that no gradient flows through.
-        incoming: copies of those, which gradients may share memory with.
-        precision: what the numbers of the point allow.
+        directions: their directions.
+        cotangents: a random incoming gradient for each output, or None.
+        incoming: copies of the cotangents, whose memory gradients may share.
+        precision: the tolerances for the dtype of the point.
         is_plain: whether all tensors are dense.
-        is_complex: whether some are complex.
-        is_empty: whether a variable has no elements: there is nothing to differentiate by.
+        is_complex: whether some tensors are complex.
+        is_empty: whether a variable has no elements, so that there is no derivative.
         is_finite: whether all numbers are finite.
-        is_coarse: whether outputs have too few digits for differences.
+        is_coarse: whether outputs have too little precision for differences.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class CheckedPoint:
         present = subject.variables(names)
         doubles = [variable for variable in present if subject.tensor(variable).dtype in types]
         singles = [variable for variable in present if subject.tensor(variable).dtype == torch.float32]
-        # where numbers of both types meet, those of single precision are not inputs of derivatives
+        # with mixed precision, single-precision tensors are not differentiated
         self.variables = doubles or singles
-        # an output of single precision has no more of it than its type
+        # a single-precision output limits the precision of the comparison
         outputs = [item for item in called.outputs if is_inexact(item)]
         is_double = bool(doubles) and all(item.dtype in types for item in outputs)
         self.precision = DOUBLE if is_double else SINGLE
@@ -100,11 +100,11 @@ class CheckedPoint:
         self.is_coarse = any(item.dtype in coarse for item in outputs)
 
     def like(self, tensor: Any, *name: object) -> Any:
-        """A random tensor of the same kind; None for one that no gradient flows through.
+        """A random tensor with the same shape and dtype, or None for an integral or undefined one.
 
         Args:
             tensor: a tensor.
-            name: what it is for; another version of the formula gets the same one for the same name.
+            name: the random key; other versions of the formula get the same tensor for it.
         """
         import torch
 
@@ -123,12 +123,12 @@ class CheckedPoint:
     def _direction(self, variable: Variable, name: str) -> Any:
         tensor = self.subject.tensor(variable)
         made = self.subject.tangential(variable, self.like(tensor, name, *variable))
-        # of the size that a random one has on average, also where it is confined to a few dimensions
+        # normalized to the average size of a random tensor, also if it is confined to a subspace
         factor = math.sqrt(max(tensor.numel(), 1)) / max(size_of([made]), 1e-12)
         return changed(made, lambda values: values * factor)
 
     def note(self, of: FunctionSpec, rule: str, target: str, number: float, part: int = 0) -> None:
-        """Record a number of a formula, for the comparison with another version."""
+        """Record a value of a formula, for the comparison with another version."""
         self.tally.numbers[place(of, rule, target, part, self.turn)] = number
 
     def note_form(self, of: FunctionSpec, target: str, part: int, tensor: Any) -> None:
@@ -140,15 +140,15 @@ class CheckedPoint:
     # ---- the operator
 
     def moved(self, variables: Sequence[Variable], step: float, directions: Moved | None = None) -> Moved:
-        """The tensors a step along their directions, or along others."""
+        """The tensors after a step along their directions, or along others."""
         chosen = self.directions if directions is None else directions
         return {variable: moved(self.subject.tensor(variable), chosen[variable], step) for variable in variables}
 
     def outputs(self, variables: Sequence[Variable], step: float, directions: Moved | None = None) -> list[Any]:
-        """Call the operator with these tensors a step along their directions, or along others.
+        """Call the operator with tensors after a step along their directions, or along others.
 
         Raises:
-            UnjudgedError: it refuses them.
+            UnjudgedError: the operator rejects them.
         """
         import torch
 
@@ -166,9 +166,9 @@ class CheckedPoint:
             raise UnjudgedError from error
 
     def is_differentiable(self, variables: Sequence[Variable], positions: Sequence[int]) -> bool:
-        """Whether the derivatives of outputs along two directions add up to that along their sum.
+        """Whether the directional derivatives are additive for two directions.
 
-        At a tie both sides of every line can agree although the operator is not a linear map there.
+        At a tie all one-sided derivatives can agree although the operator is not differentiable.
         """
         if not self.is_plain:
             return True
@@ -192,7 +192,7 @@ class CheckedPoint:
     # ---- backward formulas
 
     def leaves(self, names: Sequence[str]) -> Moved:
-        """Return the variables as leaves that require a gradient, which some formulas test."""
+        """Return the variables as leaves with ``requires_grad``, which some formulas test."""
         return {
             variable: self.subject.tensor(variable).detach().requires_grad_()
             for variable in self.subject.variables(names)
@@ -222,10 +222,10 @@ class CheckedPoint:
         return self._undifferentiated[of.number]
 
     def fitted(self, variable: Variable, gradient: Any) -> Any:
-        """A gradient as the engine makes it fit its input.
+        """Reduce a gradient to the shape of its input, as the autograd engine does.
 
         Raises:
-            MisshapenError: it does not.
+            MisshapenError: it cannot be reduced.
         """
         tensor = self.subject.tensor(variable)
         if gradient is None or tensor.is_nested:
@@ -241,7 +241,7 @@ class CheckedPoint:
     # ---- forward formulas
 
     def positions(self, of: FunctionSpec) -> list[int]:
-        """The positions among the outputs of the tensors whose tangent a forward formula gives."""
+        """The positions of the outputs whose tangents a forward formula computes."""
         spec = self.subject.spec
         named = [spec.returns[index].name for index in spec.outputs]
         if len(named) == 1:
@@ -253,7 +253,7 @@ class CheckedPoint:
         return self.subject.push_forward(of, self.called, {variable: self.directions[variable] for variable in group})
 
     def projected(self, of: FunctionSpec, tangents: Sequence[Any]) -> float:
-        """The inner product of tangents with the incoming gradients of their outputs."""
+        """The inner product of tangents with the cotangents of their outputs."""
         return inner([self.cotangents[position] for position in self.positions(of)], tangents)
 
 

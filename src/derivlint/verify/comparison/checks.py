@@ -48,28 +48,28 @@ from derivlint.verify.inputs.points import (
 )
 
 _NOT_FINITE = "outputs that are not finite"
-#: The number of the directions that go with all outputs, also with those that are not finite.
+#: The number of the directions with cotangents for all outputs, including those that are not finite.
 _ALL_OUTPUTS = -1
 
 
 class OperatorChecker:
-    """The checks of the functions of one operator.
+    """Checks the formulas of one operator.
 
     Args:
         functions: the functions of the formulas of the operator.
-        namespace: where they can be called.
-        seed: what random numbers depend on.
-        order: the highest order of derivatives that is checked.
-        directions: how many random directions.
-        complete: whether everything is checked also where something is wrong already.
-        device: the kind of the device that the tensors of points are brought to.
+        namespace: the namespace in which they can be called.
+        seed: the random seed.
+        order: the highest checked order of derivatives.
+        directions: the number of random directions.
+        complete: whether checks continue after a failure.
+        device: the device type of the tensors.
 
     Attributes:
-        tally: what was done at all points.
+        tally: the counts of comparisons at all points.
         before: called before each step, so that a crash can be traced to it.
-        invalid: why the last point is none of the operator, empty if it is.
-        refusal: what a formula said last of an input that the installed PyTorch does not differentiate at either.
-        precision: what the numbers of the last point allow.
+        invalid: the reason why the last point is invalid for the operator, or empty.
+        refusal: the last error of a formula at an input that the installed PyTorch does not differentiate either.
+        precision: the tolerances at the last point.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class OperatorChecker:
         self.precision = DOUBLE
 
     def check(self, point: SamplePoint, number: int) -> Iterator[Failure]:
-        """Yield the failures at a point; none if the operator does not accept it."""
+        """Yield the failures at a point; none if the operator rejects it."""
         import torch
 
         self.tally.forget()
@@ -136,7 +136,7 @@ class OperatorChecker:
                     yield replace(failure, turn=turn)
 
     def _is_steady(self, failure: Failure, point: SamplePoint, number: int, turn: int) -> bool:
-        """Whether formulas contradict each other as much for slightly larger inputs: else it is by rounding."""
+        """Whether both kinds of formulas disagree equally for slightly larger inputs; else rounding is the cause."""
         off = failure.number
         if off is None:
             return True
@@ -156,11 +156,11 @@ class OperatorChecker:
         )
 
     def _backward_at(self, at: CheckedPoint) -> list[FunctionSpec]:
-        """The backward formulas that a node evaluates: not those of arguments that need no gradient."""
+        """The backward formulas that a node evaluates: those of arguments that need a gradient."""
         return [formula for formula in self._backward if at.subject.variables(formula.targets)]
 
     def _compare(self, subject: OperatorAtPoint, called: CallResult, number: int) -> Iterator[Failure]:
-        """Yield the differences from the installed PyTorch where some outputs are not finite."""
+        """Yield the differences from the installed PyTorch at points with non-finite outputs."""
         random = partial(generator, self._seed, self._first.operator, number, 0)
         at = CheckedPoint(
             subject, called, self._names, random, self.tally, self.before, turn=_ALL_OUTPUTS, only_finite=False
@@ -197,7 +197,7 @@ class OperatorChecker:
                 require_memory(error)
 
     def _failures(self, at: CheckedPoint, of: FunctionSpec, is_first: bool) -> Iterator[Failure]:
-        """Yield the failures of one formula; an error that it raises is one."""
+        """Yield the failures of one formula, including an error that it raises."""
         try:
             yield from (
                 self._check_backward(at, of, is_first) if of.kind == BACKWARD else self._check_forward(at, of, is_first)
@@ -208,7 +208,7 @@ class OperatorChecker:
             yield Failure(of.number, WRONG_VJP if of.kind == BACKWARD else WRONG_JVP, of.key, message=str(error))
         except REFUSALS as error:
             require_memory(error)
-            # what formulas refuse need not be an input of theirs
+            # formulas may reject inputs that they do not support
             if (at.subject.point.is_meant and not isinstance(error, NotImplementedError)) or is_differentiated(at, of):
                 yield Failure(of.number, CRASH, of.key, message=first_line(error))
             else:

@@ -1,4 +1,4 @@
-"""Derivatives by finite differences, and when two numbers count as the same."""
+"""Derivatives by finite differences, and the tolerances for comparing values."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from derivlint.verify.inputs.layouts import inner_product, numbers
 
 
 class UnjudgedError(Exception):
-    """The function has no derivative there that finite differences can measure."""
+    """Finite differences cannot determine a derivative there."""
 
 
 class Precision(Struct, frozen=True):
-    """The tolerances and steps for numbers of a type.
+    """The tolerances and step sizes for a dtype.
 
     Attributes:
-        step: the step of differences.
-        long_step: another one; where the two disagree, the point is not a place to judge.
-        relative: how far apart equal numbers may be, as a part of the larger one.
-        absolute: the same as a part of what is subtracted, which the error of rounding grows with.
-        sides: how far apart one-sided differences may be at a place to judge.
-        steps: how far apart the differences of both steps may be.
-        identity: how far apart numbers may be that are the same but for rounding, as a part of what is summed up.
-        short: whether there are digits enough for shorter steps.
+        step: the step size of differences.
+        long_step: a second step size; a point where the two disagree is not judged.
+        relative: the tolerance relative to the larger number.
+        absolute: the tolerance relative to the subtracted values, to which rounding errors are proportional.
+        sides: the tolerance between one-sided differences at a judged point.
+        steps: the tolerance between the differences of both step sizes.
+        identity: the tolerance for values equal up to rounding, relative to the summands.
+        short: whether the precision suffices for shorter steps.
         second: whether derivatives of formulas can be compared.
     """
 
@@ -42,39 +42,42 @@ class Precision(Struct, frozen=True):
     second: bool
 
     def agrees(self, expected: float, actual: float, scale: float) -> bool:
-        """Whether two numbers are the same as far as differences can tell.
+        """Whether a value agrees with finite differences within tolerance.
 
         Args:
-            expected: by differences.
-            actual: by a formula.
-            scale: the size of what was subtracted.
+            expected: the value by differences.
+            actual: the value by a formula.
+            scale: the magnitude of the subtracted values.
         """
         if not math.isfinite(actual):
-            # whatever is allowed would be infinite as well
+            # any tolerance would be infinite as well
             return False
         allowed = self.relative * max(abs(expected), abs(actual)) + self.absolute * (1 + scale)
         return abs(expected - actual) <= allowed
 
     def same(self, one: float, another: float, scale: float) -> bool:
-        """Whether two numbers are the same but for rounding.
+        """Whether two values are equal up to rounding.
 
         Args:
-            one: by one formula.
-            another: by another.
-            scale: the size of what is summed up in them.
+            one: the value of one formula.
+            another: the value of another.
+            scale: the magnitude of their summands.
         """
         difference = abs(one - another)
         return math.isfinite(difference) and difference <= self.identity * (1 + scale + max(abs(one), abs(another)))
 
     def compared(self, function: Callable[[float], float], actual: float, scale: float) -> tuple[float, bool]:
-        """The derivative at zero of a function of a number, and whether a number is the same as it.
+        """The derivative of a function at zero, and whether a value agrees with it.
+
+        Where it is not, steps of a twentieth are asked: their error is less where a higher derivative has a kink. => If
+        it does not, steps of a twentieth are tried: they have a smaller error near kinks of higher derivatives.
 
         Where it is not, steps of a twentieth are asked: their error is less where a higher derivative has a kink.
 
         Args:
             function: the function.
             actual: the derivative by a formula.
-            scale: the size of what is subtracted.
+            scale: the magnitude of the subtracted values.
 
         Raises:
             UnjudgedError: the function is not smooth there, or not finite.
@@ -87,12 +90,12 @@ class Precision(Struct, frozen=True):
             try:
                 expected = shorter.derivative(function)
             except UnjudgedError:
-                # rounding leaves nothing of such steps
+                # rounding errors exceed such differences
                 return expected, False
         return expected, self.agrees(expected, actual, scale)
 
     def derivative(self, function: Callable[[float], float]) -> float:
-        """The derivative at zero of a function of a number, by central differences.
+        """The derivative of a function at zero, by central differences.
 
         Raises:
             UnjudgedError: the function is not smooth there, or not finite.
@@ -111,13 +114,13 @@ class Precision(Struct, frozen=True):
 
 
 DOUBLE = Precision(1e-6, 2e-5, 3e-5, 1e-7, 5e-5, 2e-5, 1e-6, short=True, second=True)
-#: Rounding leaves single precision about three digits of a difference, and none of a second one. Steps are so long that
-#: a kink may lie between them: then they must not differ by more than what counts as the same.
+#: In single precision, a difference has about three significant digits, and a second difference none. The steps are so
+#: long that a kink may lie between them: then the results must not differ by more than the tolerance.
 SINGLE = Precision(3e-2, 6e-2, 5e-3, 5e-3, 2e-2, 5e-3, 5e-3, short=False, second=False)
 
 
 def inner(first_list: Sequence[Any], second_list: Sequence[Any]) -> float:
-    """The real part of the inner product of lists of tensors, where what is absent is zero."""
+    """The real part of the inner product of lists of tensors; absent tensors are zero."""
     pairs = zip(first_list, second_list, strict=False)
     return sum(
         (inner_product(first, second) for first, second in pairs if first is not None and second is not None), 0.0

@@ -1,6 +1,6 @@
-"""Derivatives of elementwise operators by mpmath, with as many digits as they need: what double precision is worth.
+"""The precision of double-precision derivatives of elementwise operators, measured with mpmath.
 
-mpmath comes with PyTorch, as a dependency of sympy. Where it is not installed, double precision is reported as not
+mpmath comes with PyTorch, as a dependency of sympy. If it is not installed, double precision is reported as not
 checked.
 """
 
@@ -18,21 +18,21 @@ from derivlint.verify.comparison.numeric import tensors
 from derivlint.verify.inputs.points import call, is_inexact, require_memory
 
 FILE = Path(operators.__file__).parent / "data" / "exact.txt"
-#: So many inputs are compared.
+#: The number of compared inputs.
 COUNT = 10
-#: How many digits are reckoned with: more until two results agree.
+#: The numbers of digits to compute with, until two results agree.
 _DIGITS = (40, 80, 400)
 _AGREED = 1e-18
-#: How close the operator has to come for both to be the same function.
+#: The tolerance for the operator to be the mpmath function.
 _SAME = 1e-6
-#: Below the smallest normal number there are fewer digits.
+#: The range of normal numbers.
 _SMALLEST, _LARGEST = 2.0**-1022, 1.7e308
-#: What mpmath raises where a function is not defined, or not to be had.
+#: The errors of mpmath where a function is undefined or does not converge.
 _REFUSALS = (ArithmeticError, ValueError, TypeError, NotImplementedError)
 
 
 class _Scope(dict[str, Any]):
-    """The arguments of an operator, and beside them the functions of mpmath."""
+    """The arguments of an operator, and the functions of mpmath."""
 
     def __missing__(self, name: str) -> Any:
         return getattr(_mpmath(), name)
@@ -72,10 +72,10 @@ def double_precision(
     Args:
         of: a function of the operator.
         values: its arguments, with the numbers in double precision.
-        moved: the arguments that it is the derivative by, all together.
+        moved: the arguments that are differentiated, jointly.
         order: its order.
-        derivatives: what a formula gives, for each number.
-        places: positions that are to be among those that are compared.
+        derivatives: the results of a formula, for each number.
+        places: positions that must be among the compared ones.
     """
     if _mpmath() is None:
         return {"double_unchecked": "mpmath is not installed"}
@@ -131,7 +131,7 @@ def double_precision(
 def _derivative(
     function: Callable[[Mapping[str, Any]], Any], arguments: Mapping[str, Any], moved: Sequence[str], order: int
 ) -> float | None:
-    """The derivative from both sides, or None without both in double precision.
+    """The two-sided derivative, or None if both sides cannot be evaluated in double precision.
 
     Raises:
         ArithmeticError: the function is not defined there.
@@ -152,10 +152,10 @@ def _derivative(
                 one_sided = mp.diff(along, 0, order, direction=1)
                 return float(number) if abs(one_sided - number) <= _SAME * abs(number) else None
             before = number
-    # as good as zero
+    # effectively zero
     return 0.0 if before is not None and abs(before) < _SMALLEST else None
 
 
 def written(arguments: Iterable[tuple[str, Any]]) -> str:
-    """Numbers, flags and words by the names of arguments, so that they can be typed in again."""
+    """Numbers, flags and strings by argument names, in a form that can be typed in."""
     return ", ".join(f"{name}={value!r}" for name, value in arguments if isinstance(value, (int, float, str)))

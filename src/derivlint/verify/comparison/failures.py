@@ -1,6 +1,6 @@
 """The results of checks: failures by rule, counts of comparisons, and the forms of gradients and tangents.
 
-A form is a tensor's type, layout and sizes, and the tensors whose memory it shares.
+The form of a tensor is its type, layout and sizes, and the tensors whose memory it shares.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from derivlint.verify.code.functions import FORWARD, FunctionSpec
 from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint, tensors
 from derivlint.verify.inputs.layouts import is_plain
 
-#: Tensors by what they are called.
+#: Tensors by name.
 Named = Iterable[tuple[str, Any]]
 WRONG_VJP = "wrong-vjp"
 WRONG_JVP = "wrong-jvp"
@@ -26,19 +26,19 @@ WRONG_SHAPE = "wrong-gradient-shape"
 CRASH = "crash"
 OTHER_CONVENTION = "different-convention"
 NOT_FINITE = "non-finite-number"
-#: An error that says more is cut.
+#: The length to which error messages are truncated.
 LONGEST = 160
-#: What is wrong with a derivative itself.
+#: The rules about first derivatives.
 FIRST_ORDER = (WRONG_VJP, WRONG_JVP, WRONG_SHAPE)
-#: Findings that compare something of formulas with something else of them.
+#: The rules that compare values of formulas with each other.
 _OWN = (INCONSISTENT, WRONG_SECOND, WRONG_UNDEFINED, MASK_IGNORED)
-#: The kind of a function and, of a forward formula, its outputs, the rule, what it is about, the position in that, and
-#: the number of the directions.
+#: The kind of function with the outputs of a forward formula, the rule, the target, the position in it, and the number
+#: of the directions.
 Place = tuple[str, str, str, int, int]
 
 
 class Form(Struct, frozen=True):
-    """The properties of a gradient or tangent that are not its numbers.
+    """The properties of a gradient or tangent other than its values.
 
     Attributes:
         kind: its layout and type.
@@ -51,9 +51,9 @@ class Form(Struct, frozen=True):
     shares: frozenset[str]
 
     def difference(self, earlier: Form) -> str:
-        """Return the difference from an earlier version in words, or an empty string.
+        """Describe the difference from an earlier version, or return an empty string.
 
-        Memory that was shared before is not reported: a copy serves as well.
+        Memory that is no longer shared is not reported: a copy is correct as well.
         """
         if self.kind != earlier.kind:
             return f"is {self.kind}, and {earlier.kind} before"
@@ -86,7 +86,7 @@ def saved(subject: OperatorAtPoint, called: CallResult) -> Named:
 
 
 def _memory(tensor: Any) -> int:
-    """The place where the numbers of a tensor are; 0 where there are none, or none that could be written to."""
+    """The address of a tensor's data; 0 if there is none, or it cannot be written to."""
     if not is_plain(tensor) or not tensor.numel() or tensor._is_zerotensor():
         return 0
     return int(tensor.untyped_storage().data_ptr())
@@ -103,13 +103,13 @@ class Failure(Struct, frozen=True):
 
     Attributes:
         function: the number of the function.
-        rule: what is wrong.
-        target: which argument or output it is about.
-        expected: the number that differences, or the other way to compute it, gave.
-        actual: what the formula gave; None if it gave none.
-        message: the text, where it is about something else than numbers.
+        rule: the violated rule.
+        target: the argument or output concerned.
+        expected: the value by differences, or by the other formula.
+        actual: the value of the formula, or None.
+        message: the text of a failure that is not about values.
         part: the position of the tensor where ``target`` is a list.
-        turn: which one of the point's random directions showed it.
+        turn: the number of the random directions that showed it.
     """
 
     function: int
@@ -122,7 +122,7 @@ class Failure(Struct, frozen=True):
     turn: int = 0
 
     def place(self, of: FunctionSpec) -> Place:
-        """Return the key under which another version of the formula has its number.
+        """Return the key of the corresponding value of another version of the formula.
 
         Args:
             of: the function.
@@ -131,24 +131,24 @@ class Failure(Struct, frozen=True):
 
     @property
     def number(self) -> float | None:
-        """The number of the formula, or its error where two numbers of the formula are compared."""
+        """The value of the formula, or its error if two values of the formula are compared."""
         if self.expected is None or self.actual is None or self.rule not in _OWN:
             return self.actual
         return self.actual - self.expected
 
 
 class Tally(Struct):
-    """Counts of comparisons, and the numbers at the last point.
+    """Counts of comparisons, and the values at the last point.
 
     Attributes:
-        compared: comparisons of a derivative with another one.
-        unjudged: those that could not be made.
+        compared: the number of compared derivatives.
+        unjudged: the number of comparisons that could not be made.
         functions: the functions whose derivative was compared at least once.
-        nonzero: those of them whose derivative was not always zero.
-        judged: those of them whose derivative was compared at the last point.
-        numbers: what formulas gave at the last point, whatever was found of it (:attr:`Failure.number`).
-        forms: what each gradient and tangent at the last point is beside its numbers, by the kind of the function, what
-            it is of, and the position in that.
+        nonzero: those with a nonzero derivative.
+        judged: those whose derivative was compared at the last point.
+        numbers: the values of formulas at the last point, right or wrong (:attr:`Failure.number`).
+        forms: the forms of gradients and tangents at the last point, by the kind of function, the target and the
+            position in it.
     """
 
     compared: int = 0
@@ -160,7 +160,7 @@ class Tally(Struct):
     forms: dict[tuple[str, str, int], Form] = field(default_factory=dict)
 
     def forget(self) -> None:
-        """Clear what belongs to one point, before the next one."""
+        """Clear the values of the previous point."""
         self.judged.clear()
         self.numbers.clear()
         self.forms.clear()
@@ -175,6 +175,6 @@ class Tally(Struct):
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's message; of a long one its first sentences."""
+    """Return the first line of an error message, truncated to whole sentences."""
     line = (str(error).splitlines() or [type(error).__name__])[0]
     return line if len(line) <= LONGEST else line[:LONGEST].rpartition(". ")[0] or f"{line[:LONGEST]}..."

@@ -1,4 +1,4 @@
-"""Gradients and tangents against finite differences, and against each other."""
+"""Checks gradients and tangents against finite differences, and against each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from derivlint.verify.inputs.points import REFUSALS, is_inexact, require_memory
 
 
 def check_gradients(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
-    """The gradients that a backward formula gives, each against differences of the operator."""
+    """Check each gradient of a backward formula against differences of the operator."""
     targets = at.subject.targets(of)
     if len(gradients) != len(targets):
         yield Failure(
@@ -58,7 +58,7 @@ def _check_gradient(at: CheckedPoint, of: FunctionSpec, variable: Variable, grad
 
 
 def check_tangents(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
-    """The tangents that a forward formula gives against differences: all inputs at once, then each alone."""
+    """Check the tangents of a forward formula against differences: for all inputs at once, then for each alone."""
     groups = [at.variables]
     if len(at.variables) > 1:
         groups += [[variable] for variable in at.variables]
@@ -102,7 +102,7 @@ def _wrong_tangent(at: CheckedPoint, of: FunctionSpec, group: Sequence[Variable]
 def _compare_along(
     at: CheckedPoint, of: FunctionSpec, variables: Sequence[Variable], positions: Sequence[int], actual: float
 ) -> tuple[float, bool] | None:
-    """The derivative of some outputs along some inputs, and whether a formula gave it, or None if nothing can tell."""
+    """The derivative of outputs along inputs, and whether a formula agrees, or None if it cannot be judged."""
     chosen = [at.cotangents[position] for position in positions]
 
     def along(step: float) -> float:
@@ -110,7 +110,7 @@ def _compare_along(
         return inner(chosen, [outputs[position] for position in positions])
 
     if at.is_coarse or (at.is_complex and not at.is_finite and not math.isfinite(actual)):
-        # of complex numbers it depends on the order of a product which parts are NaN
+        # for complex numbers, the NaN parts depend on the order of a product
         at.tally.unjudged += 1
         return None
     scale = abs(inner(chosen, [at.called.outputs[position] for position in positions]))
@@ -129,9 +129,9 @@ def _compare_along(
 def check_adjoint(
     at: CheckedPoint, backward: Sequence[FunctionSpec], forward: Sequence[FunctionSpec]
 ) -> Iterator[Failure]:
-    """Both kinds of formulas are those of one linear map.
+    """Check that backward and forward formulas are adjoint.
 
-    Nothing is compared where one kind does not speak of every input or output that the other speaks of.
+    Skipped unless both cover all inputs and outputs.
     """
     covered = {name for formula in backward for name in formula.targets}
     made = {position for formula in forward for position in at.positions(formula)}
@@ -166,7 +166,7 @@ def check_adjoint(
 
 
 def _pulled_back(at: CheckedPoint, of: FunctionSpec) -> tuple[float, float]:
-    """The inner product of the directions with the gradients of a formula, and the product of their sizes."""
+    """The inner product of the directions with the gradients of a formula, and the product of their norms."""
     at.before(of.number)
     if not at.subject.variables(of.targets):
         return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Checks of backward formulas with undefined gradients, other strides, and masks of needed gradients."""
+"""Checks backward formulas with undefined gradients, other strides, and masks of needed gradients."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from derivlint.verify.comparison.failures import (
 from derivlint.verify.inputs.layouts import dense, is_plain
 from derivlint.verify.inputs.points import REFUSALS, require_memory
 
-#: What counts as nothing in a gradient that should be absent.
+#: The tolerance for zero in a gradient that should be absent.
 _ZERO = 1e-9
 
 
 def check_mask(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
-    """A gradient does not depend on which others are needed; those that are not needed may have any value."""
+    """Check that a gradient does not depend on the mask of needed gradients; unneeded ones may have any value."""
     if not of.masked:
         return
     present = [name for name in of.targets if at.subject.variables([name])]
@@ -36,7 +36,7 @@ def check_mask(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> 
 
 
 def check_undefined(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
-    """An undefined incoming gradient is taken as zeros."""
+    """Check that an undefined incoming gradient counts as zeros."""
     import torch
 
     present = [place for place, item in enumerate(at.cotangents) if item is not None]
@@ -61,7 +61,7 @@ def check_undefined(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
 
 
 def _is_guarded(of: FunctionSpec) -> bool:
-    """Whether a node evaluates a backward formula only where some incoming gradient is defined.
+    """Whether a node evaluates a backward formula only if some incoming gradient is defined.
 
     Follows tools/autograd/gen_autograd_functions.py, emit_derivative: only the formula of one tensor is guarded.
     """
@@ -70,7 +70,7 @@ def _is_guarded(of: FunctionSpec) -> bool:
 
 
 def check_all_undefined(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
-    """A formula that is not guarded is evaluated also where no incoming gradient is defined, and gives zeros."""
+    """Check that an unguarded formula gives zeros if no incoming gradient is defined."""
     if _is_guarded(of):
         return
     try:
@@ -86,14 +86,14 @@ def check_all_undefined(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]
 
 
 def check_strides(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
-    """The strides of an incoming gradient do not matter."""
+    """Check that gradients do not depend on the strides of incoming gradients."""
     strided = [None if item is None else _other_strides(item) for item in at.cotangents]
     again = at.gradients(of, strided)
     yield from _changed(at, of, gradients, again, "another gradient where the incoming one has other strides")
 
 
 def check_undifferentiated(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
-    """A gradient that is not to be differentiated again, as most are, is the same one."""
+    """Check that a gradient is the same without ``create_graph``, the usual case."""
     again = at.undifferentiated(of)
     yield from _changed(at, of, gradients, again, "another gradient where it is not to be differentiated again")
 
@@ -103,14 +103,14 @@ def _changed(
 ) -> Iterator[Failure]:
     for variable, gradient, gradient_again in zip(at.subject.targets(of), gradients, again, strict=True):
         if variable in at.directions and not _same(at, variable, gradient, gradient_again):
-            # without numbers, which would be taken for those of the gradient itself
+            # without numbers, which would count as those of the gradient itself
             yield Failure(of.number, WRONG_VJP, variable[0], message=message)
 
 
 def check_accumulation(at: CheckedPoint, backward: Sequence[FunctionSpec]) -> Iterator[Failure]:
-    """No gradient changes where a further one is added to another in place, as in the second backward pass.
+    """Check that accumulating into one gradient in place, as in a second backward pass, does not change another.
 
-    Follows torch/csrc/autograd/functions/accumulate_grad.h: what comes first is kept without a copy.
+    Follows torch/csrc/autograd/functions/accumulate_grad.h: the first gradient is stored without a copy.
     """
     accumulated: list[tuple[FunctionSpec, Variable, Any]] = []
     for of in backward:
@@ -126,14 +126,14 @@ def check_accumulation(at: CheckedPoint, backward: Sequence[FunctionSpec]) -> It
 
 
 def _is_kept(at: CheckedPoint, variable: Variable, gradient: Any) -> bool:
-    """Whether the engine takes a gradient for ``.grad`` as it is: a view, with the strides of the input."""
+    """Whether the engine stores a gradient as ``.grad`` without a copy: a view, with the strides of the input."""
     tensor = at.subject.tensor(variable)
     if gradient is None or not is_plain(gradient) or gradient._is_zerotensor() or gradient.requires_grad:
         return False
     if (gradient.shape, gradient.dtype) != (tensor.shape, tensor.dtype) or not gradient.numel():
         return False
     if any(gradient is item for item in at.incoming):
-        # held elsewhere as well: it is copied
+        # referenced elsewhere, so it is copied
         return False
     return bool(gradient.stride() == tensor.stride() and gradient.is_contiguous())
 
@@ -148,7 +148,7 @@ def _overlap(one: Any, another: Any) -> bool:
 
 
 def check_embedding(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
-    """A real incoming gradient of a complex output is as good as the complex one of the same numbers."""
+    """Check that a real incoming gradient of a complex output has the effect of the equal complex one."""
     if not any(item is not None and item.is_complex() for item in at.cotangents):
         return
     real = [item if item is None or not item.is_complex() else item.real.clone() for item in at.cotangents]
@@ -162,13 +162,13 @@ def check_embedding(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
         return
     for variable, one, gradient in zip(at.subject.targets(of), expected, gradients_of_real, strict=True):
         if variable in at.directions and not _same(at, variable, one, gradient):
-            # the engine makes it complex before the formula sees it
+            # the engine converts it to complex before the formula
             message = "is another one where the incoming gradient is real and not complex"
             yield Failure(of.number, OTHER_CONVENTION, variable[0], message=message)
 
 
 def _same(at: CheckedPoint, variable: Variable, one: Any, another: Any) -> bool:
-    """Whether two gradients are the same as the engine makes them fit, an absent one being zero."""
+    """Whether two gradients agree after reduction to the input's shape; an absent one is zero."""
     try:
         one, another = at.fitted(variable, one), at.fitted(variable, another)
     except MisshapenError:
@@ -182,7 +182,7 @@ def _same(at: CheckedPoint, variable: Variable, one: Any, another: Any) -> bool:
 
 
 def _other_strides(tensor: Any) -> Any:
-    """The same numbers with other strides."""
+    """The same tensor with other strides."""
     import torch
 
     wide = torch.zeros((*tensor.shape, 2), dtype=tensor.dtype)

@@ -1,8 +1,8 @@
-"""The derivatives of the installed PyTorch, as reference where finite differences prove nothing.
+"""The derivatives of the installed PyTorch, as the reference where finite differences prove nothing.
 
-At a kink it is a convention which of the possible numbers a formula gives: another one is not an error, but nothing
-else shows the author of an edit that the convention has changed. NaN where there was a number is an error. And
-where a formula raises at an input that no one had in mind, it is an error only if the formula before did not.
+At a kink it is a convention which subgradient a formula gives: another one is not an error, but the author of an edit
+should know that the convention changed. NaN in place of a number is an error. And if a formula raises at an unusual
+input, it is an error only if the earlier formula did not.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def tangents_problem(at: CheckedPoint, of: FunctionSpec, actual: float) -> Failu
 
 
 def unfinished_problems(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
-    """Compare a formula where some outputs are not finite; only another version can be the reference.
+    """Compare a formula at points with non-finite outputs; only another version can be the reference.
 
-    Complex numbers are not compared: which of their parts are NaN depends on the order of a product.
+    Complex numbers are not compared: the NaN parts depend on the order of a product.
     """
     if any(
         item is not None and item.is_complex() for item in (*at.called.outputs, *map(at.subject.tensor, at.variables))
@@ -86,7 +86,7 @@ def _unfinished(
 
 
 def _finite(tensor: Any) -> Any:
-    """A tensor with numbers that stand for NaN and for infinities."""
+    """Replace NaN and infinities in a tensor by finite numbers."""
     import torch
 
     if tensor is None or not is_plain(tensor):
@@ -97,14 +97,14 @@ def _finite(tensor: Any) -> Any:
 
 
 def _is_less_finite(tensor: Any, reference: Any) -> bool:
-    """Whether an element is NaN or infinite, and that of the reference is a number."""
+    """Whether an element is NaN or infinite whose reference is finite."""
     if tensor is None or reference is None or not is_plain(tensor) or tensor.shape != reference.shape:
         return False
     return bool((reference.detach().isfinite() & ~tensor.detach().isfinite()).any())
 
 
 def is_differentiated(at: CheckedPoint, of: FunctionSpec) -> bool:
-    """Whether the installed PyTorch has a derivative of the kind of a formula at the point."""
+    """Whether the installed PyTorch differentiates in the mode of a formula at the point."""
     if of.kind == FORWARD:
         return _tangents(at) is not None
     return any(_gradient(at, of, variable) is not None for variable in at.subject.variables(of.targets))
@@ -123,7 +123,7 @@ def _compared(
 
 
 def _gradient(at: CheckedPoint, of: FunctionSpec, variable: Variable) -> Any:
-    """The gradient that the installed PyTorch gives, or None if it gives none."""
+    """The gradient of the installed PyTorch, or None."""
     import torch
 
     leaves = at.leaves(of.with_gradients)
@@ -143,13 +143,13 @@ def _gradient(at: CheckedPoint, of: FunctionSpec, variable: Variable) -> Any:
         (gradient,) = torch.autograd.grad(outputs, [leaves[variable]], cotangents, allow_unused=True)
     except REFUSALS as error:
         require_memory(error)
-        # not every operator has a derivative there, and not every one takes what its formula takes
+        # not every operator has a derivative there, or accepts the formula's inputs
         return None
     return torch.zeros_like(leaves[variable]) if gradient is None else gradient
 
 
 def _tangents(at: CheckedPoint) -> list[Any] | None:
-    """The tangents of all outputs for the directions of the point, or None if the installed PyTorch gives none."""
+    """The tangents of the installed PyTorch for the directions of the point, or None."""
     import torch
     from torch.autograd import forward_ad
 
@@ -171,7 +171,7 @@ def _tangents(at: CheckedPoint) -> list[Any] | None:
 
 
 def _is_same(at: CheckedPoint, called: CallResult) -> bool:
-    """Whether the outputs are those at the point: of random numbers and uninitialized memory there may be others."""
+    """Whether the outputs equal those at the point; random numbers and uninitialized memory may differ."""
     pairs = zip(called.outputs, at.called.outputs, strict=True)
     return all(
         has_same_numbers(actual, expected)

@@ -1,8 +1,7 @@
-"""Calling an operator and the functions of its formulas at one point, as functions of the tensors that may change.
+"""Calls an operator and the functions of its formulas at a point with replaced tensors.
 
-Inputs of a formula belong to others as well: to the formulas that are evaluated next, to their earlier versions, and to
-differences of the operator. A write would make those wrong, and not the formula that writes: it is noticed after each
-evaluation, and undone.
+Inputs of a formula are shared: by the next formulas, their earlier versions, and differences of the operator. A write
+would invalidate those instead of the formula: it is detected after each evaluation, and undone.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from derivlint.verify.inputs.domains import auxiliary_of, manifold_of, tangent_s
 from derivlint.verify.inputs.layouts import has_same_numbers, is_plain, numbers
 from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of, require_memory
 
-#: A part of what autograd says of a write to a leaf, which it refuses.
+#: A part of autograd's error for an in-place write to a leaf.
 _LEAF = "is being used in an in-place operation"
 
 
 class WriteError(RuntimeError):
-    """A formula wrote to some of its inputs, which have their numbers again."""
+    """A formula wrote to some of its inputs; the write has been undone."""
 
 
 class _Input(Struct, frozen=True, eq=False):
-    """A tensor before an evaluation: by what name a formula has it, its version, and a copy of it."""
+    """A tensor before an evaluation: its name in formulas, its version, and a copy."""
 
     name: str
     tensor: Any
@@ -36,7 +35,7 @@ class _Input(Struct, frozen=True, eq=False):
 
     @property
     def is_untouched(self) -> bool:
-        """Whether its version, its size and all numbers are as before."""
+        """Whether its version, size and values are unchanged."""
         if self.tensor._version != self.version:
             return False
         if not is_plain(self.copy):
@@ -45,10 +44,10 @@ class _Input(Struct, frozen=True, eq=False):
 
 
 class InputGuard:
-    """Copies of the inputs of one evaluation, with which writes to them are noticed and undone.
+    """Copies of the inputs of one evaluation, to detect and undo writes.
 
     Args:
-        inputs: names and tensors; lists of tensors have one name.
+        inputs: names and tensors; the tensors of a list share a name.
     """
 
     def __init__(self, inputs: Iterable[tuple[str, Any]]) -> None:
@@ -63,10 +62,10 @@ class InputGuard:
             ]
 
     def require_untouched(self) -> None:
-        """Undo the writes to inputs.
+        """Undo writes to inputs.
 
         Raises:
-            WriteError: there are any.
+            WriteError: there were any.
         """
         import torch
 
@@ -80,7 +79,7 @@ class InputGuard:
 
 
 def tensors(value: Any) -> list[Any]:
-    """The tensors of an argument or output; None for what is none."""
+    """The tensors of an argument or output, with None for other values."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -94,7 +93,7 @@ class CallResult(Struct):
     """The arguments and outputs of an operator after a call.
 
     Attributes:
-        values: the arguments after the call, changed where it writes to them.
+        values: the arguments after the call, including in-place changes.
         returns: the returns that are not arguments.
         outputs: the tensors of all differentiable returns.
         originals: the first argument before the call.
@@ -110,10 +109,10 @@ class OperatorAtPoint:
     """An operator at a point.
 
     Attributes:
-        described: one function of the operator.
+        described: a function of the operator.
         point: the arguments.
-        positions: the position of each argument by its name.
-        last_tangents: the tangents that the last forward formula got, by what they are called.
+        positions: the positions of arguments by name.
+        last_tangents: the tangents passed to the last forward formula, by name.
     """
 
     def __init__(self, spec: FunctionSpec, point: SamplePoint, namespace: Any, seed: int = 0) -> None:
@@ -142,12 +141,12 @@ class OperatorAtPoint:
         return {argument.name: value for argument, value in zip(self.spec.arguments, values, strict=True)}
 
     def tangential(self, variable: tuple[str, int], direction: Any) -> Any:
-        """A direction in which the input may move."""
+        """Project a direction to those in which the input may move."""
         manifold = tangent_space_of(self.spec.operator, variable[0])
         return direction if manifold is None else manifold(direction, self._named(self.point.values))
 
     def variables(self, names: Sequence[str]) -> list[tuple[str, int]]:
-        """The tensors of real or complex numbers in arguments of these names: the name, and the position in a list."""
+        """The floating-point and complex tensors in the named arguments, as name and index in a list."""
         variables = []
         for name in names:
             value = self.point.values[self.positions[name]]
@@ -162,12 +161,12 @@ class OperatorAtPoint:
     def with_tensors(
         self, changed: dict[tuple[str, int], Any], *, moves: bool = False, connected: bool = False
     ) -> list[Any]:
-        """The arguments with other tensors; those that follow from others move along.
+        """The arguments with replaced tensors; dependent arguments are recomputed.
 
         Args:
-            changed: the other tensors.
-            moves: whether arguments follow also where none is changed.
-            connected: whether autograd knows what follows from what.
+            changed: the replacements.
+            moves: whether dependent arguments are recomputed even without replacements.
+            connected: whether autograd records the dependence.
         """
         values = list(self.point.values)
         for (name, index), tensor in changed.items():
@@ -184,7 +183,7 @@ class OperatorAtPoint:
         return values
 
     def after(self, called: CallResult, changed: dict[tuple[str, int], Any]) -> list[Any]:
-        """The arguments after a call, with other tensors: formulas see what the operator wrote to its arguments."""
+        """The arguments after a call, with replaced tensors: formulas see in-place changes of the operator."""
         values = self.with_tensors(changed)
         for index, argument in enumerate(self.spec.arguments):
             if argument.is_write and (argument.name, 0) not in changed:
@@ -195,7 +194,7 @@ class OperatorAtPoint:
         """Call the operator.
 
         Raises:
-            Exception: of any kind that it raises.
+            Exception: any error of the operator.
         """
         import torch
 
@@ -223,18 +222,18 @@ class OperatorAtPoint:
     def pull_back(
         self, of: FunctionSpec, called: CallResult, gradients: Sequence[Any], needs: Sequence[bool]
     ) -> list[Any]:
-        """The gradients that a backward formula gives, one for each tensor of its targets.
+        """Evaluate a backward formula; returns one gradient for each tensor of its targets.
 
         Raises:
-            WriteError: the formula writes to what it is given.
-            RuntimeError: what the formula raises.
+            WriteError: the formula writes to its inputs.
+            RuntimeError: the formula raises.
         """
         function = getattr(self._namespace, of.name)
         self.last_tangents = []
         returns = called.returns
         values = list(called.values)
         if not returns and called.originals:
-            # an in-place operator saves what it was given, and returns what it made of that
+            # an in-place operator saves its argument, and returns the modified one
             returns, values[0] = [values[0]], called.originals[0]
         guard = InputGuard([("grad", list(gradients)), *self._inputs(of, values, returns)])
         try:
@@ -247,17 +246,17 @@ class OperatorAtPoint:
             guard.require_untouched()
 
     def _inputs(self, of: FunctionSpec, values: Sequence[Any], returns: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-        """Arguments and outputs with the names that formulas have for them."""
+        """The arguments and outputs by their names in formulas."""
         yield from zip((argument.name for argument in of.arguments), values, strict=True)
         yield from zip((value.name for value in own_outputs(of)), returns, strict=True)
 
     def needs(self, of: FunctionSpec, only: Sequence[str] | None = None) -> list[bool]:
-        """The mask of needed gradients, for all arguments that have a backward formula."""
+        """The mask of needed gradients, for all arguments with a backward formula."""
         chosen = of.with_gradients if only is None else only
         return [name in chosen and bool(self.variables([name])) for name in of.with_gradients]
 
     def targets(self, of: FunctionSpec) -> list[tuple[str, int]]:
-        """The variable of each gradient that a backward formula gives."""
+        """The variables of the gradients that a backward formula computes."""
         variables = []
         for name in of.targets:
             value = self.point.values[self.positions[name]]
@@ -270,15 +269,15 @@ class OperatorAtPoint:
 
         if not is_efficient or not is_plain(before) or (called.originals and position == 0):
             return torch.zeros_like(before.detach())
-        # as the kernels have it: a tensor that is known to be zero
+        # as in kernels: an efficient zero tensor
         return torch._efficientzerotensor(before.shape, dtype=before.dtype, device=before.device)
 
     def push_forward(self, of: FunctionSpec, called: CallResult, tangents: dict[tuple[str, int], Any]) -> list[Any]:
-        """The tangents that a forward formula gives; arguments that are not named have none.
+        """Evaluate a forward formula; arguments without a given tangent have none.
 
         Raises:
-            WriteError: the formula writes to what it is given.
-            RuntimeError: what the formula raises.
+            WriteError: the formula writes to its inputs.
+            RuntimeError: the formula raises.
         """
         assert of.kind == FORWARD
         try:
@@ -287,7 +286,7 @@ class OperatorAtPoint:
             raise
         except RuntimeError as error:
             require_memory(error)
-            # not every operator takes tensors that are known to be zero
+            # not every operator accepts efficient zero tensors
             return self._push_forward(of, called, tangents, is_efficient=False)
 
     def _push_forward(
@@ -299,11 +298,11 @@ class OperatorAtPoint:
         function = getattr(self._namespace, of.name)
         input_tangents: list[Any] = []
         values = list(called.values)
-        # formulas of in-place operators change the tangents of what those write to
+        # formulas of in-place operators modify the tangents of written arguments
         written = {argument.name for argument in of.arguments if argument.is_write}
         make_dual: Any = forward_ad.make_dual
         unpack_dual: Any = forward_ad.unpack_dual
-        # under forward mode the formula is itself differentiated: there is but one level of it
+        # forward mode cannot be nested, and the formula is itself differentiated by it
         is_nested = forward_ad._current_level >= 0
         with nullcontext() if is_nested else forward_ad.dual_level():
             for name in of.inputs:

@@ -1,7 +1,7 @@
-"""The precision of elementwise formulas in few bits: all numbers of half precision, and a grid of float32.
+"""The precision of elementwise formulas in low precision: all half-precision numbers, and a grid of float32.
 
-A formula gets the same numbers in its own type and in double precision; what it gives is compared in units in the last
-place. A gradient is lost where it is zero, infinite or NaN although the right one could be written down.
+A formula is evaluated on the same numbers in low and in double precision; the difference is measured in units in the
+last place. A gradient is lost if it is zero, infinite or NaN although the exact one is representable.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from derivlint.verify.inputs.points import (
 from derivlint.verify.inputs.recipes import recorded_points
 from derivlint.verify.inputs.stored import Inputs
 
-#: The types that are measured.
+#: The measured dtypes.
 DTYPES = ("float16", "bfloat16", "float32")
-#: As many numbers of each: all there are of 16 bits.
+#: The number of values of each dtype: all there are of 16 bits.
 COUNT = 1 << 16
-#: With so many numbers it is found out whether an operator is elementwise.
+#: The number of values used to test whether an operator is elementwise.
 _TRIED = 64
-#: One of so many numbers of further arguments is 0, and one is 1.
+#: One in this many values of further arguments is 0, and one is 1.
 _ROUND = 16
-#: A difference of so many units is none.
+#: Differences up to this many units count as none.
 _EQUAL = 1.0
-#: Kernels that count up from a negative number take too long for smaller ones.
+#: Kernels that count up from negative numbers are too slow below this.
 _FEW_STEPS = -1024.0
-#: The derivatives that are measured.
+#: The measured derivatives.
 GRADIENT, TANGENT, SECOND = "gradient", "tangent", "second derivative"
 
-#: A derivative: its kind, its target, the function, and its values in few bits and in many.
+#: A derivative: its kind, its target, the function, and its values in low and double precision.
 _FailureGroup = tuple[str, str, FunctionSpec, tuple[Any, Any]]
 
 
 def grid(dtype: str) -> Any:
-    """Numbers of a type: all finite ones of 16 bits, or as many of 32 bits, with random last bits."""
+    """Values of a dtype: all finite ones of 16 bits, or as many of 32 bits, with random last bits."""
     import torch
 
     bits = torch.arange(COUNT, dtype=torch.int64)
     if dtype == "float32":
         bits = (bits << 16) | torch.randint(0, COUNT, (COUNT,), generator=generator(0, "grid"))
     whole, half = (1 << 32, torch.int32) if dtype == "float32" else (COUNT, torch.int16)
-    # the upper half of the patterns are negative integers
+    # the upper half of the bit patterns are negative integers
     made = bits.where(bits < whole // 2, bits - whole).to(half).view(getattr(torch, dtype))
     return made[made.isfinite()]
 
@@ -69,10 +69,10 @@ def measured(
 
     Args:
         functions: the functions.
-        base: those of an earlier version.
-        recorded: inputs, for the arguments that are not tensors.
-        namespace: where the functions can be called.
-        device: the kind of the device that they are measured on.
+        base: the functions of an earlier version.
+        recorded: recorded inputs, for the non-tensor arguments.
+        namespace: the namespace of the functions.
+        device: the device type.
     """
     first = functions[0]
     points = (_unreduced(first, point) for point in recorded_points(first, recorded))
@@ -82,7 +82,7 @@ def measured(
     for dtype in DTYPES:
         numbers = grid(dtype)
         if first.operator in Book.by_hand("counts-up"):
-            # of 16 bits all below are integers, at which such operators have poles
+            # in 16 bits, all values below are integers, where such operators have poles
             numbers = numbers[numbers > _FEW_STEPS]
         values = placed(SamplePoint(_values(point, numbers)), device).values
         few = next(value.dtype for value in values if is_inexact(value))
@@ -109,7 +109,7 @@ def measured(
 
 
 def _unreduced(of: FunctionSpec, point: SamplePoint) -> SamplePoint:
-    """A point at which a loss is not summed up."""
+    """A point at which a loss is not reduced."""
     pairs = zip(of.arguments, point.values, strict=True)
     return SamplePoint([0 if is_reduction(argument) else value for argument, value in pairs], point.label)
 
@@ -144,9 +144,9 @@ def _is_elementwise(of: FunctionSpec, point: SamplePoint) -> bool:
 
 
 def _values(point: SamplePoint, numbers: Any) -> list[Any]:
-    """The arguments with the numbers in the first tensor, and the same in another order in all others.
+    """The arguments with the values in the first tensor, and permutations of them in the others.
 
-    Some numbers of the others are 0 and 1, where differences cancel out.
+    Some values of the others are 0 and 1, where differences cancel.
     """
     import torch
 
@@ -164,7 +164,7 @@ def _values(point: SamplePoint, numbers: Any) -> list[Any]:
 
 
 def _both(functions: Sequence[FunctionSpec], values: list[Any], namespace: Any) -> Iterator[_FailureGroup]:
-    """Yield the derivatives of functions in the type of the numbers, and in double precision."""
+    """Yield the derivatives of functions, in low and in double precision."""
     exact = [value.double() if is_inexact(value) else value for value in values]
     low = _given(functions, values, namespace)
     high = _given(functions, exact, namespace)
@@ -172,17 +172,14 @@ def _both(functions: Sequence[FunctionSpec], values: list[Any], namespace: Any) 
         if key in high and low_value.shape == high[key][0].shape:
             of = next(function for function in functions if function.number == key[2])
             right, is_defined = high[key]
-            # where the operator is not defined its derivative has no right value
+            # outside of the operator's domain there is no correct derivative
             yield key[0], key[1], of, (low_value.double(), right.masked_fill(~is_defined, math.nan))
 
 
 def _given(
     functions: Sequence[FunctionSpec], values: list[Any], namespace: Any
 ) -> dict[tuple[str, str, int], tuple[Any, Any]]:
-    """The derivatives that functions give for incoming gradients and tangents that are all one.
-
-    Each with where the operator is defined.
-    """
+    """The derivatives for incoming gradients and tangents of ones, each with the mask of finite outputs."""
     import torch
 
     subject = OperatorAtPoint(functions[0], SamplePoint(values), namespace)
@@ -226,7 +223,7 @@ def _record_gradients(
     called: CallResult,
     ones: list[Any],
 ) -> None:
-    """Record the gradients of a backward formula, and their derivatives where they have one."""
+    """Record the gradients of a backward formula, and their derivatives if they have any."""
     import torch
 
     leaves = {
@@ -246,12 +243,12 @@ def _record_gradients(
 
 
 def _errors(low: Any, high: Any, kind: Any) -> tuple[Any, Any, Any]:
-    """Which numbers can be judged, which of them are lost, and by how many units the others are off.
+    """The masks of judged and of lost values, and the errors of the others in units in the last place.
 
     Args:
-        low: in few bits, as double precision.
-        high: in double precision.
-        kind: the type of few bits.
+        low: the low-precision values, as double precision.
+        high: the double-precision values.
+        kind: the low-precision dtype.
     """
     import torch
 
@@ -265,12 +262,12 @@ def _errors(low: Any, high: Any, kind: Any) -> tuple[Any, Any, Any]:
 
 
 def _message(low: Any, high: Any, values: list[Any], kind: Any, of: FunctionSpec) -> dict[str, Any] | None:
-    """Return the message about a derivative, or None if no number can be judged."""
+    """Return the message about a derivative, or None if no value can be judged."""
     judged, lost, off = _errors(low, high, kind)
     if not bool(judged.any()):
         return None
     worst = int(off.argmax())
-    # the largest gradient that is lost
+    # the largest lost gradient
     place = int(high.abs().masked_fill(~lost, -1).argmax())
     return {
         "inputs": int(judged.sum()),
@@ -283,13 +280,13 @@ def _message(low: Any, high: Any, values: list[Any], kind: Any, of: FunctionSpec
 
 
 def _difference(low: Any, before: Any, high: Any, kind: Any) -> dict[str, Any]:
-    """At how many numbers a formula is better and at how many worse than an earlier version of it.
+    """Count the values at which a formula is better, and worse, than its earlier version.
 
     Args:
-        low: what it gives in few bits.
-        before: what the earlier version gives.
-        high: what it gives in double precision.
-        kind: the type of few bits.
+        low: its low-precision values.
+        before: those of the earlier version.
+        high: its double-precision values.
+        kind: the low-precision dtype.
     """
     judged, lost, off = _errors(low, high, kind)
     _, lost_before, off_before = _errors(before, high, kind)
@@ -303,7 +300,7 @@ def _difference(low: Any, before: Any, high: Any, kind: Any) -> dict[str, Any]:
 
 
 def _reported(values: list[Any], place: int, of: FunctionSpec, low: Any, high: Any) -> str:
-    """The numbers at a place, and what was found there."""
+    """The inputs at an index, with the values of the formula there."""
     pairs = ((argument.name, value) for argument, value in zip(of.arguments, values, strict=True))
     at = written(((name, float(value[place]) if is_inexact(value) else value) for name, value in pairs))
     return f"{at}: {float(low[place]):.6g}, right is {float(high[place]):.6g}"

@@ -1,6 +1,6 @@
-"""Derivatives of formulas by autograd against finite differences: formulas have to be differentiable themselves.
+"""Checks that formulas are differentiable, comparing their autograd derivatives with finite differences.
 
-In reverse mode and in forward mode: a backward formula runs under both, and so does a forward formula.
+Backward and forward formulas are both differentiated in reverse mode and in forward mode.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from derivlint.verify.comparison.checked_point import CheckedPoint, Moved
 from derivlint.verify.comparison.failures import WRONG_SECOND, Failure
 from derivlint.verify.inputs.points import require_memory
 
-#: Where a finding is not about reverse mode and second order: a part of its message.
+#: The part of the message of findings that are not about reverse mode and second order.
 FORWARD_MODE = "in forward mode"
 THIRD = "of second order"
 _KINDS = ("", FORWARD_MODE, THIRD)
-#: A number as a function of tensors and incoming gradients: the sum of the inner products of these pairs of tensors, of
-#: which the second ones can be differentiated.
+#: A scalar function of tensors and incoming gradients, as pairs of tensors whose inner products are summed; the second
+#: ones are differentiable.
 _Pairs = Sequence[tuple[Any, Any]]
 _Value = Callable[[Moved, Sequence[Any]], _Pairs]
 
 
 def check_second_backward(at: CheckedPoint, of: FunctionSpec, order: int) -> Iterator[Failure]:
-    """The derivative of a backward formula along the inputs and the incoming gradients together.
+    """Check the derivative of a backward formula along the inputs and the incoming gradients.
 
     Args:
         at: the point.
         of: the formula.
-        order: the highest order of derivatives that is checked.
+        order: the highest checked order of derivatives.
 
     Raises:
-        UnjudgedError: differences do not tell it.
+        UnjudgedError: differences cannot determine it.
     """
     subject = at.subject
     if at.called.originals:
@@ -56,18 +56,18 @@ def check_second_backward(at: CheckedPoint, of: FunctionSpec, order: int) -> Ite
 
 
 def check_second_forward(at: CheckedPoint, of: FunctionSpec, order: int) -> Iterator[Failure]:
-    """The derivative of a forward formula along the inputs, its tangents held.
+    """Check the derivative of a forward formula along the inputs, with fixed tangents.
 
     Args:
         at: the point.
         of: the formula.
-        order: the highest order of derivatives that is checked.
+        order: the highest checked order of derivatives.
 
     Raises:
-        UnjudgedError: differences do not tell it.
+        UnjudgedError: differences cannot determine it.
     """
     subject = at.subject
-    # tangents in lists are duals, which autograd does not differentiate a second time
+    # tangents in lists are dual tensors, which autograd cannot differentiate again
     if at.called.originals or any(argument.type == "Tensor[]" for argument in subject.spec.arguments):
         return
     chosen = [at.cotangents[position] for position in at.positions(of)]
@@ -80,12 +80,12 @@ def check_second_forward(at: CheckedPoint, of: FunctionSpec, order: int) -> Iter
 
 
 class _Directional:
-    """A formula as a number, differentiated along the directions of a point.
+    """A scalar function of a formula, differentiated along the directions of a point.
 
     Args:
         at: the point.
         of: the formula.
-        value: the number.
+        value: the scalar function.
         ends: the incoming gradients that it depends on.
         seconds: their directions.
     """
@@ -101,7 +101,7 @@ class _Directional:
         self._numbers: dict[float, float] = {}
 
     def check(self, order: int) -> Iterator[Failure]:
-        """The derivative of the number in both modes, and of its derivative in reverse mode where that is asked for."""
+        """Check the derivative in both modes, and higher ones in reverse mode if requested."""
         at = self._at
         total = 0.0
         try:
@@ -111,7 +111,7 @@ class _Directional:
             total = self._numbers[0.0] = _as_number(number)
         except RuntimeError as error:
             require_memory(error)
-            # what a formula calls need not have a derivative
+            # functions that a formula calls need not be differentiable
             at.tally.unjudged += 1
             return
         is_wrong = False
@@ -138,7 +138,7 @@ class _Directional:
     # ---- the number
 
     def _tensors(self, step: float) -> tuple[Moved, list[Any]]:
-        """Tensors and incoming gradients a step along their directions, as leaves."""
+        """Tensors and incoming gradients after a step along their directions, as leaves."""
         at = self._at
         tensors = {variable: item.detach().requires_grad_() for variable, item in at.moved(at.variables, step).items()}
         ends = [
@@ -160,16 +160,16 @@ class _Directional:
     # ---- its derivatives
 
     def _differentiated(self, step: float, order: int = 1) -> tuple[Any, float]:
-        """The number, None if there is none, and its derivative along the directions.
+        """The value, or None, and its derivative along the directions.
 
-        The derivative by a tensor that autograd does not connect to the number is zero.
+        The derivative with respect to an unconnected tensor is zero.
 
         Args:
-            step: how far along the directions.
+            step: the step along the directions.
             order: the order of the derivative, in reverse mode.
 
         Raises:
-            RuntimeError: what a formula calls has none.
+            RuntimeError: a function that the formula calls is not differentiable.
         """
         import torch
 
@@ -190,7 +190,7 @@ class _Directional:
         return self._differentiated(step)[1]
 
     def _forward(self) -> float | None:
-        """The derivative along the directions in forward mode, or None if what a formula calls has none."""
+        """The derivative along the directions in forward mode, or None if a called function has none."""
         from torch.autograd import forward_ad
 
         make_dual: Any = forward_ad.make_dual
@@ -214,14 +214,14 @@ class _Directional:
     ) -> Iterator[Failure]:
         at, of = self._at, self._of
         if not math.isfinite(actual) and not at.is_finite:
-            # a derivative of a product is a sum of products, and one of them can be infinity times zero
+            # a derivative of a product is a sum of products, and a summand may be infinity times zero
             at.tally.unjudged += 1
             return
         try:
             expected, is_right = at.precision.compared(along, actual, abs(total))
         except RuntimeError as error:
             require_memory(error)
-            # a step away the operator or what a formula calls may refuse its input
+            # after the step, the operator or a called function may reject its input
             at.tally.unjudged += 1
             return
         at.tally.compared += 1
@@ -232,16 +232,16 @@ class _Directional:
 
 
 def _as_number(value: Any) -> float:
-    """A sum of inner products as a number; a sum of nothing is the number zero."""
+    """A sum of inner products as a number; an empty sum is zero."""
     return float(value) if isinstance(value, (int, float)) else float(value.detach())
 
 
 def _present(weights: Sequence[Any], values: Sequence[Any]) -> _Pairs:
-    """Pairs of weights and values that are both there, without tensors that are known to be zero."""
+    """The pairs of weights and values that both exist, without efficient zero tensors."""
     pairs = zip(weights, values, strict=False)
     return [(one, item) for one, item in pairs if one is not None and item is not None and not item._is_zerotensor()]
 
 
 def _weighted(pairs: _Pairs) -> Any:
-    """The sum of inner products, as a tensor that can be differentiated."""
+    """The sum of inner products, as a differentiable tensor."""
     return sum((weight.conj() * item).real.sum() for weight, item in pairs)

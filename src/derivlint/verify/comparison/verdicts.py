@@ -1,8 +1,7 @@
 """Verdicts: the findings of a formula compared with those of its earlier version, input by input.
 
-A finding is not compared by what the formula looks like but by what it computes. At an input where both versions give
-the same wrong number nothing has changed, whatever the text is; where the earlier one gave the right number, or another
-wrong one, the finding is new.
+Formulas are compared by their values, not by their text. If both versions give the same wrong value at an input,
+nothing has changed; if the earlier one gave the right value, or another wrong one, the finding is new.
 """
 
 from __future__ import annotations
@@ -25,23 +24,23 @@ from derivlint.verify.comparison.failures import (
 )
 from derivlint.verify.inputs.points import UNSTEADY, SamplePoint, scaled
 
-#: Rounding makes differences of a small part of a number, or numbers as large as what is divided by nearly nothing.
+#: Rounding causes relative differences below this, or values as large as a division by almost zero.
 _SMALL = 0.01
 _LARGE = 1e6
-#: The rules that compare with something else than differences of the operator, wherever there is a number.
+#: The rules that compare with references other than differences, at every value.
 _BY_NUMBER = (OTHER_CONVENTION, NOT_FINITE, INCONSISTENT, WRONG_SECOND)
 
 
 class FindingVerdict(Enum):
-    """The comparison of a finding with the earlier version."""
+    """The verdict on a finding, compared with the earlier version."""
 
-    #: The earlier version does not have it.
+    #: The earlier version does not have the finding.
     NEW = "new"
-    #: The earlier version has it as well.
+    #: The earlier version has the finding as well.
     UNCHANGED = "unchanged"
-    #: The earlier version had it.
+    #: Only the earlier version has the finding.
     GONE = "gone"
-    #: The earlier version had it, and nothing tells whether this one has it at the same input.
+    #: The earlier version has the finding, and this one cannot be judged at the same input.
     UNJUDGED = "unjudged"
 
 
@@ -52,10 +51,10 @@ class Referee:
         functions: the formulas.
         base: the earlier version.
         checker: checks the formulas.
-        earlier: checks the earlier version, at the same inputs along the same directions.
+        earlier: checks the earlier version, at the same inputs with the same directions.
 
     Attributes:
-        invalid: why the last point is none of the operator, empty if it is.
+        invalid: the reason why the last point is invalid for the operator, or empty.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Referee:
 
         Args:
             point: the input.
-            number: which one of the operator's it is, on which random numbers depend.
+            number: its index among the operator's inputs, which seeds the random numbers.
         """
         failures = list(self._checker.check(point, number))
         self.invalid = self._checker.invalid
@@ -96,13 +95,13 @@ class Referee:
         yield from _without_consequences(judged)
 
     def _is_compared(self, earlier: Failure, numbers: Any, numbers_before: Any, judged: Collection[int]) -> bool:
-        """Whether what fails in the earlier version was judged in this one, at the same input.
+        """Whether a failure of the earlier version was judged in this one, at the same input.
 
         Args:
             earlier: a failure of the earlier version.
-            numbers: what this version gave at the input.
-            numbers_before: what the earlier one gave.
-            judged: the functions of this version whose derivative was compared with another one there.
+            numbers: the values of this version at the input.
+            numbers_before: the values of the earlier version.
+            judged: the functions of this version with a compared derivative there.
         """
         of = self._functions[earlier.function]
         place = earlier.place(of)
@@ -113,20 +112,20 @@ class Referee:
         return any(corresponds(self._functions[number], of) for number in judged)
 
     def _is_like(self, one: Failure, another: Failure) -> bool:
-        """Whether two failures are of one kind, of formulas about the same."""
+        """Whether two failures are of one kind, in corresponding formulas."""
         if one.rule != another.rule:
             return False
         return corresponds(self._functions[one.function], self._functions[another.function])
 
     def _replaces(self, own: Failure, earlier: Failure) -> bool:
-        """Whether a failure is about the same derivative as an earlier one, be it of another kind."""
+        """Whether a failure concerns the same derivative as an earlier one, of any kind."""
         of, before = self._functions[own.function], self._functions[earlier.function]
         about = {earlier.target} if earlier.target in before.targets else set(before.targets)
         is_about = own.target in about if own.target in of.targets else not about.isdisjoint(of.targets)
         return of.kind == before.kind and is_about and (own.rule != OTHER_CONVENTION or own.rule == earlier.rule)
 
     def _is_known(self, failure: Failure, before: Sequence[Failure], numbers_before: Any) -> bool:
-        """Whether the earlier version fails in the same way, or gives the same number."""
+        """Whether the earlier version fails in the same way, or has the same value."""
         place = failure.place(self._functions[failure.function])
         if failure.number is None or place not in numbers_before:
             # of one kind: both have a message, or both a number
@@ -139,7 +138,7 @@ class Referee:
         return self._checker.precision.same(failure.number, number_before, 0.0)
 
     def _changed_forms(self) -> Iterator[Failure]:
-        """Gradients and tangents that are other than those of the earlier version, beside their numbers."""
+        """Gradients and tangents whose form differs from the earlier version."""
         forms, before = self._checker.tally.forms, self._earlier.tally.forms
         for (kind, target, part), form in forms.items():
             difference = form.difference(before.get((kind, target, part), form))
@@ -154,14 +153,14 @@ class Referee:
     def _is_unsteady(
         self, failure: Failure, point: SamplePoint, number: int, numbers: Any, numbers_before: Any
     ) -> bool:
-        """Whether the number of either version is one of rounding: it is another one for inputs a little larger."""
+        """Whether the value of either version is due to rounding: it changes for slightly larger inputs."""
         place = failure.place(self._functions[failure.function])
         if failure.number is None or place not in numbers_before:
             return False
         difference = abs(failure.number - numbers_before[place])
         size = max(abs(failure.number), abs(numbers_before[place]))
         if not math.isfinite(difference) or (size < _LARGE and difference > _SMALL * size):
-            # rounding makes no such difference, and at a tie scaling may make one
+            # rounding does not cause such a difference, and at a tie scaling may cause one
             return False
         larger = scaled(point)
         for checker, numbers_of_version in ((self._earlier, numbers_before), (self._checker, numbers)):
@@ -177,7 +176,7 @@ class Referee:
 
 
 def _without_consequences(judged: list[tuple[Failure, FindingVerdict]]) -> Iterator[tuple[Failure, FindingVerdict]]:
-    """Failures without those that follow from others: where a derivative is wrong, so is all that is made of it."""
+    """Drop failures that follow from others: a wrong derivative makes all values derived from it wrong."""
     wrong: dict[tuple[int, FindingVerdict], str] = {}
     for failure, verdict in judged:
         if failure.rule in FIRST_ORDER:

@@ -1,4 +1,4 @@
-"""Inputs of special kinds in the arguments that are not tensors: flags, words, absence, axes and places, types."""
+"""Special values of non-tensor arguments: flags, strings, absence, axes and indices, dtypes."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from derivlint.verify.code.functions import FunctionSpec, FunctionValue
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact
 
-#: So many flags are tried in all combinations.
+#: The number of flags that are tried in all combinations.
 FLAGS = 3
-#: Flags that say which other arguments there are.
+#: Flags that determine which other arguments are present.
 _TRUSTED = ("train", "training", "update", "cudnn_enabled")
-#: What modules learn, and can be without.
+#: The optional parameters of modules.
 _PARAMETERS = ("weight", "bias")
-#: Arguments that count axes, places along an axis, and steps to either side.
+#: Arguments that are axes, indices along an axis, or shifts.
 _AXES = frozenset({"dim", "dims", "dim0", "dim1", "axis", "axis0", "axis1", "start_dim", "end_dim", "dimension"})
 _PLACES = frozenset({"start", "end", "index"})
 _STEPS = frozenset({"offset", "diagonal", "shifts", "k"})
-#: Tensors of places along an axis.
+#: Tensors of indices along an axis.
 INDICES = frozenset({"index", "indices", "target", "targets"})
-#: The state of a tensor beside another one.
+#: The state of a tensor with another dtype than the first one.
 MIXED = "of another type than the first tensor"
-#: Types that results are asked for in.
+#: The dtypes requested for results.
 _DTYPES = ("float16", "float32", "float64", "complex128")
 
 
 def replaced(point: SamplePoint, changes: dict[int, Any], label: str, *, is_meant: bool = False) -> SamplePoint:
-    """A point with other values at some positions."""
+    """A point with replaced values at some positions."""
     values = [changes.get(index, value) for index, value in enumerate(point.values)]
     return SamplePoint(values, label, is_meant)
 
 
 def is_place(argument: FunctionValue) -> bool:
-    """Whether an argument counts from the beginning or, where it is negative, from the end."""
+    """Whether an argument is an axis or index, negative ones counting from the end."""
     kind = argument.type.partition("[")[0].rstrip("?")
     return kind in ("int", "SymInt") and argument.name in _AXES | _PLACES | _STEPS
 
 
 def expected_states(spec: FunctionSpec, argument: FunctionValue) -> tuple[str, ...]:
-    """The states of an argument that inputs should reach, those that the operator refuses among them."""
+    """The states of an argument that inputs should reach, including those that the operator rejects."""
     if argument.type == "bool":
         return "True", "False"
     states: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def expected_states(spec: FunctionSpec, argument: FunctionValue) -> tuple[str, .
 
 
 def argument_states(spec: FunctionSpec, point: SamplePoint) -> Iterator[tuple[str, str]]:
-    """The states of the arguments at a point, each with the name of the argument."""
+    """The states of the arguments at a point, with the argument names."""
     first = next((value.dtype for value in point.values if is_inexact(value)), None)
     for argument, value in zip(spec.arguments, point.values, strict=True):
         items = value if isinstance(value, list) else [value]
@@ -74,14 +74,14 @@ def argument_states(spec: FunctionSpec, point: SamplePoint) -> Iterator[tuple[st
 
 
 def is_index(value: Any) -> bool:
-    """Whether a value is a tensor of places along an axis."""
+    """Whether a value is a tensor of indices along an axis."""
     import torch
 
     return isinstance(value, torch.Tensor) and value.dtype == torch.int64 and value.numel() > 0
 
 
 def axes(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Axes and places that count from the end, and places at the end."""
+    """Points with axes and indices that count from the end, and indices at the end."""
     named = {argument.name: index for index, argument in enumerate(spec.arguments) if is_place(argument)}
     positions = {name: index for name, index in named.items() if _integers(point.values[index])}
     like = next(
@@ -143,7 +143,7 @@ def _integers(value: Any) -> bool:
 
 
 def types(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Results in types of other precision, and of complex numbers."""
+    """Points with results of other precision, and of complex dtypes."""
     import torch
 
     for index, argument in enumerate(spec.arguments):
@@ -153,7 +153,7 @@ def types(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
 
 
 def flags(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Flags in all combinations."""
+    """Points with all combinations of flags."""
     flags = [
         index
         for index, argument in enumerate(spec.arguments)
@@ -164,7 +164,7 @@ def flags(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
 
 
 def factors(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Optional numbers present, each another one: they are taken for each other."""
+    """Points with all optional numbers present and different, since formulas confuse them."""
     missing = [
         index
         for index, argument in enumerate(spec.arguments)
@@ -175,9 +175,9 @@ def factors(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
 
 
 def parameters(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """The weight and the bias of a module absent, one of them and both."""
+    """Points without the weight, the bias, and both."""
     if any(argument.name == "output_mask" for argument in spec.arguments):
-        # it asks for their gradients
+        # it requires their gradients
         return
     present = [
         index
@@ -190,7 +190,7 @@ def parameters(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
 
 
 def states(point: SamplePoint, spec: FunctionSpec, words: Collection[str]) -> Iterator[SamplePoint]:
-    """Optional arguments present and absent, all words."""
+    """Points with optional arguments present and absent, and with all strings."""
     import torch
 
     arguments = list(enumerate(spec.arguments))

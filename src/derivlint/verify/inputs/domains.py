@@ -1,6 +1,6 @@
-"""Where operators are defined: arguments that follow from others, that lie on manifolds, or that meet a condition.
+"""The domains of operators: dependent arguments, arguments on manifolds, and conditions.
 
-Which operators and arguments these are is in the operator book, a topic for each.
+The operator book lists the operators and arguments, with a topic for each domain.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from derivlint.operators import Book
 from derivlint.verify.code.functions import FunctionSpec
 
 _Value = TypeVar("_Value")
-#: Computes arguments that follow from others, and move along when those are changed.
+#: Computes the arguments that depend on others; they are recomputed when those change.
 Auxiliary = Callable[[dict[str, Any]], dict[str, Any]]
-#: Brings a tensor to a manifold or to its tangent space, given all arguments.
+#: Projects a tensor to a manifold or to its tangent space, given all arguments.
 Move = Callable[[Any, dict[str, Any]], Any]
 
 
 def _layer_norm(values: dict[str, Any]) -> dict[str, Any]:
-    """The moments that layer_norm saves are those of its input."""
+    """The moments that layer_norm saves, computed from its input."""
     x = values["input"]
     axes = tuple(range(x.dim() - len(values["normalized_shape"]), x.dim()))
     mean = x.mean(axes, keepdim=True)
-    # the samples have the default epsilon
+    # the samples use the default epsilon
     return {"mean": mean, "rstd": (x.var(axes, unbiased=False, keepdim=True) + 1e-5).rsqrt()}
 
 
 def _batch_norm(values: dict[str, Any]) -> dict[str, Any]:
-    """In training the saved moments are those of the input, with the inverse of the standard deviation."""
+    """The moments that batch_norm saves in training: the mean and the inverse standard deviation of the input."""
     if not values.get("train", values.get("update")):
         return {}
     x = values["input"]
@@ -59,7 +59,7 @@ _AUXILIARIES: dict[str, Auxiliary] = {
 
 
 def auxiliary_of(operator: str) -> Auxiliary | None:
-    """Return the function that computes the arguments of an operator that follow from others, or None."""
+    """Return the function that computes an operator's dependent arguments, or None."""
     return _by_fact(_AUXILIARIES, operator)
 
 
@@ -89,12 +89,12 @@ _SAMPLE_VALUES: dict[str, Move] = {
 
 
 def tangent_space_of(operator: str, argument: str) -> Move | None:
-    """Return the projection to the tangent space of the manifold that an argument must lie on, or None."""
+    """Return the projection to the tangent space of an argument's manifold, or None."""
     return _by_fact(_MANIFOLDS, f"{operator}({argument})")
 
 
 def manifold_of(operator: str, argument: str) -> Move | None:
-    """Return the projection to the manifold that an argument must lie on, or None."""
+    """Return the projection to an argument's manifold, or None."""
     return _by_fact(_SAMPLE_VALUES, f"{operator}({argument})") or tangent_space_of(operator, argument)
 
 
@@ -106,7 +106,7 @@ def _by_fact(table: Mapping[str, _Value], name: str) -> _Value | None:
 
 
 def _differ_along(values: dict[str, Any]) -> bool:
-    """No place is written twice."""
+    """Whether no position is written twice."""
     index = values["index"]
     if index.dim() == 0 or not index.numel():
         return True
@@ -126,30 +126,30 @@ def _has_full_rank(matrix: Any) -> bool:
 
 
 def _differ_in_planes(values: dict[str, Any]) -> bool:
-    """No index occurs twice in a plane, which has as many axes as sizes are given for it."""
+    """Whether no index occurs twice in a plane, which has as many axes as the given sizes."""
     planes = values["indices"].flatten(-len(values["output_size"]))
     return all(plane.unique().numel() == plane.numel() for plane in planes.reshape(-1, planes.shape[-1]))
 
 
 _CONDITIONS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "takes-different-indices": _differ_in_planes,
-    # least squares without a driver for other matrices suppose full rank; other factorizations are not unique
+    # least squares with the default driver assumes full rank; other factorizations are not unique
     "takes-full-rank": lambda values: _has_full_rank(next(iter(values.values()))),
-    # an LU factorization can be differentiated where as many columns as there are pivots are independent
+    # an LU factorization is differentiable if as many columns as there are pivots are independent
     "takes-independent-pivots": lambda values: _has_full_rank(values["A"][..., : min(values["A"].shape[-2:])]),
-    # among equal elements it is not defined which one is taken
+    # among equal elements the choice is undefined
     "takes-different-elements": lambda values: values["self"].unique().numel() == values["self"].numel(),
     "takes-lengths": lambda values: bool((values["abs"] >= 0).all()),
     "takes-probabilities": lambda values: bool(((values["self"] >= 0) & (values["self"] <= 1)).all()),
-    # beyond the classes that there are the kernel reads whatever is there
+    # for unknown classes the kernel reads arbitrary memory
     "takes-known-classes": _are_known_classes,
     "writes-places-once": _differ_along,
-    # at zero the second derivative jumps: differences are off by their step
+    # at zero the second derivative is discontinuous: differences are off by their step
     "jumps-at-zero": lambda values: bool((values["self"] != 0).all()),
 }
 
 
 def is_defined(spec: FunctionSpec, values: Sequence[Any]) -> bool:
-    """Whether the result of an operator is defined for arguments, by its documentation."""
+    """Whether the result of an operator is defined for arguments, according to its documentation."""
     named = dict(zip((argument.name for argument in spec.arguments), values, strict=True))
     return all(condition(named) for topic, condition in _CONDITIONS.items() if spec.operator in Book.by_hand(topic))

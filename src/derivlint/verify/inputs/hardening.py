@@ -1,7 +1,7 @@
 """Harder inputs: variants of a sample without its special properties, or with others.
 
-Many wrong formulas are right at the samples, which are often contiguous, of one shape, without zeros or ties, with the
-default of each argument. A variant need not be an input that the operator takes; those that it refuses are left out.
+Many wrong formulas are right for the samples, which are often contiguous, of one shape, without zeros or ties, with
+default arguments. A variant may be invalid for the operator; those that it rejects are skipped.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from derivlint.verify.code.functions import FunctionSpec, FunctionValue
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact, mapped, require_memory
 
-#: Makes one value out of another.
+#: Maps one value to another.
 Change = Callable[[Any], Any]
 
-#: How operators are called that are not meant for users.
+#: Name parts of internal operators.
 _RAW = ("backward", "native_", "_native")
-#: Tensors that say how far numbers may be off are not numbers to differentiate by.
+#: Tensors with tolerances, which are not differentiated.
 _TOLERANCES = ("atol", "rtol", "tol")
-#: A part of so many elements is made zero: more than one in a row hide each other in products.
+#: The fraction of elements set to zero: several in a row hide each other in products.
 _ZEROS = 0.25
-#: The ways of reduction are numbered.
+#: The number of reduction modes.
 _REDUCTIONS = 3
 
 
 def is_raw(spec: FunctionSpec) -> bool:
-    """Whether an operator trusts its arguments."""
+    """Whether an operator does not validate its arguments."""
     operator = spec.operator
     topics = (Book.by_hand(topic) for topic in ("trusts-arguments", "other-layouts", "single-precision"))
     return any(operator in names for names in topics) or any(word in operator for word in _RAW)
@@ -37,13 +37,13 @@ def is_raw(spec: FunctionSpec) -> bool:
 def variants(
     point: SamplePoint, spec: FunctionSpec, random: Any, *, broadcasts: Collection[int] = ()
 ) -> Iterator[SamplePoint]:
-    """Harder inputs made of a point, those that tell most first.
+    """Harder variants of a point, the most informative first.
 
     Args:
         point: the point.
         spec: a function of the operator.
         random: a generator of random numbers.
-        broadcasts: the positions of arguments that the operator brings to the shape of another.
+        broadcasts: the positions of arguments that the operator broadcasts.
     """
     fixed = {index for index, argument in enumerate(spec.arguments) if argument.name in _TOLERANCES}
     for made in _variants(point, spec, noise_of(random), broadcasts):
@@ -54,7 +54,7 @@ def _variants(
     point: SamplePoint, spec: FunctionSpec, noise: Change, broadcasts: Collection[int]
 ) -> Iterator[SamplePoint]:
     if is_raw(spec):
-        # what has to lie between 0 and 1 stays there
+        # values between 0 and 1 stay there
         yield _numbers(point, "generic", lambda value: value * (0.6 + 0.4 * noise(value)))
         yield _numbers(point, "small", lambda value: 0.2 + 0.6 * noise(value))
         return
@@ -83,7 +83,7 @@ def _variants(
 
 
 def noise_of(random: Any) -> Change:
-    """Return a function that makes random numbers between 0 and 1 of the shape and type of a tensor."""
+    """Return a function that generates random values between 0 and 1 with the shape and dtype of a tensor."""
     import torch
 
     def noise(value: Any) -> Any:
@@ -96,12 +96,12 @@ def noise_of(random: Any) -> Change:
 
 
 def _numbers(point: SamplePoint, label: str, change: Change) -> SamplePoint:
-    """Other numbers in tensors of the same shapes and layouts."""
+    """A point with other values in tensors of the same shapes and layouts."""
     return SamplePoint([mapped(value, change) for value in point.values], label)
 
 
 def _shapes(point: SamplePoint, label: str, change: Change) -> SamplePoint:
-    """Other shapes or strides of plain tensors."""
+    """A point with other shapes or strides of plain tensors."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, list):
@@ -145,12 +145,12 @@ def _other_values(argument: FunctionValue, value: Any, *, is_complex: bool) -> I
 
 
 def is_reduction(argument: FunctionValue) -> bool:
-    """Whether an argument says how a loss is summed up; 0 is not at all."""
+    """Whether an argument is the reduction mode of a loss; 0 is none."""
     return argument.name == "reduction" and argument.type == "int"
 
 
 def is_number(argument: FunctionValue) -> bool:
-    """Whether any number may be passed."""
+    """Whether the argument accepts any number."""
     return argument.type.rstrip("?") in ("float", "Scalar") and argument.name not in ("eps", "epsilon")
 
 
@@ -162,9 +162,9 @@ def _is_matrix(value: Any) -> bool:
 
 
 def broadcast_positions(points: Iterable[SamplePoint]) -> frozenset[int]:
-    """The arguments that an operator brings to the shape of another one in one of its samples.
+    """The arguments that an operator broadcasts in one of its samples.
 
-    Kernels may do that with others, too, but their callers never ask for it.
+    Kernels may broadcast others as well, but their callers never do.
     """
     positions: set[int] = set()
     for point in points:
@@ -208,14 +208,14 @@ def _of_shapes(point: SamplePoint, noise: Change) -> Iterator[SamplePoint]:
 
 
 def _is_table(value: Any) -> bool:
-    """Whether a value is a tensor of indices of several axes: several of them are not made unique one by one."""
+    """Whether a value is an index tensor with several axes, whose indices are not made unique one by one."""
     import torch
 
     return isinstance(value, torch.Tensor) and not is_inexact(value) and value.dim() > 1
 
 
 def squared(value: Any, noise: Change) -> Any:
-    """A tensor all of whose sizes are 2: formulas that mix them up are right only there, or wrong only there."""
+    """A tensor with all sizes 2: some formulas that confuse sizes are right, or wrong, only there."""
     import torch
 
     if isinstance(value, list):
@@ -226,11 +226,11 @@ def squared(value: Any, noise: Change) -> Any:
     for axis, size in enumerate(value.shape):
         made = made.index_select(axis, torch.arange(2) % size)
     if is_inexact(made):
-        # what was repeated is no longer equal
+        # repeated elements are no longer equal
         return made + 0.1 * noise(made)
     if made.dtype == torch.bool:
         return made
-    # indices that differ along every axis: where one occurs twice, which value is kept may not be defined
+    # indices that differ along every axis: for repeated ones, it may be undefined which value is kept
     return sum((torch.arange(2).view([-1] + [1] * axis) for axis in range(made.dim())), torch.zeros_like(made)) % 2
 
 
@@ -238,9 +238,9 @@ def squared(value: Any, noise: Change) -> Any:
 
 
 def _equal(point: SamplePoint, noise: Change) -> Iterator[SamplePoint]:
-    """Points where some elements of a tensor equal another argument: what is chosen there is a matter of agreement.
+    """Points where elements of a tensor equal another argument, where the choice is a convention.
 
-    Differences cannot judge that, but the two formulas have to agree.
+    Finite differences cannot judge them, but the two formulas must agree.
     """
     import torch
 
@@ -266,7 +266,7 @@ def _equal(point: SamplePoint, noise: Change) -> Iterator[SamplePoint]:
 
 
 def _one_complex(point: SamplePoint) -> Iterator[SamplePoint]:
-    """Points where only one tensor is complex: gradients of the others have to be real."""
+    """Points where only one tensor is complex: the gradients of the others must be real."""
     places = [index for index, value in enumerate(point.values) if is_inexact(value) and value.is_complex()]
     if len(places) < 2:
         return

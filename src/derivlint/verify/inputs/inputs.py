@@ -17,11 +17,11 @@ from derivlint.verify.inputs.regimes import regimes
 from derivlint.verify.inputs.samples import shape_of
 from derivlint.verify.inputs.stored import Inputs
 
-#: The step by which inputs are changed to see whether outputs depend on them.
+#: The step used to test whether outputs depend on inputs.
 STEP = 0.01
-#: Of so many recorded inputs such of special kinds are made.
+#: The number of recorded inputs from which special inputs are derived.
 REGIMES = 3
-#: What PyTorch says of an operator that has no gradient for complex numbers, whatever its formulas are.
+#: PyTorch's error for an operator without gradients for complex numbers.
 _UNLISTED = "does not support automatic differentiation for outputs with complex dtype"
 
 
@@ -37,18 +37,18 @@ def points_for(
     special: int = 0,
     refused: Callable[[SamplePoint], None] = lambda point: None,
 ) -> Iterator[SamplePoint]:
-    """The points of an operator, those that it is most used with first.
+    """The points of an operator, the most common ones first.
 
     Args:
         spec: a function of the operator.
         recorded: the recorded inputs of all operators.
-        dtype: the type of their numbers.
-        seed: what random numbers depend on.
-        count: as many points of what was recorded.
-        hardened: of as many of them harder ones are made.
-        variants: as many harder ones of each.
-        special: as many of special kinds, one of each kind.
-        refused: is called with harder and special ones that the operator refuses.
+        dtype: their dtype.
+        seed: the random seed.
+        count: the number of recorded inputs.
+        hardened: the number of them for which harder variants are generated.
+        variants: the number of variants of each.
+        special: the number of special inputs, one of each kind.
+        refused: called with harder and special inputs that the operator rejects.
     """
     defined_points = [point for point in recorded_points(spec, recorded) if is_defined(spec, point.values)]
     wide = broadcast_positions(defined_points)
@@ -64,7 +64,7 @@ def points_for(
     random = generator(seed, spec.operator, "regimes", dtype)
     words = _words(spec, recorded) if special else ()
     seen: set[str] = set()
-    # a kind that cannot be constructed from the first point may be made of another one
+    # a kind that the first point does not allow may be derived from another one
     for point in chosen[:REGIMES] if special else ():
         kinds = (
             candidate for candidate in regimes(point, spec, noise_of(random), words) if candidate.label not in seen
@@ -75,7 +75,7 @@ def points_for(
 
 
 def _words(spec: FunctionSpec, recorded: Inputs) -> list[str]:
-    """The words that an operator takes: those in its formula and in recorded inputs of it and of its siblings."""
+    """The strings that an operator accepts: those in its formula, its recorded inputs and those of its siblings."""
     if not any(argument.type.rstrip("?") == "str" for argument in spec.arguments):
         return []
     inputs = (values for name in siblings(spec.operator, recorded) for values in recorded[name])
@@ -85,7 +85,7 @@ def _words(spec: FunctionSpec, recorded: Inputs) -> list[str]:
 def _callable(
     spec: FunctionSpec, points: Iterable[SamplePoint], refused: Callable[[SamplePoint], None]
 ) -> Iterator[SamplePoint]:
-    """The points at which the operator can be called."""
+    """The points that the operator accepts."""
     for point in points:
         if not is_differentiated(spec, point):
             continue
@@ -96,7 +96,7 @@ def _callable(
 
 
 def _is_defined(spec: FunctionSpec, point: SamplePoint) -> bool:
-    """Whether the result of an operator is defined at a point; not if that cannot be computed."""
+    """Whether the result of an operator is defined at a point; False if that cannot be computed."""
     try:
         return is_defined(spec, point.values)
     except REFUSALS as error:
@@ -107,8 +107,7 @@ def _is_defined(spec: FunctionSpec, point: SamplePoint) -> bool:
 def selected(spec: FunctionSpec, points: Sequence[SamplePoint], count: int) -> list[SamplePoint]:
     """Select points with as many different values of non-tensor arguments as possible.
 
-    Those at which the operator cannot be called are left out, and those at which it does not change with its inputs
-    come last.
+    Points that the operator rejects are skipped, and those at which it does not depend on its inputs come last.
     """
     remaining = sorted((point for point in points if point.size), key=lambda point: abs(point.size - 12))
     kinds = {id(point): [(index, shape_of(value)) for index, value in enumerate(point.values)] for point in remaining}
@@ -127,14 +126,14 @@ def selected(spec: FunctionSpec, points: Sequence[SamplePoint], count: int) -> l
 
 
 def _depends(spec: FunctionSpec, point: SamplePoint) -> bool | None:
-    """Whether an operator's outputs change with its inputs at a point, or None if it cannot be called there."""
+    """Whether an operator's outputs depend on its inputs at a point, or None if it rejects the point."""
     import torch
 
     first = _outputs(spec, point)
     if first is None:
         return None
     if is_raw(spec):
-        # operators that are not meant for users trust their arguments
+        # internal operators do not validate their arguments
         return True
     second = _outputs(spec, SamplePoint([mapped(value, lambda item: item * (1 + STEP)) for value in point.values]))
     if second is None:
@@ -145,19 +144,19 @@ def _depends(spec: FunctionSpec, point: SamplePoint) -> bool | None:
             for before, after in zip(first, second, strict=False)
         )
     except NotImplementedError:
-        # numbers of a type that cannot be compared are too coarse for differences
+        # such dtypes are too imprecise for differences
         return None
 
 
 def is_differentiated(spec: FunctionSpec, point: SamplePoint) -> bool:
-    """Whether PyTorch evaluates formulas at a point: for complex numbers it does for the operators on a list only."""
+    """Whether PyTorch evaluates formulas at a point: for complex numbers only for listed operators."""
     import torch
 
     if not any(is_inexact(value) and value.is_complex() for value in point.values) or is_raw(spec):
         return True
     values = [value.detach().clone().requires_grad_() if is_inexact(value) else value for value in point.values]
     if any(argument.is_write for argument in spec.arguments):
-        # a leaf that requires a gradient cannot be written to
+        # a leaf that requires grad cannot be written to
         values = [value * 1 if is_inexact(value) else value for value in values]
     try:
         with torch.enable_grad():
@@ -166,14 +165,14 @@ def is_differentiated(spec: FunctionSpec, point: SamplePoint) -> bool:
         require_memory(error)
         return _UNLISTED not in str(error)
     except Exception as error:
-        # of any other kind: found out where it is checked
+        # other errors are reported by the checks
         require_memory(error)
         return True
     return True
 
 
 def _outputs(spec: FunctionSpec, point: SamplePoint) -> list[Any] | None:
-    """The outputs of an operator that may have a derivative, or None if it cannot be called or has none."""
+    """The differentiable outputs of an operator, or None if it rejects the point or has none."""
     import torch
 
     values = [value.clone() if isinstance(value, torch.Tensor) else value for value in point.values]
@@ -183,7 +182,7 @@ def _outputs(spec: FunctionSpec, point: SamplePoint) -> list[Any] | None:
         with torch.no_grad():
             result = call(spec.operator, values)
     except Exception as error:
-        # of any kind: what the operator refuses is not a point
+        # any error: the operator rejects the point
         require_memory(error)
         return None
     items = list(result) if isinstance(result, (list, tuple)) else [result]

@@ -1,4 +1,4 @@
-"""Tensors of other layouts, as vectors of their numbers: sparse, nested, and those of oneDNN.
+"""Tensors of other layouts as vectors of their values: sparse, nested and oneDNN tensors.
 
 A sparse tensor varies in the values at its own positions only, which is what PyTorch calls masked semantics, and a
 nested one in the elements of its components.
@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-#: Builds a tensor of one layout from the numbers of it.
+#: Maps the values of a tensor, as a dense tensor.
 Change = Callable[[Any], Any]
 
 
 def is_plain(tensor: Any) -> bool:
-    """Whether a tensor is dense, so that its elements are its numbers."""
+    """Whether a tensor is dense."""
     import torch
 
     return bool(tensor.layout == torch.strided) and not tensor.is_nested
 
 
 def changed(tensor: Any, change: Change) -> Any:
-    """A tensor of the same layout whose numbers were changed; the positions of a sparse one stay.
+    """Change the values of a tensor of any layout; a sparse tensor keeps its indices.
 
     Args:
         tensor: a tensor of any layout.
-        change: is given the numbers, as a dense tensor, and returns others of the same shape.
+        change: maps the values, as a dense tensor, to others of the same shape.
     """
     import torch
 
@@ -46,7 +46,7 @@ def changed(tensor: Any, change: Change) -> Any:
 
 
 def numbers(tensor: Any) -> list[Any]:
-    """The numbers of a tensor in dense tensors: those at its positions where it is sparse."""
+    """The values of a tensor as dense tensors: those at its indices for a sparse one."""
     import torch
 
     if tensor.is_nested:
@@ -59,12 +59,12 @@ def numbers(tensor: Any) -> list[Any]:
 
 
 def has_finite_numbers(tensor: Any) -> bool:
-    """Whether there is a tensor, and no number of it is NaN or infinite."""
+    """Whether a tensor is defined and has only finite values."""
     return tensor is not None and all(bool(part.isfinite().all()) for part in numbers(tensor))
 
 
 def has_same_numbers(one: Any, another: Any) -> bool:
-    """Whether two dense tensors have the same shape and the same numbers, NaN at the same places."""
+    """Whether two dense tensors have the same shape and values, with NaN in the same places."""
     import torch
 
     if one.shape != another.shape:
@@ -73,7 +73,7 @@ def has_same_numbers(one: Any, another: Any) -> bool:
 
 
 def dense(tensor: Any) -> Any:
-    """The same tensor as a dense one; what a nested tensor has no elements for is zero."""
+    """Convert a tensor to a dense one; missing elements of a nested tensor are zero."""
     import torch
 
     if tensor.is_nested:
@@ -82,7 +82,7 @@ def dense(tensor: Any) -> Any:
 
 
 def moved(tensor: Any, direction: Any, step: float) -> Any:
-    """A point on the line through a tensor along a direction that :func:`changed` made of it."""
+    """A tensor after a step along a direction that :func:`changed` returned."""
     if is_plain(tensor):
         return tensor + step * direction
     parts = iter(numbers(direction))
@@ -90,6 +90,6 @@ def moved(tensor: Any, direction: Any, step: float) -> Any:
 
 
 def inner_product(first: Any, second: Any) -> float:
-    """The real part of the inner product of two tensors, each of any layout."""
+    """The real part of the inner product of two tensors of any layout."""
     dense_first, dense_second = dense(first.detach()), dense(second.detach())
     return float((dense_first.conj() * dense_second).real.sum())

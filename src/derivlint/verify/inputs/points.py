@@ -1,4 +1,4 @@
-"""A point at which formulas are checked: the arguments of an operator."""
+"""A sample point: the arguments of an operator at which formulas are checked."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from msgspec import Struct, field
 from derivlint.verify.inputs.layouts import changed
 from derivlint.verify.inputs.samples import elements
 
-#: The errors of operators and formulas for arguments that they refuse.
+#: The errors of operators and formulas that reject their arguments.
 REFUSALS = (RuntimeError, IndexError, ValueError, TypeError)
 
 
-#: The kind of the device that all inputs are made on, and of one without double precision.
+#: The default device type, and one without double precision.
 CPU, MPS = "cpu", "mps"
-#: Inputs are scaled by so much to see how far rounding goes: what is equal stays equal, and what is zero stays zero.
+#: The factor for inputs that shows the effect of rounding; equal values stay equal, and zeros stay zero.
 SCALE = 1 + 2.0**-40
-#: What a number may change by under such a scaling, as a part of the difference that it is to tell.
+#: The maximum change under this scaling, relative to the judged difference.
 UNSTEADY = 0.05
 
 
@@ -30,9 +30,10 @@ _WANTED = re.compile(r"tried to allocate (\d+) bytes")
 
 
 def require_memory(error: Exception) -> None:
-    """Raise a MemoryError for an error about a lack of memory; any other error is the caller's.
+    """Raise a MemoryError if an error reports a lack of memory; return for other errors.
 
-    PyTorch raises a ``RuntimeError`` for both. A request for more than the machine has is an error of the arguments.
+    PyTorch raises a ``RuntimeError`` for both. A request for more memory than the machine has is an error of the
+    arguments.
 
     Raises:
         MemoryError: memory ran out.
@@ -48,7 +49,7 @@ def require_memory(error: Exception) -> None:
 
 
 def _memory() -> int:
-    """Return the bytes of memory of the machine; a number beyond any memory if that is not known."""
+    """The machine's memory in bytes; beyond any size if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -56,13 +57,13 @@ def _memory() -> int:
 
 
 class SamplePoint(Struct, eq=False):
-    """Arguments of an operator.
+    """The arguments of an operator.
 
     Attributes:
         values: the arguments, in the order of the schema.
-        label: where they come from: ``sample``, ``recipe``, ``sibling``, or what was made of one of these.
-        is_meant: whether the operator is documented to take them, so that a formula has to.
-        cached_outputs: what the operator gives near them, for all versions of its formulas.
+        label: their origin: ``sample``, ``recipe``, ``sibling``, or the variant of one.
+        is_meant: whether the operator is documented to accept them, so that formulas must.
+        cached_outputs: the operator's outputs nearby, shared by all versions of its formulas.
     """
 
     values: list[Any]
@@ -77,24 +78,24 @@ class SamplePoint(Struct, eq=False):
 
 
 def generator(seed: int, *parts: object) -> Any:
-    """Random numbers that are the same for the same parts, whatever else runs."""
+    """A random number generator that only depends on the seed and the parts."""
     import torch
 
     made = torch.Generator()
-    # the generator takes 32 bits of a seed only
+    # the generator only uses 32 bits of a seed
     made.manual_seed(zlib.crc32(repr(parts).encode(), seed))
     return made
 
 
 def is_inexact(value: Any) -> bool:
-    """Whether a value is a tensor of real or complex numbers."""
+    """Whether a value is a floating-point or complex tensor."""
     import torch
 
     return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A value with the numbers of every tensor of real or complex numbers changed, whatever its layout."""
+    """Change the values of all floating-point and complex tensors in a value, whatever their layout."""
     if is_inexact(value):
         return changed(value, change)
     if isinstance(value, list):
@@ -103,7 +104,7 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def is_available(device: str) -> bool:
-    """Whether the machine and the installed PyTorch have a device, by its kind."""
+    """Whether the machine and the installed PyTorch support a device type."""
     import torch
 
     if device == CPU:
@@ -113,7 +114,7 @@ def is_available(device: str) -> bool:
 
 
 def placed(point: SamplePoint, device: str) -> SamplePoint:
-    """A point with all tensors on a device; one without double precision gets single precision."""
+    """Move all tensors of a point to a device, in single precision if it lacks double precision."""
     import torch
 
     def moved(value: Any) -> Any:
@@ -132,7 +133,7 @@ def placed(point: SamplePoint, device: str) -> SamplePoint:
 
 
 def scaled(point: SamplePoint) -> SamplePoint:
-    """A point with all numbers a little larger."""
+    """Scale all values of a point slightly."""
     values = [mapped(value, lambda numbers: numbers * SCALE) for value in point.values]
     return SamplePoint(values, point.label, point.is_meant)
 
@@ -150,10 +151,10 @@ def overload_of(operator: str) -> Any:
 
 
 def call(operator: str, values: list[Any]) -> Any:
-    """Call an operator with arguments, which it may change.
+    """Call an operator, which may modify its arguments.
 
     Raises:
-        Exception: of any kind that it raises.
+        Exception: any error of the operator.
     """
     overload = overload_of(operator)
     arguments = overload._schema.arguments

@@ -1,6 +1,6 @@
-"""Recorded inputs of an operator, else those of one with nearly the same arguments, and recipes.
+"""Recorded inputs of an operator or of a similar one, and recipes for inputs.
 
-Recipes are for operators that none of PyTorch's samples reaches, or only with inputs that are too large or too plain.
+Recipes are for operators that PyTorch's samples do not call, or only with large or trivial inputs.
 
 A recipe (``operators/data/inputs.txt``) gives the arguments that have no default, as expressions of reference
 definitions; the functions that make tensors in them are here.
@@ -22,13 +22,13 @@ from derivlint.verify.inputs.points import SamplePoint, overload_of
 from derivlint.verify.inputs.samples import stem
 from derivlint.verify.inputs.stored import Inputs
 
-#: Recipes, and operators with the inputs of another one.
+#: Recipes, and operators that use the inputs of another one.
 _FILE = Path(operators.__file__).parent / "data" / "inputs.txt"
 _LIKE = " like "
 
 
 def _blocks() -> Iterator[tuple[str, list[str]]]:
-    """The lines without indentation, each with those below it."""
+    """The unindented lines, each with the indented lines below it."""
     lines: list[str] = []
     head = ""
     for line in _FILE.read_text(encoding="ascii").splitlines():
@@ -60,18 +60,18 @@ def input_expressions() -> Mapping[str, Mapping[str, str]]:
 
 @cache
 def operators_with_like_inputs() -> Mapping[str, str]:
-    """The operators that take the inputs of another one, by full names."""
+    """The operators that use the inputs of another one, by full names."""
     pairs = (head.split(_LIKE) for head, _ in _blocks() if _LIKE in head)
     return {name: equal_operator for names, equal_operator in pairs for name in names.split(", ")}
 
 
 def is_single(operator: str) -> bool:
-    """Whether an operator takes single precision only."""
+    """Whether an operator only supports single precision."""
     return operator in Book.by_hand("single-precision")
 
 
 def recipe_points(spec: FunctionSpec, random: Any) -> list[SamplePoint]:
-    """The points of an operator by its recipe, none if there is no recipe.
+    """The points of an operator's recipe; none without a recipe.
 
     Args:
         spec: a function of the operator.
@@ -94,7 +94,7 @@ def _as_list(value: Any) -> Any:
 
 
 def _interpreter(random: Any, *, is_single: bool) -> Interpreter:
-    """Return the interpreter of recipes: definitions over tensors, and functions that make tensors."""
+    """Return the interpreter of recipes: definitions over tensors, and functions that create tensors."""
     import torch
 
     from derivlint.functional.definitions import Tensors
@@ -151,7 +151,7 @@ def recorded_points(spec: FunctionSpec, inputs: Inputs) -> list[SamplePoint]:
 
     Args:
         spec: a function of the operator.
-        inputs: what was recorded.
+        inputs: the recorded inputs.
     """
     if spec.operator in inputs:
         return [SamplePoint(values, is_meant=True) for values in inputs[spec.operator]]
@@ -177,7 +177,7 @@ def siblings(operator: str, recorded: Iterable[str]) -> list[str]:
 
 
 def converted(spec: FunctionSpec, values: dict[str, Any]) -> list[Any] | None:
-    """The arguments of an operator out of those of another, by their names, or None if one is missing."""
+    """Reorder the arguments of one operator for another, by name, or return None if one is missing."""
     made: list[Any] = []
     defaults = {argument.name: argument for argument in overload_of(spec.operator)._schema.arguments}
     for argument in spec.arguments:
@@ -197,7 +197,7 @@ def converted(spec: FunctionSpec, values: dict[str, Any]) -> list[Any] | None:
 
 
 def _as(kind: str, value: Any) -> Any:
-    """A value as an argument of a schema type takes it, or None if it cannot be one."""
+    """Convert a value to an argument of a schema type, or return None."""
     import torch
 
     is_number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)

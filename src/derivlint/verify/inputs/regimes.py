@@ -1,7 +1,7 @@
-"""Inputs of special kinds: what operators take although samples seldom have it.
+"""Special inputs, which operators accept but samples rarely have.
 
-Each kind is tried at the first input that allows it, once for each operator and type of numbers. Where
-formulas compare with numbers, inputs lie at these and on both sides of them.
+Each kind is derived from the first input that allows it, once for each operator and dtype. For comparisons in formulas,
+inputs lie at the bounds and on both sides.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from derivlint.verify.inputs.hardening import Change, is_number, is_raw, is_redu
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact
 
-#: How far from a bound both sides of it are.
+#: The distance from a bound on both sides.
 _BESIDE = 0.25
 _HALF = 0.6
-#: A part of so many elements is special.
+#: The fraction of special elements.
 _SPECIAL = 0.34
 
 
 def regimes(
     point: SamplePoint, spec: FunctionSpec, noise: Change, words: Collection[str] = ()
 ) -> Iterator[SamplePoint]:
-    """Inputs of special kinds made of a point; each label stands for a kind.
+    """Special inputs derived from a point; the label names the kind.
 
     Args:
         point: the point.
         spec: a function of the operator.
-        noise: makes random numbers of the shape of a tensor.
-        words: values that arguments of words have in any recorded input.
+        noise: generates random values with the shape of a tensor.
+        words: the strings among the recorded inputs.
     """
     places = [index for index, value in enumerate(point.values) if is_inexact(value) and is_plain(value)]
     kinds = [
@@ -53,7 +53,7 @@ def regimes(
         parameters(point, spec),
         _bounds(point, spec, places, noise),
     ]
-    # what trusts its arguments gets other numbers, and flags that do not say which of them are there
+    # an operator that does not validate gets other values only, and flags that do not affect the presence of arguments
     if not is_raw(spec):
         kinds += [
             axes(point, spec),
@@ -65,17 +65,17 @@ def regimes(
             _numbers(point, spec),
             _views(point) if spec.operator not in Book.by_hand("follows-strides") else iter(()),
             _sizes(point),
-            # losses are called with tensors of one shape: the functions around them see to that
+            # losses are called with tensors of one shape, which their callers ensure
             iter(()) if any(map(is_reduction, spec.arguments)) else _coincident(point, places, noise),
             _zeros(point, places),
         ]
-    # in turn: whoever has time for a few only gets some of every kind
+    # round robin, so that a small number of inputs has some of every kind
     for several in itertools.zip_longest(*kinds):
         yield from (variant for variant in several if variant is not None)
 
 
 def _all(point: SamplePoint, change: Callable[[Any], Any], label: str) -> Iterator[SamplePoint]:
-    """A change of all plain tensors, those in lists as well; nothing if it changes none of them."""
+    """Change all plain tensors, including those in lists; yields nothing if the change has no effect."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, list):
@@ -94,7 +94,7 @@ def _all(point: SamplePoint, change: Callable[[Any], Any], label: str) -> Iterat
 
 
 def _bounds(point: SamplePoint, spec: FunctionSpec, places: list[int], noise: Change) -> Iterator[SamplePoint]:
-    """Numbers that are equal to what formulas or arguments compare with, and on both sides of it."""
+    """Values equal to the bounds in formulas or arguments, and on both sides."""
     import torch
 
     numbers = [item for value in point.values for item in (value if isinstance(value, list) else [value])]
@@ -122,7 +122,7 @@ def _bounds(point: SamplePoint, spec: FunctionSpec, places: list[int], noise: Ch
 
 
 def _among(point: SamplePoint, bounds: list[float], noise: Change) -> Iterator[SamplePoint]:
-    """Numbers, half of them equal to what they are compared with, in all tensors, and to one another."""
+    """Points with half of the values of all tensors equal to bounds."""
     import torch
 
     chosen = torch.tensor(bounds, dtype=torch.float64)
@@ -146,13 +146,13 @@ def _not_finite(point: SamplePoint, places: list[int], noise: Change) -> Iterato
             chosen[(0,) * value.dim()] = True
             for label, number in (("nan", math.nan), ("infinite", math.inf), ("minus infinite", -math.inf)):
                 yield replaced(point, {place: value.masked_fill(chosen, number)}, f"{label} {place}")
-                # beside numbers that most operators give finite results for
+                # next to values for which most operators are finite
                 small = 0.2 + 0.6 * noise(value)
                 yield replaced(point, {place: small.masked_fill(chosen, number)}, f"{label} {place}, else small")
 
 
 def _zeros(point: SamplePoint, places: list[int]) -> Iterator[SamplePoint]:
-    """One zero, two zeros in each row, and nothing else."""
+    """One zero, two zeros in each row, and zeros only."""
     for place in places[:2]:
         value = point.values[place]
         if not value.dim() or not value.numel():
@@ -162,7 +162,7 @@ def _zeros(point: SamplePoint, places: list[int]) -> Iterator[SamplePoint]:
             made[..., :count] = 0
             yield replaced(point, {place: made}, f"{count} zero {place}")
         yield replaced(point, {place: value * 0}, f"zeros {place}")
-        # rows whose norm or deviation is zero, beside others
+        # rows with zero norm or deviation, next to others
         row = value[0] if value.dim() > 1 else value
         for label, other_row in (("zero row", row * 0), ("equal elements", row * 0 + row.flatten()[0])):
             made = value.clone()
@@ -174,7 +174,7 @@ def _zeros(point: SamplePoint, places: list[int]) -> Iterator[SamplePoint]:
 
 
 def _indices(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Indices that all are equal, and some that count from the end."""
+    """Index tensors with equal indices, and with negative ones."""
     for index, argument in enumerate(spec.arguments):
         value = point.values[index]
         if argument.name not in INDICES or not any(map(is_index, value if isinstance(value, list) else [value])):
@@ -194,7 +194,7 @@ def _indices(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
 
 
 def _types(point: SamplePoint) -> Iterator[SamplePoint]:
-    """Integers and single precision beside numbers of double precision, in tensors and in lists of them."""
+    """Integers and single precision mixed with double precision, in tensors and in lists."""
     import torch
 
     values = {index: value for index, value in enumerate(point.values) if _is_real(value)}
@@ -216,7 +216,7 @@ def _types(point: SamplePoint) -> Iterator[SamplePoint]:
 
 
 def _is_real(value: Any) -> bool:
-    """Whether a value is a tensor of real numbers, or a list of such."""
+    """Whether a value is a real tensor, or a list of them."""
     items = value if isinstance(value, list) else [value]
     return bool(items) and all(is_inexact(item) and is_plain(item) and not item.is_complex() for item in items)
 
@@ -226,7 +226,7 @@ def _each(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _numbers(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Numbers that are not in tensors, with the other sign and zero."""
+    """Scalar arguments with the opposite sign and zero."""
     for index, argument in enumerate(spec.arguments):
         value = point.values[index]
         is_list = argument.type == "Scalar[]" and isinstance(value, list)
@@ -242,7 +242,7 @@ def _numbers(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
 
 
 def _views(point: SamplePoint) -> Iterator[SamplePoint]:
-    """The same numbers in tensors that are conjugated, negated, transposed or stepped through lazily."""
+    """The same values in lazily conjugated, negated, transposed or strided tensors."""
     import torch
 
     def conjugated(value: Any) -> Any:
@@ -263,7 +263,7 @@ def _views(point: SamplePoint) -> Iterator[SamplePoint]:
 
 
 def _sizes(point: SamplePoint) -> Iterator[SamplePoint]:
-    """Tensors of no dimension, of one element, empty ones, without batch, and indices of fewer elements."""
+    """Tensors without dimensions, with one element, empty, without batch dimension, and smaller index tensors."""
     import torch
 
     indices = [
@@ -275,10 +275,10 @@ def _sizes(point: SamplePoint) -> Iterator[SamplePoint]:
     for index, value in indices:
         for axis, size in enumerate(value.shape):
             if size > 1:
-                # for another word it is another formula
+                # for another string it is another formula
                 yield replaced(point, {index: value.narrow(axis, 0, size - 1)}, f"smaller index {axis}{words}")
     if indices:
-        # what they say of the sizes of others is true of these only
+        # size arguments only describe the original tensors
         return
     yield from _all(point, lambda value: value.reshape(-1)[0] if value.numel() else value, "0-dim")
     yield from _all(point, lambda value: value[:0] if value.dim() else value, "empty")
@@ -291,7 +291,7 @@ def _sizes(point: SamplePoint) -> Iterator[SamplePoint]:
 
 
 def _coincident(point: SamplePoint, places: list[int], noise: Change) -> Iterator[SamplePoint]:
-    """Yield batches of as many matrices as rows and columns, where formulas mix up vectors and matrices."""
+    """Yield batches with as many matrices as rows and columns, where formulas confuse vectors and matrices."""
     made = {place: squared(point.values[place], noise) for place in places if point.values[place].numel()}
     matrices = {place: value for place, value in made.items() if value.dim() > 1}
 

@@ -1,4 +1,4 @@
-"""Inputs of operators, taken down while PyTorch's own samples run: below autograd, where formulas belong.
+"""Inputs of operators, recorded below autograd while PyTorch's own samples run.
 
 Every OpInfo is run forward, backward, backward again and in forward mode, so that the operators that only formulas call
 have inputs as well. Runs in a process of its own: some samples need much memory, and test modules change settings.
@@ -17,22 +17,22 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-#: Inputs with more elements take too long; a formula for ten elements is one for a thousand.
+#: Inputs with more elements are skipped: a formula for ten elements is one for a thousand.
 LARGEST = 800
-#: The different inputs of one operator that are kept.
+#: The maximum number of inputs kept for an operator.
 KEPT = 16
-#: The further inputs of one operator that are kept for a word, a flag or an absence that few others have.
+#: The number of further inputs kept for an operator because of a rare string, flag or absence.
 RARE = 16
-#: As many of each kind count as few.
+#: A property is rare up to this number of inputs.
 FEW = 3
-#: As many samples of one OpInfo run.
+#: The number of samples of one OpInfo that are run.
 SAMPLES = 24
 
 
 def op_infos() -> list[Any]:
     """PyTorch's OpInfos."""
     if "expecttest" not in sys.modules:
-        # PyTorch's tests compare texts with it, and samples only have to import it
+        # PyTorch's tests compare strings with it, and samples only import it
         try:
             import expecttest  # noqa: F401  # is it there?
         except ImportError:
@@ -58,7 +58,7 @@ def storable(value: Any) -> Any:
     """Copy a value for recording: tensors are copied, generators of random numbers are left out.
 
     Raises:
-        ValueError: it cannot be kept.
+        ValueError: it cannot be recorded.
     """
     import torch
 
@@ -79,7 +79,7 @@ def storable(value: Any) -> Any:
 
 
 def shape_of(value: Any) -> Any:
-    """Return the key that distinguishes inputs: shapes and types of tensors, and all other values."""
+    """Return the key that distinguishes inputs: shapes and dtypes of tensors, and all other values."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -99,20 +99,20 @@ def elements(value: Any) -> int:
 
 
 def stem(base: str) -> str:
-    """Return the stem that the names of an operator's in-place, copying and hidden forms share."""
+    """Return the stem of an operator's name, shared by its in-place, copying and internal forms."""
     return base.strip("_").removesuffix("_copy")
 
 
 class Recording:
-    """Inputs that were recorded so far; an interrupted recording goes on with those that it had.
+    """The recorded inputs so far; an interrupted recording resumes with them.
 
     Args:
-        inputs: those of an earlier recording.
-        done: how many OpInfos it had run.
+        inputs: the inputs of an earlier recording.
+        done: the number of OpInfos that it had run.
 
     Attributes:
         inputs: argument lists by the names of operators, ``add.Tensor``, those of in-place operators under their own.
-        done: how many OpInfos have run.
+        done: the number of OpInfos that have run.
     """
 
     def __init__(self, inputs: Mapping[str, list[list[Any]]] | None = None, done: int = 0) -> None:
@@ -125,11 +125,11 @@ class Recording:
                 self.add(name, values)
 
     def is_full(self, name: str) -> bool:
-        """Whether no more inputs of an operator are kept."""
+        """Whether the recording of an operator is complete."""
         return len(self._shapes.get(name, ())) >= KEPT + RARE
 
     def add(self, name: str, values: list[Any]) -> None:
-        """Keep arguments that are small and differ from those that are kept."""
+        """Record arguments that are small and differ from the recorded ones."""
         if not 0 < elements(values) <= LARGEST:
             return
         shapes = self._shapes.setdefault(name, set())
@@ -147,10 +147,10 @@ def record(
     """Record inputs of operators.
 
     Args:
-        dtype_name: the type of the samples, ``float64`` or ``complex128``.
+        dtype_name: the dtype of the samples, ``float64`` or ``complex128``.
         operators: the names of operators without overload.
-        recording: what is recorded already, where it goes on; it is added to.
-        progress: called with how many OpInfos are done, of how many.
+        recording: the recording to continue; modified.
+        progress: called with the number of finished OpInfos and their total.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -198,15 +198,15 @@ def record(
             except MemoryError:
                 raise
             except Exception:
-                # a sample that does not run here is none
+                # a sample that fails here is skipped
                 continue
 
 
 @contextmanager
 def _without_traces() -> Iterator[None]:
-    """PyTorch without the stacks that it takes for the sake of its tests: two thirds of the time went there.
+    """Disable the stack traces that PyTorch takes for its tests, which cost two thirds of the time.
 
-    Each seed for a device that is not there formats one, and each sample looks in one for the test that it is for.
+    Seeding an absent device formats a stack, and each sample searches one for the current test.
     """
     import torch
     from torch.testing._internal.opinfo import core
@@ -230,7 +230,7 @@ def _tensors(value: Any) -> list[Any]:
 
 
 def _run(info: Any, sample: Any, differentiable: bool, recorder: Any) -> None:
-    """Run one sample in every way that it can be differentiated."""
+    """Run one sample in all modes of differentiation."""
     import torch
 
     parts = (sample.input, *sample.args, *sample.kwargs.values())
@@ -254,7 +254,7 @@ def _run(info: Any, sample: Any, differentiable: bool, recorder: Any) -> None:
         except MemoryError:
             raise
         except Exception:
-            # recorded as far as it went
+            # recorded up to the error
             pass
         if info.supports_forward_ad:
             _run_forward(info, sample)
@@ -280,7 +280,7 @@ def _run_forward(info: Any, sample: Any) -> None:
     except MemoryError:
         raise
     except Exception:
-        # not every sample has a forward mode
+        # not every sample supports forward mode
         pass
 
 
@@ -293,5 +293,5 @@ def _run_in_place(info: Any, sample: Any) -> None:
     except MemoryError:
         raise
     except Exception:
-        # not every sample can be changed in place
+        # not every sample can be modified in place
         pass

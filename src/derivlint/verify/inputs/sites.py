@@ -1,4 +1,4 @@
-"""The place where formulas decide: the conditions and masks in their syntax trees, and what they compare with."""
+"""The branches of formulas: conditions and masks in their syntax trees, and the values they compare with."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Site(Struct, frozen=True):
     """A condition with two arms, or a mask that selects elements.
 
     Attributes:
-        start: where it begins in the formula.
-        end: where it ends.
+        start: its offset in the formula.
+        end: the offset after it.
         text: the condition.
-        is_mask: whether it is a tensor.
+        is_mask: whether the condition is a tensor.
     """
 
     start: int
@@ -32,12 +32,12 @@ class Site(Struct, frozen=True):
 
 
 class Decisions(Struct, frozen=True):
-    """The decisions of a formula.
+    """The branches of a formula.
 
     Attributes:
         sites: its conditions and masks, none within another.
-        bounds: the numbers that it compares with.
-        words: the words that it compares with.
+        bounds: the numbers in its comparisons.
+        words: the strings in its comparisons.
     """
 
     sites: tuple[Site, ...] = ()
@@ -46,7 +46,7 @@ class Decisions(Struct, frozen=True):
 
 
 def decisions_of(text: str) -> Decisions:
-    """Collect the decisions of a formula; none if it cannot be parsed."""
+    """Collect the branches of a formula; none if it cannot be parsed."""
     tree = parse_formula(text).tree
     if tree is None:
         return Decisions()
@@ -63,7 +63,7 @@ def decisions_of(text: str) -> Decisions:
 
 
 def instrumented(text: str, sites: tuple[Site, ...], function: int) -> str:
-    """Instrument a formula so that it records the arms that it takes; its lines stay the same.
+    """Instrument a formula so that it records taken branches; its line numbers stay the same.
 
     Args:
         text: the formula.
@@ -87,7 +87,7 @@ def _site(node: Expr, text: str) -> Site | None:
     name = name.removesuffix("_")
     if name not in _MASK_FIRST | _MASK_SECOND:
         return None
-    # the tensor of a method is its first argument, but for "self.where(condition, other)"
+    # a method's tensor is its first argument, except in "self.where(condition, other)"
     place = int(name in _MASK_SECOND and not is_method)
     if len(node.args) <= place:
         return None
@@ -96,7 +96,7 @@ def _site(node: Expr, text: str) -> Site | None:
 
 
 def _called(node: Call) -> tuple[str, bool]:
-    """The last part of the name of what is called, and whether it is a method."""
+    """The unqualified name of the callee, and whether it is a method."""
     if isinstance(node.callee, Member):
         return node.callee.name, True
     if isinstance(node.callee, Name):

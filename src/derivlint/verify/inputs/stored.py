@@ -1,8 +1,8 @@
-"""Recorded inputs in a file from which those of one operator are read alone.
+"""A file of recorded inputs with random access by operator.
 
-The file holds data only. It begins with a line that says what it is, the digest and the length of an index, and the
-index, in JSON: where the inputs of each operator stand, and their digest. Those are again JSON, with the bytes of the
-tensors after it. Children that were forked read from the same open file without disturbing each other.
+The file contains data only: a line with its format, the digest and length of the index, the JSON index with the range
+and digest of each operator's inputs, and these as JSON followed by the bytes of the tensors. Forked children read the
+same open file independently.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _MAGIC = b"derivlint recorded inputs 3\n"
 _HEAD = struct.Struct("<32sQ")
 #: The length of the JSON of an operator.
 _LENGTH = struct.Struct("<Q")
-#: Nothing that was recorded takes more, and nothing larger is read: bytes of an operator's inputs, and of an index.
+#: The size limits of an operator's inputs and of an index, in bytes; larger ones are not read.
 _LARGEST = 1 << 26
-#: Lists of arguments hold lists of tensors, and nothing deeper.
+#: The depth limit: lists of arguments contain lists of tensors, nothing deeper.
 _DEEPEST = 6
 _DTYPES = ("float64", "float32", "complex128", "complex64", "int64", "int32", "int16", "int8", "uint8", "bool")
-#: Values that are known by their name in ``torch``.
+#: Types whose values are stored by their name in ``torch``.
 _NAMED = ("dtype", "layout", "memory_format")
 
 
 class DamagedError(Exception):
-    """A file is not what was written."""
+    """The contents of a file are damaged."""
 
 
 def write_inputs(path: Path, inputs: Inputs) -> None:
-    """Write inputs to a file, as a whole or not at all.
+    """Write inputs to a file, atomically.
 
     Raises:
         OSError: it cannot be written.
@@ -59,14 +59,14 @@ def write_inputs(path: Path, inputs: Inputs) -> None:
 
 
 class StoredInputs(Inputs):
-    """The inputs in a file, read when they are asked for.
+    """The inputs in a file, read on demand.
 
     Args:
         path: a file of :func:`write_inputs`.
 
     Raises:
         OSError: it cannot be read.
-        DamagedError: it was not written by that function, or was cut off.
+        DamagedError: it was not written by that function, or was truncated.
     """
 
     def __init__(self, path: Path) -> None:
@@ -93,10 +93,10 @@ class StoredInputs(Inputs):
         return lists
 
     def check(self) -> None:
-        """Compare all of it with its digests.
+        """Verify the digests of all inputs.
 
         Raises:
-            DamagedError: it is damaged.
+            DamagedError: a digest differs.
         """
         for name in self._index:
             self._data(name)
@@ -156,11 +156,11 @@ def _block(lists: list[list[Any]]) -> bytes:
 
 
 def _packed(value: Any, raw: bytearray) -> Any:
-    """A value in JSON; what JSON has not is an object with one key. Bytes of tensors are appended to ``raw``."""
+    """Encode a value as JSON; other types are objects with one key, and bytes of tensors are appended to ``raw``."""
     import torch
 
     if isinstance(value, torch.Tensor):
-        # strides are kept, so that inputs that are not contiguous stay so
+        # strides are kept, so that non-contiguous inputs stay so
         flat = torch.empty(value.numel(), dtype=value.dtype)
         strides = value.stride()
         order = sorted(range(value.dim()), key=lambda axis: (-strides[axis], axis))

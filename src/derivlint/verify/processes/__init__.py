@@ -1,1 +1,1 @@
-"""The processes that record inputs and run formulas, and what is kept of their results."""
+"""The processes that record inputs and run formulas, and the storage of their results."""

@@ -1,4 +1,4 @@
-"""The client side of the process that checks."""
+"""The client of the checking process."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from derivlint.compiler.children import HungError, PythonChild, lines_of
 from derivlint.verify.unchecked import SkipReason, StoppedError, VerifyError, exit_reason
 
 MODULE = "derivlint.verify.processes.server"
-#: A process that waits for something else than a processor, and sends nothing, hangs after so many seconds.
+#: The seconds after which an idle, silent process counts as hung.
 IDLE = 120.0
-#: What a process that hangs does.
+#: The message about a hung process.
 HUNG = "the checking process hangs without using processor time"
 
 
 def early_exit(child: PythonChild) -> StoppedError:
-    """Return the error for a process that closed its output before it had finished."""
+    """Return the error for a process that closed its output before finishing."""
     try:
         status = child.process.wait(timeout=IDLE)
     except subprocess.TimeoutExpired:
@@ -29,7 +29,7 @@ def early_exit(child: PythonChild) -> StoppedError:
 
 
 class Server:
-    """The process that checks. PyTorch is imported there as soon as it is started.
+    """The checking process; it imports PyTorch at startup.
 
     Raises:
         StoppedError: it cannot be started.
@@ -55,7 +55,7 @@ class Server:
         """Send a task and yield the messages of the process.
 
         Raises:
-            VerifyError: it refuses to work.
+            VerifyError: the process rejects the task.
             StoppedError: it has ended or hangs.
         """
         stdin = self._child.process.stdin
@@ -72,7 +72,7 @@ class Server:
                 if "alive" not in message:
                     yield message
         except BrokenPipeError:
-            # why it has ended is found out below
+            # the reason is determined below
             pass
         except HungError as error:
             raise StoppedError(SkipReason.HUNG, HUNG) from error

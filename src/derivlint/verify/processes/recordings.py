@@ -1,7 +1,7 @@
-"""The recorded inputs of all operators: recorded once for each PyTorch, and kept where verification works.
+"""The recorded inputs of all operators, recorded once for each PyTorch and stored in the work folder.
 
-They are recorded in a process of its own, which runs :func:`main` with a type and a file as arguments and reads
-operators from standard input. It writes a checkpoint every few seconds, from which an interrupted recording goes on.
+A separate process records them: it runs :func:`main` with a dtype and a file as arguments and reads operators from
+standard input. It writes a checkpoint every few seconds, from which an interrupted recording resumes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from derivlint.verify.unchecked import SkipReason, StoppedError
 PERIOD = 5.0
 #: The key of a checkpoint's own state: the number of OpInfos that have run, and the digest of the operators.
 _STATE = ""
-#: Raised when recording or the form of the file changes.
+#: The version of the recorder; increased when recording or the file format changes.
 RECORDER = 6
 MODULE = "derivlint.verify.processes.recordings"
 
 
 def main(lifeline: int) -> None:
-    """Record, report progress on standard output, and write the file as a whole or not at all.
+    """Record inputs, report progress on standard output, and write the file atomically.
 
     Args:
-        lifeline: the pipe whose end ends this process, which starts no other.
+        lifeline: the pipe whose closing ends this process.
     """
     dtype, target = sys.argv[1], Path(sys.argv[2])
     out = os.dup(1)
@@ -52,7 +52,7 @@ def main(lifeline: int) -> None:
         nonlocal last
         os.write(out, f"{position} {count}\n".encode())
         if time.monotonic() - last >= PERIOD:
-            # without it an interrupted recording begins again
+            # without a checkpoint an interrupted recording starts over
             with suppress(OSError):
                 keep(checkpoint, recording, digest)
             last = time.monotonic()
@@ -75,7 +75,7 @@ def keep(checkpoint: Path, recording: Recording, digest: str) -> None:
 
 
 def resumed(checkpoint: Path, digest: str) -> Recording:
-    """The recording of a checkpoint; an empty one where there is none of these operators, or it is damaged."""
+    """The recording of a checkpoint; empty if there is none for these operators, or it is damaged."""
     try:
         if is_own(checkpoint):
             stored = StoredInputs(checkpoint)
@@ -83,24 +83,24 @@ def resumed(checkpoint: Path, digest: str) -> Recording:
             if operators == digest:
                 return Recording({name: stored[name] for name in stored if name != _STATE}, done)
     except (OSError, DamagedError, KeyError, ValueError):
-        # it begins again
+        # recording starts over
         pass
     return Recording()
 
 
 def recording_path(place: Path, dtype: str, version: str) -> Path:
-    """The place where the recorded inputs of a type of numbers are kept."""
+    """The path of the recorded inputs for a dtype."""
     return place / f"samples-{RECORDER}-{version}-{dtype}.bin"
 
 
 def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], None]) -> Path:
-    """The file with the recorded inputs of a type of numbers, recorded where they are not there or damaged.
+    """The file with the recorded inputs for a dtype; recorded if missing or damaged.
 
     Args:
-        model: the file whose operators are meant.
-        dtype: the type of numbers.
-        place: where verification works.
-        progress: called with how far it is.
+        model: the file with the operators.
+        dtype: the dtype.
+        place: the work folder.
+        progress: called with the progress.
 
     Raises:
         StoppedError: nothing can be recorded.
@@ -108,7 +108,7 @@ def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], No
     path = recording_path(place, dtype, str(model.natives.version))
     if _is_whole(path):
         return path
-    # the next file has other entries: whoever is first records for all of them
+    # the next file has other entries, so inputs are recorded for all of them at once
     own_operators = {entry.operator for entry in model.entries if entry.operator is not None}
     lists = {name for name in model.natives.operator_names() if name.startswith(FOREACH)}
     names = "\n".join(sorted(own_operators.union(model.natives.derivatives or (), lists)))
@@ -133,7 +133,7 @@ def _failed(dtype: str, why: SkipReason, reason: str) -> StoppedError:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a file is there that only this user can have written, with all that was written into it."""
+    """Whether a file exists, is complete, and can only be written by this user."""
     if not is_own(path) or not path.is_file():
         return False
     try:
@@ -144,12 +144,12 @@ def _is_whole(path: Path) -> bool:
 
 
 def _run_recorder(dtype: str, path: Path, names: str, progress: Callable[[str], None]) -> None:
-    """Record in a process of its own.
+    """Record in a separate process.
 
     Raises:
-        OSError: it cannot be started or heard.
+        OSError: it cannot be started or read.
         HungError: it hangs.
-        StoppedError: it has not done its work.
+        StoppedError: it ended without a result.
     """
     child = PythonChild(MODULE, dtype, str(path))
     try:
@@ -158,7 +158,7 @@ def _run_recorder(dtype: str, path: Path, names: str, progress: Callable[[str], 
             child.process.stdin.write(names.encode())
             child.process.stdin.close()
         except BrokenPipeError:
-            # it has ended already; why is found out below
+            # it has ended already; the reason is determined below
             pass
         is_done = False
         for line in lines_of(child, IDLE):

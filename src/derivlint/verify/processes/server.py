@@ -1,7 +1,7 @@
-"""The process that checks: it loads PyTorch, the recorded inputs and the compiled functions, and forks for the checks.
+"""The checking process: loads PyTorch, the recorded inputs and the compiled functions, and forks for checks.
 
 Started by :mod:`derivlint.verify.processes.process`. It reads one JSON object from standard input and writes one JSON
-object a line to standard output. Formulas run in children, so that one that crashes or hangs costs its operator only.
+object a line to standard output. Formulas run in children, so that a crash or hang only affects its operator.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from derivlint.verify.processes.work import CheckContext, check_operator, not_ch
 from derivlint.verify.processes.workdir import first_foreign_path
 from derivlint.verify.unchecked import SkipReason, exit_reason
 
-#: Operators that one child checks.
+#: The number of operators for a child.
 CHUNK = 12
-#: Seconds between two signs of life, and between two looks at whether children hang.
+#: The seconds between two heartbeats, and between two checks for hung children.
 BEAT = 2.0
-#: The bytes of a child's standard error that are kept.
+#: The number of bytes kept of a child's standard error.
 STDERR_BYTES = 4096
 
 
@@ -44,11 +44,11 @@ _NAME = "torch._dynamo"
 
 
 class _DynamoStub(ModuleType):
-    """Has the mark, which does nothing if nothing is compiled, and becomes the module where more of it is wanted."""
+    """A stub for ``torch._dynamo`` with ``disable``; replaced by the real module on access to any other attribute."""
 
     @staticmethod
     def disable(function: Any = None, recursive: bool = True, **options: Any) -> Any:
-        """The function as it is; follows torch._compile._disable_dynamo, which calls this."""
+        """Return the function unchanged; follows torch._compile._disable_dynamo, which calls this."""
         return function
 
     def __getattr__(self, name: str) -> Any:
@@ -58,7 +58,7 @@ class _DynamoStub(ModuleType):
 
 
 def replace_compiler_by_stub() -> None:
-    """Let a stand-in take the place of the compiler in this process, where it is not imported yet."""
+    """Replace ``torch._dynamo`` by a stub in this process, unless it is imported already."""
     sys.modules.setdefault(_NAME, _DynamoStub(_NAME))
 
 
@@ -67,15 +67,15 @@ class Child(Struct):
 
     Attributes:
         pid: the process.
-        pipe: where it writes.
-        errors: where its standard error goes.
-        operators: what it has still to check, the current one first.
-        hang_detector: decides whether it hangs.
-        rest: the beginning of a line.
+        pipe: the pipe for its messages.
+        errors: the pipe for its standard error.
+        operators: the remaining operators, the current one first.
+        hang_detector: detects whether it hangs.
+        rest: an incomplete line.
         stderr_tail: the end of what it wrote to standard error.
-        function: the number of the function that it is about to call.
+        function: the number of the current function.
         hangs: whether it was killed because it hung.
-        is_silent: whether its standard error has ended.
+        is_silent: whether its standard error is closed.
     """
 
     pid: int
@@ -91,7 +91,7 @@ class Child(Struct):
 
     @property
     def pipes(self) -> tuple[int, ...]:
-        """The pipes that may have something to read."""
+        """The open pipes to poll."""
         return (self.pipe,) if self.is_silent else (self.pipe, self.errors)
 
     def read_stderr(self) -> None:
@@ -113,13 +113,13 @@ def send(message: dict[str, Any], to: int | None = None) -> None:
 
 
 def main(lifeline: int) -> None:
-    """Load what is needed, read the task, and work on it.
+    """Load the modules, read the task, and execute it.
 
     Args:
-        lifeline: the pipe whose end ends this process.
+        lifeline: the pipe whose closing ends this process.
     """
     warnings.simplefilter("ignore")
-    # what libraries print must not be read as messages
+    # output of libraries must not be read as messages
     out = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = os.fdopen(out, "w")
@@ -162,7 +162,7 @@ def main(lifeline: int) -> None:
 
 
 def _base(task: dict[str, Any]) -> dict[str, list[FunctionSpec]] | None:
-    """The functions of an earlier version of the file, by operator, or None if nothing is compared with one."""
+    """The functions of an earlier version of the file, by operator, or None."""
     if task.get("base") is None:
         return None
     return {
@@ -171,7 +171,7 @@ def _base(task: dict[str, Any]) -> dict[str, list[FunctionSpec]] | None:
 
 
 def _arms_of(library: str) -> Callable[[int, int], int]:
-    """Return the function of a library that reports which arms its formulas have taken."""
+    """Return the function of a library that reports the taken branches of its formulas."""
     import ctypes
 
     question = ctypes.CDLL(library).derivlint_reached
@@ -180,7 +180,7 @@ def _arms_of(library: str) -> Callable[[int, int], int]:
 
 
 def run(functions: dict[str, list[FunctionSpec]], work: CheckContext, lifeline: int) -> None:
-    """Check all operators, in several children at a time."""
+    """Check all operators in several parallel children."""
     if len(functions) > CHUNK:
         prepare()
     waiting = deque(functions)
@@ -212,7 +212,7 @@ def run(functions: dict[str, list[FunctionSpec]], work: CheckContext, lifeline: 
 
 
 def prepare() -> None:
-    """Load what forward mode needs and PyTorch loads late: each child would load it again."""
+    """Preload what PyTorch imports late for forward mode, since each child would import it again."""
     import torch
     from torch.autograd import forward_ad
 
@@ -224,11 +224,11 @@ def prepare() -> None:
 
 
 def reap(child: Child, limit: float) -> list[str]:
-    """Wait for a child that has ended, report its operator, and return those that it has not checked.
+    """Wait for a child that has ended, report its current operator, and return the unchecked ones.
 
     Args:
-        child: the child, whose pipe has ended.
-        limit: the seconds of processor time that it had for each operator.
+        child: the child, whose pipe is closed.
+        limit: the processor time limit for each operator, in seconds.
     """
     os.close(child.pipe)
     _, ending = os.waitpid(child.pid, 0)
@@ -246,7 +246,7 @@ def reap(child: Child, limit: float) -> list[str]:
 
 
 def receive(child: Child, data: bytes) -> None:
-    """Process messages of a child: all are passed on but the marks that locate a crash."""
+    """Process messages of a child: forward all except the marks that locate a crash."""
     child.hang_detector.reset()
     *lines, child.rest = (child.rest + data).split(b"\n")
     for line in lines:
@@ -261,7 +261,7 @@ def receive(child: Child, data: bytes) -> None:
 
 
 def start(chunk: list[list[FunctionSpec]], work: CheckContext, lifeline: int, siblings: Sequence[Child] = ()) -> Child:
-    """Fork a child that checks some operators; it holds no end of the pipes of its siblings."""
+    """Fork a child that checks some operators; it closes the pipes of its siblings."""
     reading, writing = os.pipe()
     hearing, complaining = os.pipe()
     parent = os.getpid()
@@ -290,7 +290,7 @@ def start(chunk: list[list[FunctionSpec]], work: CheckContext, lifeline: int, si
 
 
 def check_or_report_error(functions: list[FunctionSpec], work: CheckContext, to: int) -> None:
-    """Check an operator; an error of the checks themselves is its result."""
+    """Check an operator; an error of the checks themselves becomes its result."""
     try:
         check_operator(functions, work, lambda message: send(message, to))
     except MemoryError as error:
@@ -302,7 +302,7 @@ def check_or_report_error(functions: list[FunctionSpec], work: CheckContext, to:
 
 
 def limit_processor_time(seconds: float) -> None:
-    """Let this process have so many more seconds of processor time; then a signal ends it."""
+    """Limit the further processor time of this process; a signal ends it after that."""
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
     limit = ceil(time.process_time() + seconds)
     resource.setrlimit(

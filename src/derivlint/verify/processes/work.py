@@ -1,4 +1,4 @@
-"""Checking one operator in a child: its points, its formulas, and the smallest inputs with which they fail."""
+"""Checks one operator in a child: its points, its formulas, and the smallest failing inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from derivlint.verify.unchecked import SkipReason
 
 Send = Callable[[dict[str, Any]], None]
 
-#: Tensors with more elements are shown by their shape.
+#: Larger tensors are shown by their shape.
 SHOWN = 4
 
 
@@ -33,12 +33,11 @@ class CheckContext(Struct, frozen=True):
     """The context of the checks of all operators.
 
     Attributes:
-        namespace: where the functions of formulas are.
-        inputs: the recorded inputs by type of numbers.
-        task: how much is to be done.
-        arms: says which arms of a site of a function were taken, 1 for the first and 2 for the second; None if that
-            is not known.
-        base: the functions of an earlier version of the file, by operator; None if nothing is compared with one.
+        namespace: the namespace of the functions.
+        inputs: the recorded inputs by dtype.
+        task: the extent of the checks.
+        arms: returns the taken branches of a site of a function, 1 for the first and 2 for the second; None if unknown.
+        base: the functions of an earlier version of the file, by operator, or None without one.
     """
 
     namespace: Any
@@ -49,13 +48,13 @@ class CheckContext(Struct, frozen=True):
 
 
 class _FailureGroup(Struct):
-    """Failures of one kind of one function: the one with the smallest input, and at how many inputs there is one.
+    """Failures of one kind and function: the one with the smallest input, and the number of failing inputs.
 
     Attributes:
-        failure: a failure.
+        failure: the failure with the smallest input.
         point: its input.
-        place: the type of numbers of that, and which one of its inputs it is.
-        points: the inputs that have one.
+        place: the dtype of the input, and its index.
+        points: the failing inputs.
     """
 
     failure: Failure
@@ -64,7 +63,7 @@ class _FailureGroup(Struct):
     points: set[tuple[str, int]] = field(default_factory=set)
 
 
-#: By the number of the function, the rule and the verdict.
+#: The groups by number of the function, rule and verdict.
 _FailureGroups = dict[tuple[int, str, FindingVerdict | None], _FailureGroup]
 
 
@@ -85,7 +84,7 @@ def points_of(
     task: Mapping[str, Any],
     refused: Callable[[SamplePoint], None] = lambda point: None,
 ) -> Iterator[SamplePoint]:
-    """The inputs of a formula's operator that a task asks for."""
+    """The inputs of a formula's operator that a task requests."""
     return points_for(
         spec,
         recorded,
@@ -102,7 +101,7 @@ def points_of(
 def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) -> None:
     """Check the formulas of an operator, and send one message for each kind of failure."""
     base = None if work.base is None else work.base.get(functions[0].operator, ())
-    # the bounds and words of all versions of all formulas decide which inputs there are
+    # the bounds and strings of all versions of all formulas determine the inputs
     versions = [*(base or ()), *functions]
     bounds = dict.fromkeys(bound for function in versions for bound in function.bounds)
     words = dict.fromkeys(word for function in versions for word in function.words)
@@ -172,7 +171,7 @@ def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: 
 
 
 def _measure(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) -> None:
-    """Send the precision of the formulas of an operator."""
+    """Measure and send the precision of an operator's formulas."""
     first = functions[0]
     base = (work.base or {}).get(first.operator, ())
     measures = [
@@ -243,16 +242,16 @@ def _messages(functions: Sequence[FunctionSpec], groups: _FailureGroups, points:
     unjudged = {(number, rule) for number, rule, verdict in groups if verdict is FindingVerdict.UNJUDGED}
     for (number, rule, verdict), group in groups.items():
         if verdict is FindingVerdict.UNJUDGED or (verdict is FindingVerdict.GONE and (number, rule) in unjudged):
-            # nothing tells whether it is still there
+            # unknown whether the finding is still there
             continue
         if rule == OTHER_CONVENTION and (number, verdict) in wrong:
-            # of what is wrong elsewhere this tells nothing more
+            # implied by another wrong value
             continue
         if rule == INCONSISTENT and verdict in are_wrong:
-            # it is the wrong formula that contradicts the other one, also where it alone cannot be judged
+            # the wrong formula contradicts the other one, even if it alone cannot be judged
             continue
         if verdict is FindingVerdict.UNCHANGED and FindingVerdict.NEW in verdicts[number, rule]:
-            # said with what is new
+            # reported with the new finding
             continue
         before = groups.get((number, rule, FindingVerdict.UNCHANGED)) if verdict is FindingVerdict.NEW else None
         yield _message(functions, group, verdict, 0 if before is None else len(before.points), points)
@@ -271,7 +270,7 @@ def _add_to_group(
 
 
 def _rank(point: SamplePoint) -> tuple[bool, int]:
-    """How small an input is; one without any elements shows least."""
+    """The sort key of an input by size; one without elements comes last."""
     return not point.size, point.size
 
 
@@ -308,7 +307,7 @@ def _message(
 
 
 def _schema_problem(spec: FunctionSpec) -> tuple[SkipReason, str] | None:
-    """The reason why the installed PyTorch has no operator with just these arguments, or None if it has."""
+    """The reason why the installed PyTorch lacks an operator with exactly these arguments, or None."""
     try:
         schema = overload_of(spec.operator)._schema
     except AttributeError:
@@ -319,14 +318,14 @@ def _schema_problem(spec: FunctionSpec) -> tuple[SkipReason, str] | None:
 
 
 def numbers(value: Any) -> str:
-    """Numbers, in nested lists."""
+    """Values as nested lists."""
     if isinstance(value, list):
         return f"[{', '.join(map(numbers, value))}]"
     return repr(value)
 
 
 def described_inputs(spec: FunctionSpec, point: SamplePoint) -> str:
-    """The inputs in a few words: the numbers of small tensors, shapes of others, and other values."""
+    """A short description of inputs: the values of small tensors, shapes of others, and other values."""
     import torch
 
     def words(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The folder of verification, which belongs to this user alone, digests of its files, and the journals in it."""
+"""The private work folder of verification, with digests of its files and journals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from derivlint.project.caching.cache import cache_folder, sealed, unsealed
 from derivlint.source import is_own, open_input, read_input
 from derivlint.verify.unchecked import SkipReason, VerifyError
 
-#: Why an operator is not done: the run had an error there.
+#: Reasons due to an error of the run, after which an operator is checked again.
 _ERRORS = frozenset(why.value for why in SkipReason if why.is_error)
 
 
@@ -23,7 +23,7 @@ _ERRORS = frozenset(why.value for why in SkipReason if why.is_error)
 def work_folder() -> Iterator[Path]:
     """The folder for recorded inputs, libraries and journals.
 
-    It is in the cache. Where there is none that belongs to this user alone, it is a temporary folder for this run.
+    It is in the cache, or a temporary folder if the cache is not private to this user.
 
     Raises:
         VerifyError: no folder can be made.
@@ -49,7 +49,7 @@ def _cached_folder() -> Path | None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if folder.is_symlink() or not is_own(folder.parent):
             return None
-        # earlier versions made it with the mode that other folders have
+        # earlier versions created it with the default mode
         os.chmod(folder, 0o700)
         return folder if is_own(folder) and os.access(folder, os.W_OK) else None
     except OSError:
@@ -78,14 +78,14 @@ def digest_of(path: Path) -> str:
 
 
 class Journal:
-    """The messages of a run. Where the file cannot be written, the run is not taken up later, and nothing else.
+    """The messages of a run. If the file cannot be written, the run merely cannot be resumed.
 
     Args:
-        path: the file, which no other task may have.
-        resume: whether what it holds already is taken up.
+        path: the file, unique to the task.
+        resume: whether to resume from its messages.
 
     Attributes:
-        messages: those that were taken up.
+        messages: the messages of the resumed run.
     """
 
     def __init__(self, path: Path, *, resume: bool) -> None:
@@ -100,7 +100,7 @@ class Journal:
             self.add(message)
 
     def _read(self) -> Iterator[dict[str, Any]]:
-        """The messages about operators that were checked to the end, without an error of the run."""
+        """The messages about completely checked operators, without errors of the run."""
         pending = []
         try:
             lines = read_input(self._path).splitlines() if is_own(self._path) else []
@@ -110,7 +110,7 @@ class Journal:
             text = unsealed(line)
             message = None if text is None else json.loads(text)
             if not isinstance(message, dict):
-                # it was cut off here, or damaged
+                # the file is truncated or damaged here
                 return
             pending.append(message)
             if "died" in message:
@@ -121,7 +121,7 @@ class Journal:
                 pending = []
 
     def operators(self) -> set[str]:
-        """The operators that are done."""
+        """The completed operators."""
         return {message["checked"] for message in self.messages if "checked" in message}
 
     def add(self, message: dict[str, Any]) -> None:
@@ -138,13 +138,13 @@ class Journal:
         """Close the file after an interruption."""
         file, self._file = self._file, None
         if file is not None:
-            # on a full disk it is closed with what could not be written
+            # on a full disk, closing fails with unwritten data
             with suppress(OSError):
                 file.close()
 
     def finish(self) -> None:
         """Delete the file after a complete run."""
         self.close()
-        # if it stays, its messages are true for the next run as well
+        # if it stays, its messages are valid for the next run as well
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
