@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from jsonschema import Draft7Validator
 
-from derivlint.formats.machine.json_schema import findings_schema
+from derivlint.formats.machine.json_format import findings_schema
 from derivlint.source import SourceFile
 from fuzz.oracle import unstyled
 from fuzz.target import Violation, require

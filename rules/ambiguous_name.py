@@ -34,8 +34,8 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import replaced, written
 from derivlint.lint.shared.type_wording import type_finding
+from derivlint.lint.shared.typed_edits import refused_text, replaced
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), reads=AnalysisDepth.TYPES)
@@ -74,6 +74,6 @@ INVALID = (
 @judges(FormulaProblem, kinds=(TypeProblemKind.AMBIGUOUS_NAME,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the bare names of formulas."""
-    text = written(problem)
+    text = refused_text(problem)
     fix = replaced(problem, 0, 0, "at::", safe=False) if text == problem.problem.name else None
     yield type_finding(problem, fix)

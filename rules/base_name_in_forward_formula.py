@@ -36,8 +36,7 @@ from derivlint.lint.engine.precedence import JOINED_ENTRIES, UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
-from derivlint.model.generated.forward import PRIMAL, TANGENT, base_name_uses
-from derivlint.model.generated.inplace import ORIGINAL_PRIMAL
+from derivlint.model.generated.forward import ORIGINAL_PRIMAL, PRIMAL, TANGENT, base_name_uses
 from derivlint.model.keywords import near_keyword
 from derivlint.model.scope import NotDeclared, undeclared_names, visible_tangents
 from derivlint.model.words import variable_uses

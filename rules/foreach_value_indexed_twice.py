@@ -28,11 +28,11 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.match_problems import rewrite_findings
+from derivlint.lint.shared.findings import rewrite_findings
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.generated.foreach import ForeachProblem
-from derivlint.model.match_problem import MatchProblemKind
+from derivlint.model.generated.forward import MatchProblemKind
 
 META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("X7",), yields_to=(WRONG_VALUE,))
 

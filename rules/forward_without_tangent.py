@@ -34,8 +34,7 @@ from derivlint.lint.engine.precedence import SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted_list
 from derivlint.model import DerivativeFormula, Differentiability, DispatchBody, Entry, Model, Role
-from derivlint.model.generated.forward import base_name_uses
-from derivlint.model.generated.inplace import ORIGINAL_TANGENT, SELF_PRIMAL
+from derivlint.model.generated.forward import ORIGINAL_TANGENT, SELF_PRIMAL, base_name_uses
 from derivlint.model.keywords import is_clear
 from derivlint.model.scope import undeclared_names, visible_tangents
 from derivlint.model.words import mentions

@@ -28,7 +28,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
-from derivlint.model.match_problem import MatchProblemKind
+from derivlint.model.generated.forward import MatchProblemKind
 
 META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("M4",))
 

@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.helper_bodies import shown_bodies
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.findings import shown_bodies
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Model
 

@@ -34,8 +34,8 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import as_double
 from derivlint.lint.shared.type_wording import type_finding
+from derivlint.lint.shared.typed_edits import as_double
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(

@@ -32,7 +32,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Role
-from derivlint.model.generated.guards import wrap_opt_if_calls
+from derivlint.model.generated.gradients import wrap_opt_if_calls
 
 META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("G11",))
 

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import quote_scalar, quote_text
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.yaml_wording import kind_of
+from derivlint.lint.shared.findings import kind_of
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import DerivativeFormula, Entry, Model, NameKind
 from derivlint.model.keys import OUTPUT_DIFFERENTIABILITY

@@ -32,7 +32,7 @@ from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Entry, Model, Role
-from derivlint.model.sizes import SYMBOLIC, PlainSize, plain_sizes
+from derivlint.model.words import SYMBOLIC, PlainSize, plain_sizes
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("L13", "L14", "L15"), yields_to=(UNREAD,))
 

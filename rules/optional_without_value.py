@@ -30,8 +30,8 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import replaced, written
 from derivlint.lint.shared.type_wording import type_finding
+from derivlint.lint.shared.typed_edits import refused_text, replaced
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), reads=AnalysisDepth.TYPES)
@@ -71,6 +71,6 @@ INVALID = (
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the members of optionals that formulas access."""
     fix = None
-    if written(problem) is not None and problem.written.parsed.text[: problem.start].endswith("."):
+    if refused_text(problem) is not None and problem.written.parsed.text[: problem.start].endswith("."):
         fix = replaced(problem, -1, 0, "->", safe=False)
     yield type_finding(problem, fix)

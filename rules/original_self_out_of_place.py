@@ -35,7 +35,7 @@ from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
-from derivlint.model.generated.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, SELF_TANGENT
+from derivlint.model.generated.forward import ORIGINAL_PRIMAL, SELF_PRIMAL, SELF_TANGENT
 from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names, visible_names
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("G7", "X2"), yields_to=(UNREAD,))

@@ -31,11 +31,10 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.match_problems import inplace_problems
+from derivlint.lint.shared.findings import inplace_problems
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Entry, Model
-from derivlint.model.generated.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL
-from derivlint.model.match_problem import MatchProblemKind
+from derivlint.model.generated.forward import ORIGINAL_PRIMAL, SELF_PRIMAL, MatchProblemKind
 from derivlint.model.scope import visible_tangents
 from derivlint.model.words import mentions, occurrences, variable_uses
 

@@ -33,7 +33,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, DispatchBody, Role
 from derivlint.model.generated.forward import misread_base_name
 from derivlint.model.generated.gradients import MIXED, MIXED_NAMED, misread_gradients
-from derivlint.model.sizes import sizes_in_text
+from derivlint.model.words import sizes_in_text
 
 META = RuleMeta(
     severity=Severity.ERROR,

@@ -26,11 +26,11 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.match_problems import inplace_problems
+from derivlint.lint.shared.findings import inplace_problems
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model, Role
+from derivlint.model.generated.forward import MatchProblemKind
 from derivlint.model.keywords import is_clear
-from derivlint.model.match_problem import MatchProblemKind
 
 META = RuleMeta(severity=Severity.ERROR, group="tangents", checks=("M2",))
 

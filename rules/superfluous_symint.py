@@ -30,8 +30,8 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import FULL_STOP, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import as_other_form
 from derivlint.lint.shared.type_wording import type_finding
+from derivlint.lint.shared.typed_edits import as_other_form
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(

@@ -30,8 +30,8 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import replaced, written
 from derivlint.lint.shared.type_wording import type_finding
+from derivlint.lint.shared.typed_edits import refused_text, replaced
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,), reads=AnalysisDepth.TYPES)
@@ -66,6 +66,6 @@ INVALID = (
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the functions that formulas name."""
     cause, fix = problem.problem, None
-    if cause.kind is TypeProblemKind.NOT_CALLED and written(problem) == cause.name and not cause.expected:
+    if cause.kind is TypeProblemKind.NOT_CALLED and refused_text(problem) == cause.name and not cause.expected:
         fix = replaced(problem, len(cause.name), len(cause.name), "()", safe=False)
     yield type_finding(problem, fix)

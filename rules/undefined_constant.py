@@ -35,8 +35,8 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import as_near_names
 from derivlint.lint.shared.type_wording import type_finding
+from derivlint.lint.shared.typed_edits import as_near_names
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(

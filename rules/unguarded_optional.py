@@ -36,7 +36,7 @@ from derivlint.analysis.dependence.undefined_tensors import unguarded_optionals
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Option, Options, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import PYTHON, WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.unguarded import unguarded_findings
+from derivlint.lint.shared.findings import unguarded_findings
 from derivlint.model import Entry, Model
 
 META = RuleMeta(

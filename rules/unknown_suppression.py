@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
-from derivlint.lint.groups import GROUPS
 from derivlint.lint.judging import judges
+from derivlint.lint.option import GROUPS
 from derivlint.lint.suppressions.suppression import NEVER_SILENCED
 from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import closest, quoted

@@ -27,12 +27,12 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.match_problems import foreach_problems
+from derivlint.lint.shared.findings import foreach_problems
 from derivlint.lint.wording import quoted
 from derivlint.model import Derivative, DerivativeFormula, Entry, MatchProblem, Model
 from derivlint.model.generated.foreach import ForeachProblem
+from derivlint.model.generated.forward import MatchProblemKind
 from derivlint.model.keys import RESULT
-from derivlint.model.match_problem import MatchProblemKind
 
 META = RuleMeta(
     severity=Severity.ERROR,

@@ -30,8 +30,8 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import replaced, written
 from derivlint.lint.shared.type_wording import type_finding
+from derivlint.lint.shared.typed_edits import refused_text, replaced
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(
@@ -72,5 +72,5 @@ INVALID = (
 @judges(FormulaProblem, kinds=(TypeProblemKind.WRONG_ACCESS,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the member accesses of formulas."""
-    fix = replaced(problem, 0, 2, ".", safe=True) if written(problem) == "->" else None
+    fix = replaced(problem, 0, 2, ".", safe=True) if refused_text(problem) == "->" else None
     yield type_finding(problem, fix)

@@ -31,8 +31,8 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import CONFLICT, OTHER_VARIABLE, UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.problem_edits import with_numbers_of_scalars
 from derivlint.lint.shared.type_wording import type_finding
+from derivlint.lint.shared.typed_edits import with_numbers_of_scalars
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(

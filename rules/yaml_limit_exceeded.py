@@ -26,9 +26,9 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.yaml_wording import document_findings
+from derivlint.lint.shared.findings import document_findings
 from derivlint.model import Model
-from derivlint.yaml_reader.problems import YamlProblemKind
+from derivlint.yaml_reader.nodes import YamlProblemKind
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml")
 

@@ -27,7 +27,7 @@ from derivlint.project.check import check_source
 from derivlint.project.fixing import fix_source
 from derivlint.project.settings import ConfigurationError, Settings
 from derivlint.project.settings.document import Notes
-from derivlint.project.settings.reading import OWN_FILE, read_document, read_settings
+from derivlint.project.settings.lookup import OWN_FILE, read_document, read_settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions, SchemaError, parse_schema
 from derivlint.source import SourceFile, Span

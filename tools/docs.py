@@ -76,11 +76,11 @@ def pages(root: Path) -> dict[Path, str]:
 
 def shipped(root: Path) -> dict[Path, str]:
     """The JSON schemas and what is derived from definitions, where the sources of derivlint are."""
-    from derivlint.formats.machine import json_schema as of_findings
+    from derivlint.formats.machine import json_format as of_findings
     from derivlint.operators.reference.definitions import definitions, written_trees
     from derivlint.operators.reference.derivation import derive
     from derivlint.operators.shapes.sizes import written_sizes
-    from derivlint.project.settings import json_schema as of_settings
+    from derivlint.project.settings import keys as of_settings
 
     if not (root / "src" / "derivlint").is_dir():
         return {}

@@ -10,7 +10,7 @@ import click
 
 from derivlint.cli.shared.terminal import write
 from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
-from derivlint.lint.groups import GROUPS, Group
+from derivlint.lint.option import GROUPS, Group
 from derivlint.lint.wording import quoted
 from derivlint.project.errors import InputError
 from derivlint.rules import EXTRA_FINDINGS, RENAMED

@@ -12,11 +12,10 @@ import click
 
 import derivlint
 from derivlint.cli.shared.help import option_record
-from derivlint.formats.machine.json_schema import findings_schema
+from derivlint.formats.machine.json_format import findings_schema
 from derivlint.formats.registry import FORMATS
 from derivlint.project.settings import Settings
-from derivlint.project.settings.described import described, toml
-from derivlint.project.settings.keys import KEYS
+from derivlint.project.settings.keys import KEYS, described, toml
 from derivlint.rules import load_rules
 
 #: Begins a paragraph of help that click leaves as it is.

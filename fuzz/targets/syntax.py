@@ -8,7 +8,7 @@ from derivlint.formula import Node, parse_formula, walk
 from derivlint.lint.baseline import BaselineError, read_baseline, render_baseline
 from derivlint.project.settings import ConfigurationError
 from derivlint.project.settings.document import Notes
-from derivlint.project.settings.reading import OWN_FILE, PYPROJECT, read_document, read_settings, table_of
+from derivlint.project.settings.lookup import OWN_FILE, PYPROJECT, read_document, read_settings, table_of
 from derivlint.schema import SchemaError, parse_schema, read_native_functions
 from derivlint.source import SourceFile, visible_line
 from fuzz.generators import configuration, formulas, headers, natives, schemas, stored

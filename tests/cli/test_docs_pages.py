@@ -16,8 +16,8 @@ import pytest
 from jsonschema import Draft7Validator
 
 from derivlint.cli.main import COMMANDS, cli
-from derivlint.formats.machine.json_schema import findings_schema, schema_text
-from derivlint.formats.styles import HOME
+from derivlint.formats.machine.json_format import findings_schema, schema_text
+from derivlint.formats.text import HOME
 from derivlint.project.settings import OWN_FILE, find_settings
 from derivlint.project.settings.keys import KEYS
 from tests.cli.conftest import COS, SIN, Run

@@ -10,7 +10,7 @@ import pytest
 
 from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formats.machine.model_json import model_document
-from derivlint.lint.groups import GROUPS, Group
+from derivlint.lint.option import GROUPS, Group
 from derivlint.model import build_model, read_file
 from derivlint.operators.extraction import extract
 from derivlint.operators.sources import installed_source

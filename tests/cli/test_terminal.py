@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.formats.styles import rule_url
+from derivlint.formats.text import rule_url
 from tests.cli.conftest import SIN
 
 if sys.platform == "win32":

@@ -13,7 +13,7 @@ import yaml
 from torchgen.yaml_utils import YamlLoader
 
 from derivlint.lint import Rule
-from derivlint.lint.groups import GROUPS
+from derivlint.lint.option import GROUPS
 from derivlint.rules import load_rules
 from tests.conformance.oracle import Oracle, definitions
 

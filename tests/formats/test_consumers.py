@@ -439,7 +439,7 @@ def test_any_message_keeps_the_form(name: str, message: str, help_text: str) -> 
 
 
 def test_edits_of_a_fix_are_one_edit_with_what_lies_between() -> None:
-    from derivlint.formats.machine.rdjson import merged_edit
+    from derivlint.formats.machine.ci import merged_edit
     from derivlint.lint import Fix
 
     source = SourceFile("d.yaml", "abcdef")

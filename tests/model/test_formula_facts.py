@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from derivlint.formula import parse_formula
 from derivlint.model import Model, build_model
 from derivlint.model.generated.forward import misread_base_name
-from derivlint.model.generated.gradients import gradients_of, misread_gradients, out_of_range_masks
-from derivlint.model.generated.guards import wrap_opt_if_calls
+from derivlint.model.generated.gradients import gradients_of, misread_gradients, out_of_range_masks, wrap_opt_if_calls
 from derivlint.model.info import accidental_saves
 from derivlint.model.keywords import near_keyword
 from derivlint.model.scope import undeclared_names
-from derivlint.model.sizes import plain_sizes, sizes_in_text
+from derivlint.model.words import plain_sizes, sizes_in_text
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 

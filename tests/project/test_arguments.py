@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.project.arguments import expand_lists
 from derivlint.project.errors import InputError
-from derivlint.project.files import derivatives_files
+from derivlint.project.files import derivatives_files, expand_lists
 from derivlint.project.settings import Settings
 
 NATIVE = Path("aten/src/ATen/native/native_functions.yaml")

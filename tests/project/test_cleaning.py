@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.project.caching.cache import VARIABLE, cached
-from derivlint.project.caching.cleaning import clean
+from derivlint.project.caching.cache import VARIABLE, cached, clean
 from tests.cli.conftest import SIN, Run, here, run
 
 __all__ = ["here", "run"]

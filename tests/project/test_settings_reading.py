@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.project.settings import Settings, find_settings
-from derivlint.project.settings.described import UNSET, described, toml
 from derivlint.project.settings.document import Notes, SettingsDocument, load_toml
-from derivlint.project.settings.keys import KEYS
-from derivlint.project.settings.reading import pair, read_settings
+from derivlint.project.settings.keys import KEYS, UNSET, described, toml
+from derivlint.project.settings.lookup import pair, read_settings
 from tests.project.test_settings import EVERY_KEY
 
 words = st.sampled_from(

@@ -12,8 +12,7 @@ import pytest
 from derivlint.project.errors import InputError
 from derivlint.project.settings import find_settings
 from derivlint.project.settings.document import load_toml
-from derivlint.project.settings.json_schema import SHIPPED, configuration_schema, schema_text
-from derivlint.project.settings.keys import FORMER, KEYS
+from derivlint.project.settings.keys import FORMER, KEYS, SHIPPED, configuration_schema, schema_text
 from tests.project.test_settings import EVERY_KEY
 
 GOOD = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from derivlint.lint import Diagnostic, Severity
-from derivlint.lint.severity import Confidence
+from derivlint.lint.diagnostic import Confidence
 from derivlint.project.settings.selection import Selection, resolve, selected
 from derivlint.project.settings.settings import Settings
 from derivlint.source import Span

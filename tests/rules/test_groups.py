@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from derivlint.lint.groups import GROUPS, Group
+from derivlint.lint.option import GROUPS, Group
 from derivlint.rules import EXTRA_FINDINGS, NAMES, load_rules
 
 

@@ -18,7 +18,7 @@ from derivlint.schema import installed_torch
 from derivlint.source import SourceFile
 from derivlint.source.file import MAX_SOURCE_BYTES
 from derivlint.yaml_reader import read_yaml
-from derivlint.yaml_reader.problems import YamlProblemKind
+from derivlint.yaml_reader.nodes import YamlProblemKind
 from tests.safety.shapes import SHAPES, Shape
 
 MEGABYTES = 600

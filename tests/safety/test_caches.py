@@ -14,7 +14,7 @@ import pytest
 
 from derivlint.cli.main import cli
 from derivlint.project.caching.cache import Row, cache_folder, cached, fits, read_entry, sealed, unsealed
-from derivlint.project.caching.stored_findings import decoded
+from derivlint.project.caching.result_cache import decoded
 from derivlint.source import not_private
 from tests.running import runner
 

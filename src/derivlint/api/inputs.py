@@ -11,7 +11,7 @@ from derivlint.project.errors import InputError
 from derivlint.project.files import folder_of
 from derivlint.project.loading import Loaded, load_source
 from derivlint.project.settings import Settings, SettingsOfFiles
-from derivlint.project.settings.described import toml
+from derivlint.project.settings.keys import toml
 from derivlint.source import SourceError, SourceFile
 
 #: A derivatives file: a path, or its text, which is a string with a line break.

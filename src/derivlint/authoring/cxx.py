@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from derivlint.formula.written import ATOM, COMPARISON, PRODUCT, SUM, UNARY, Text, enclosed
+from derivlint.formula.edits import ATOM, COMPARISON, PRODUCT, SUM, UNARY, Text, enclosed
 from derivlint.graph.builder import ARITHMETIC, COMPARISONS, default_of, item_of
 from derivlint.graph.differentiation.entries import operator_name
 from derivlint.graph.differentiation.reverse import SUM_TO_SIZE

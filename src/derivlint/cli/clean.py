@@ -6,7 +6,7 @@ import click
 
 from derivlint.cli.shared.terminal import write
 from derivlint.lint.wording import counted
-from derivlint.project.caching.cleaning import clean as clean_cache
+from derivlint.project.caching.cache import clean as clean_cache
 from derivlint.source import visible
 
 

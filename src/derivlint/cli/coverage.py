@@ -16,8 +16,7 @@ from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
     from derivlint.analysis.differentiability.coverage import Coverage, CoverageOfModel
-    from derivlint.formats.judged import JudgedReport
-    from derivlint.formats.machine.coverage_json import CoverageReport
+    from derivlint.formats.coverage import CoverageReport, JudgedReport
     from derivlint.formats.text import Line
     from derivlint.model import Model
     from derivlint.schema import NativeFunction
@@ -75,8 +74,7 @@ def coverage(
         loaded = load_models(paths, stdin_filename, no_config, **setting_options)
         _show_judged([(each.source, each.model) for each in loaded], ops, output_format, color)
         return
-    from derivlint.formats.coverage_text import coverage_lines, coverage_markdown
-    from derivlint.formats.machine.coverage_json import CoverageReport, render_coverage_json
+    from derivlint.formats.coverage import CoverageReport, coverage_lines, coverage_markdown, render_coverage_json
 
     reports = [
         CoverageReport(loaded.source, tuple(_rows(loaded.model, ops, missing)))
@@ -111,7 +109,7 @@ def _show_judged(
     models: Iterable[tuple[SourceFile, Model]], ops: tuple[str, ...], output_format: str, color: str
 ) -> None:
     from derivlint.analysis.judged import judged_entries
-    from derivlint.formats.judged import JudgedReport, judged_lines, judged_markdown, render_judged_json
+    from derivlint.formats.coverage import JudgedReport, judged_lines, judged_markdown, render_judged_json
 
     reports = []
     for source, model in models:

@@ -31,7 +31,7 @@ def index() -> None:
 @click.option("--torch", metavar="VERSION|installed", help="Use release 2.1 to 2.15 or the installed torch.")
 def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, torch: str | None) -> None:
     """Print what is known of OPERATOR, such as add or add.Tensor: its overloads, variants, kernels and relations."""
-    from derivlint.formats.operator_text import operator_lines
+    from derivlint.formats.rule_page import operator_lines
     from derivlint.schema import describe_operator
 
     settings = Settings(native_functions=native_functions, tags=tags, torch=torch)

@@ -11,8 +11,7 @@ import click
 from derivlint.cli import completing
 from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.terminal import is_terminal, wants_color, write, write_json, write_rendered
-from derivlint.formats.rule_metadata import rule_metadata
-from derivlint.formats.rule_page import rule_document, rule_facts, rule_lines, rule_page
+from derivlint.formats.rule_page import rule_document, rule_facts, rule_lines, rule_metadata, rule_page
 from derivlint.project.errors import InputError
 from derivlint.project.settings import unknown_rule
 from derivlint.rules import EXTRA_FINDINGS, NAMES, RENAMED, load_rule, load_rules

@@ -2,8 +2,8 @@
 
 Begin with :mod:`derivlint.formats.registry`, which lists the formats of ``check``; each is a function of a
 :class:`~derivlint.formats.report.Report`. ``text`` renders excerpts, ``places`` converts columns to each consumer's
-unit. ``machine`` holds JSON, SARIF and the other formats for programs; ``coverage_text`` and ``judged`` print coverage,
-``operator_text`` an operator, ``rule_page`` a rule.
+unit. ``machine`` holds JSON, SARIF and the other formats for programs; ``coverage`` prints coverage, ``rule_page``
+a rule or an operator.
 """
 
 from derivlint.formats.report import NotChecked, NotReached, Report

@@ -11,7 +11,7 @@ from msgspec import Struct
 from derivlint.formats.report import Report
 
 if TYPE_CHECKING:
-    from derivlint.formats.styles import Line
+    from derivlint.formats.text import Line
 
 
 class Format(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Format(Struct, frozen=True):
     def render(self, report: Report) -> str:
         """The report as text, never with styles."""
         if self.styled:
-            from derivlint.formats.styles import plain
+            from derivlint.formats.text import plain
 
             return "".join(f"{plain(line)}\n" for line in self.lines(report))
         return cast(Callable[[Report], str], self._function())(report)
@@ -66,10 +66,8 @@ FORMATS: dict[str, Format] = {
         Format("sarif", "SARIF 2.1.0, for code scanning", "machine.sarif:render_sarif"),
         Format("gitlab", "code quality reports of GitLab", "machine.ci:render_gitlab"),
         Format("junit", "test reports: JUnit XML", "machine.ci:render_junit"),
-        Format("rdjson", "reviewdog: one document", "machine.rdjson:render_rdjson"),
-        Format("rdjsonl", "reviewdog: a document for each finding, one a line", "machine.rdjson:render_rdjsonl"),
-        Format(
-            "lintrunner", "lintrunner, as PyTorch uses it; always exits with 0", "machine.lintrunner:render_lintrunner"
-        ),
+        Format("rdjson", "reviewdog: one document", "machine.ci:render_rdjson"),
+        Format("rdjsonl", "reviewdog: a document for each finding, one a line", "machine.ci:render_rdjsonl"),
+        Format("lintrunner", "lintrunner, as PyTorch uses it; always exits with 0", "machine.ci:render_lintrunner"),
     )
 }

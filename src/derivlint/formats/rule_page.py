@@ -1,4 +1,4 @@
-"""The page of a rule, made from its docstring, its facts and its cases."""
+"""The pages of a rule and of an operator, and the metadata of a rule in reports."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from derivlint.formats.styles import rule_url
-from derivlint.lint import Rule
-from derivlint.lint.groups import GROUPS
+from msgspec import Struct
+
+from derivlint.formats.text import rule_url
+from derivlint.lint import Confidence, Rule, Severity
+from derivlint.lint.option import GROUPS
+from derivlint.schema import FunctionFacts, OperatorFacts
 
 #: Begins the title of a section in a rule's docstring.
 SECTION = "## "
@@ -138,3 +141,96 @@ def _table(*cells: str, title: bool = True) -> list[str]:
     """A row of a Markdown table, the first one with the line below it."""
     row = f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     return [row, f"| {' | '.join(['---'] * len(cells))} |"] if title else [row]
+
+
+def operator_lines(facts: OperatorFacts) -> Iterator[str]:
+    """The lines that describe an operator: one paragraph for each of its functions."""
+    for function in facts.functions:
+        yield from _function(function)
+        yield ""
+    if facts.foreach:
+        yield "foreach functions:"
+        yield from (f"  {schema}" for schema in facts.foreach)
+
+
+def _function(function: FunctionFacts) -> Iterator[str]:
+    yield function.schema
+    kind = function.kind + (", generated" if function.generated else "")
+    yield f"  kind: {kind}"
+    yield f"  variants: {', '.join(function.variants)}"
+    if function.dispatch is not None:
+        yield f"  dispatch: {', '.join(function.dispatch)}"
+    elif function.structured_delegate is not None:
+        yield f"  dispatch: as {function.structured_delegate}"
+    elif not function.abstract:
+        yield "  dispatch: none, so it is made of other operators (CompositeImplicitAutograd)"
+    if function.view != "non_aliasing":
+        yield f"  view: {function.view}"
+    if function.view_group:
+        yield f"  view group: {', '.join(function.view_group)}"
+    if len(function.signature_group) > 1:
+        yield f"  same signature: {', '.join(function.signature_group)}"
+    if function.autogen:
+        yield f"  autogen: {', '.join(function.autogen)}"
+    if function.tags:
+        yield f"  tags: {', '.join(function.tags)}"
+
+
+#: The longest short text that code scanning takes.
+MAX_TEXT = 1024
+#: The section of a rule that says what it finds.
+DETECTS = "What it detects"
+
+
+class RuleMetadata(Struct, frozen=True):
+    """The facts of a rule, or of findings that come from none.
+
+    Attributes:
+        name: its name.
+        summary: what it finds, in one sentence.
+        description: what it finds, in one paragraph.
+        page: the whole page in Markdown.
+        url: where that page is on the web.
+        severity: how bad its findings are; None if that depends on the finding.
+        confidence: how sure it is.
+        fixable: whether findings may have a fix.
+    """
+
+    name: str
+    summary: str
+    description: str
+    page: str
+    url: str
+    severity: Severity | None
+    confidence: Confidence
+    fixable: bool
+
+
+def rule_metadata(name: str) -> RuleMetadata:
+    """The facts of a rule; a finding that comes from no rule, such as ``internal-error``, is described by its name."""
+    # imported here: what has no findings describes no rules
+    from derivlint.rules import EXTRA_FINDINGS, NAMES, load_rule
+
+    if name in NAMES:
+        rule = load_rule(name)
+        meta = rule.meta
+        summary = f"{rule.summary}."
+        description = rule_sections(rule).get(DETECTS, "").partition("\n\n")[0].replace("\n", " ")
+        return RuleMetadata(
+            name=name,
+            summary=summary,
+            description=_short(description or summary),
+            page=rule_page(rule),
+            url=rule_url(name),
+            severity=meta.severity,
+            confidence=meta.confidence,
+            fixable=rule.fixable,
+        )
+    reported = EXTRA_FINDINGS.get(name, name.replace("-", " "))
+    summary = f"{reported[0].upper()}{reported[1:]}."
+    page = f"# {name}\n\n{summary}\n\nNo rule finds it: see <{rule_url(name)}>.\n"
+    return RuleMetadata(name, summary, summary, page, rule_url(name), None, Confidence.HIGH, False)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."

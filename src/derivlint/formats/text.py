@@ -1,16 +1,67 @@
-"""Diagnostics as text for people: the place, the fact, the source line with the range underlined."""
+"""Diagnostics as text for people: the place, the fact, the source line with the range underlined; styles and links."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.formats.report import Report
-from derivlint.formats.styles import STYLES, Line, Piece, plain, rule_url
 from derivlint.lint import Diagnostic, Fix, Severity
 from derivlint.lint.fixing import fixable
 from derivlint.lint.wording import counted
-from derivlint.source import SourceFile, Span, visible
+from derivlint.source import SourceFile, Span, visible, visible_line
+
+
+class Piece(Struct, frozen=True):
+    """A run of text.
+
+    Attributes:
+        text: the text.
+        style: the style that a terminal shows it in; empty for plain.
+        link: the page that a terminal opens from it; empty for none.
+    """
+
+    text: str
+    style: str = ""
+    link: str = ""
+
+
+Line = list[Piece]
+STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+
+
+def plain(line: Line) -> str:
+    """A line without styles, made visible."""
+    return visible_line("".join(piece.text for piece in line))
+
+
+def harmless(line: Line) -> Line:
+    """The line, without its styles where what is in it has to be escaped."""
+    text = "".join(piece.text for piece in line)
+    shown = visible_line(text)
+    return line if shown == text else [Piece(shown)]
+
+
+#: The page of the project.
+HOME = "https://github.com/derivlint/derivlint"
+#: Where the pages of the rules are; a page keeps its address as long as the rule has its name.
+RULE_PAGES = f"{HOME}/blob/main/docs/rules"
+#: What running formulas finds, which has a page in common.
+NUMERIC_PAGE = f"{HOME}/blob/main/docs/guides/verify.md"
+#: Findings that come from no rule: from derivlint itself, and from the compiler.
+WITHOUT_PAGE = frozenset({"internal-error", "compiler-error"})
+
+
+def rule_url(name: str) -> str:
+    """The page of a rule; of a finding that comes from no rule, the page that explains it or that of the project."""
+    from derivlint.rules import NUMERIC
+
+    if name in NUMERIC:
+        return NUMERIC_PAGE
+    return HOME if name in WITHOUT_PAGE else f"{RULE_PAGES}/{name}.md"
+
 
 #: The narrowest line that a source window is cut to.
 MIN_WIDTH = 80

@@ -42,8 +42,7 @@ from derivlint.formula.nodes import (
     walk,
 )
 from derivlint.formula.parsing.parser import parse_formula
-from derivlint.formula.parsing.tokens import tokens
-from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
+from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind, tokens
 from derivlint.formula.vocabulary import Token, whole_number
 from derivlint.formula.words import Word
 

@@ -1,9 +1,9 @@
-"""Changes to a formula's text that keep every other character."""
+"""Formulas as text: edits that keep every other character, and expressions with the precedence of their operator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from derivlint.formula.formula import Formula
 from derivlint.formula.nodes import Node
@@ -45,3 +45,18 @@ def render(formula: Formula, node: Node | None = None) -> str:
         for token in tokens(formula.text)
         if token.start < end and token.end > start
     )
+
+
+#: An expression, and the precedence of its outermost operator.
+Text: TypeAlias = tuple[str, int]
+CONDITIONAL, OR, AND, COMPARISON, SUM, PRODUCT, UNARY, ATOM = range(1, 9)
+#: The precedence of the operators of two operands that formulas are written with, where "==" and "<" are alike.
+BINARY = {
+    "||": OR, "&&": AND, "==": COMPARISON, "!=": COMPARISON, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON,
+    ">=": COMPARISON, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT,
+}  # fmt: skip
+
+
+def enclosed(text: Text, precedence: int) -> str:
+    """An expression as an operand, in parentheses where it would be taken apart."""
+    return text[0] if text[1] >= precedence else f"({text[0]})"

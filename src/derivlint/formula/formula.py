@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from derivlint.formula.nodes import Expr, Lambda, Name, Node, TypeName, walk
 from derivlint.formula.parsing.lambdas import LambdaInfo
-from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.parsing.tokens import SyntaxProblem
 from derivlint.formula.vocabulary import Token
 from derivlint.formula.words import Word, find_words
 

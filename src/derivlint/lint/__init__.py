@@ -17,13 +17,12 @@ Begin with :mod:`derivlint.lint.rule` and :mod:`derivlint.lint.engine.run`. ``fi
 tries them before they are offered, ``shared`` has wordings and fixes of several rules.
 """
 
-from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, Result, TextEdit
+from derivlint.lint.diagnostic import Confidence, Diagnostic, Finding, Fix, Related, Result, Severity, TextEdit
 from derivlint.lint.engine.depth import AnalysisDepth
 from derivlint.lint.engine.precedence import SupersededBy, Within
 from derivlint.lint.engine.run import INTERNAL_ERROR, run_rules
 from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.rule import Invalid, Rule, RuleMeta, rule_from_module
-from derivlint.lint.severity import Confidence, Severity
 
 __all__ = [
     "INTERNAL_ERROR",

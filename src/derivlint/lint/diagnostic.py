@@ -1,19 +1,57 @@
-"""Findings of rules, the diagnostics made of them, and the result of a run."""
+"""Findings of rules with their severities, the diagnostics made of them, and the result of a run."""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from derivlint.lint.severity import Confidence, Severity
 from derivlint.model.keys import DEFAULT
 from derivlint.source import SourceFile, Span
 from derivlint.source.records import KeyedEquality
 
 if TYPE_CHECKING:
-    # diagnostics are read from the cache without a model
     from derivlint.model import DerivativeFormula, DispatchBody, Entry
+
+
+class _Ranked(Enum):
+    """Ordered enumerations with fast comparison, in ascending order."""
+
+    def __init__(self, _: str) -> None:
+        self.rank = len(type(self).__members__)
+
+    def __lt__(self, other: object) -> bool:
+        return self.rank < other.rank if isinstance(other, type(self)) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return self.rank <= other.rank if isinstance(other, type(self)) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return self.rank > other.rank if isinstance(other, type(self)) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return self.rank >= other.rank if isinstance(other, type(self)) else NotImplemented
+
+
+class Severity(_Ranked):
+    """The severity of a finding; ``ERROR`` is the greatest.
+
+    ``ERROR`` is certainly wrong: PyTorch's generator or compiler rejects it, or a gradient is wrong. ``WARNING`` is
+    very probably wrong, or wrong in a documented case. ``INFO`` is advice.
+    """
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Confidence(_Ranked):
+    """The confidence of a finding; ``HIGH`` is the greatest."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
 
 
 class Related(Struct, frozen=True):

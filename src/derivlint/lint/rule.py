@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from derivlint.lint.diagnostic import Finding
+from derivlint.lint.diagnostic import Confidence, Finding, Severity
 from derivlint.lint.engine.depth import AnalysisDepth
 from derivlint.lint.engine.precedence import SupersededBy
-from derivlint.lint.groups import Group
-from derivlint.lint.option import Option, Options, OptionValue
-from derivlint.lint.severity import Confidence, Severity
+from derivlint.lint.option import Group, Option, Options, OptionValue
 
 if TYPE_CHECKING:
     # rule names are needed without a model

@@ -15,7 +15,7 @@ from derivlint.model.memos import Memos
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document
-from derivlint.yaml_reader.problems import YamlProblemKind
+from derivlint.yaml_reader.nodes import YamlProblemKind
 
 
 class CheckedDocument(Struct, frozen=True):

@@ -14,7 +14,7 @@ from lsprotocol import types
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.formats.styles import rule_url
+from derivlint.formats.text import rule_url
 from derivlint.lint import Diagnostic, Related, Severity
 from derivlint.lsp.documents import uri_of
 from derivlint.lsp.transport.positions import Positions

@@ -11,8 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, Rule
-from derivlint.project.arguments import FILE_PATTERN
 from derivlint.project.errors import InputError
+from derivlint.project.files import FILE_PATTERN
 from derivlint.project.filtering.baselines import BaselineFile
 from derivlint.project.filtering.findings import FindingFilter
 from derivlint.project.operators import (

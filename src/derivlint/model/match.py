@@ -16,10 +16,9 @@ from msgspec.structs import replace
 
 from derivlint.model.entry import DifferentiabilityInfo, Entry, ForwardDerivative, InfoSource
 from derivlint.model.generated.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
-from derivlint.model.generated.inplace import InplaceProblem, inplace_forwards
+from derivlint.model.generated.forward import InplaceProblem, MatchProblemKind, inplace_forwards
 from derivlint.model.index import BY_SCHEMA, BY_SIGNATURE, signature_key
 from derivlint.model.keys import DEFAULT
-from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.query import Answers
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind

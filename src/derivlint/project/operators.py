@@ -20,8 +20,8 @@ from derivlint.project.caching.functions_on_disk import read_functions
 from derivlint.project.errors import InputError
 from derivlint.project.globs import expanded
 from derivlint.project.headers import MANUAL, Header, read_bodies, read_headers, with_headers
-from derivlint.project.presets import PRESETS, Preset, namespace_of
 from derivlint.project.settings import Settings
+from derivlint.project.settings.kinds import PRESETS, Preset, namespace_of
 from derivlint.project.untrusted import is_inside, repository_of, require_inside
 from derivlint.source import SourceError, SourceFile, read_bytes
 

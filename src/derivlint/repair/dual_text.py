@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.formula.written import ATOM, Text
+from derivlint.formula.edits import ATOM, Text
 
 TRUTHS = {"true": "false", "false": "true"}
 ZERO: Text = ("0", 0)

@@ -15,12 +15,11 @@ from derivlint.analysis.judged import JudgedFormula, Question, judged_formulas
 from derivlint.analysis.scalar_evaluation.compare import Disagreement
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.soundness import first_mistake, with_formula
-from derivlint.lint.diagnostic import Diagnostic, Fix, TextEdit
+from derivlint.lint.diagnostic import Diagnostic, Fix, Severity, TextEdit
 from derivlint.lint.edits import formula_fix, quoted_formula_fix
 from derivlint.lint.engine.incremental import check_text
 from derivlint.lint.engine.run import SUPPRESSIONS, Checker
 from derivlint.lint.rule import Rule
-from derivlint.lint.severity import Severity
 from derivlint.model import DispatchBody, Entry, Model, Role
 from derivlint.model.memos import Memos
 from derivlint.model.model import build_models

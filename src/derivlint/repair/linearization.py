@@ -25,7 +25,7 @@ from derivlint.formula import (
     parse_formula,
 )
 from derivlint.formula.analysis import Analysis, position_of, tuple_access
-from derivlint.formula.written import ATOM, BINARY, COMPARISON, CONDITIONAL, OR, UNARY, Text, enclosed
+from derivlint.formula.edits import ATOM, BINARY, COMPARISON, CONDITIONAL, OR, UNARY, Text, enclosed
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.types import GraphError
 from derivlint.model.generated.forward import PRIMAL, TANGENT

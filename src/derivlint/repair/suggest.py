@@ -8,7 +8,7 @@ from heapq import merge
 from msgspec import Struct
 
 from derivlint.analysis.judged import Question
-from derivlint.lint.severity import Severity
+from derivlint.lint.diagnostic import Severity
 from derivlint.model import Entry, Model
 from derivlint.repair.candidates import Candidate, Target
 from derivlint.repair.derivation import derived_formulas

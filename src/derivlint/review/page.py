@@ -8,7 +8,7 @@ from typing import Any
 
 from derivlint.formats import Report
 from derivlint.formats.machine.json_format import render_json
-from derivlint.formats.styles import STYLES, Line, Piece
+from derivlint.formats.text import STYLES, Line, Piece
 from derivlint.lint import Diagnostic
 from derivlint.lint.wording import counted
 from derivlint.model.keys import DEFAULT

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from derivlint.schema.native_function import NativeFunction, ViewSchemaKind
+from derivlint.schema.native_function import NativeFunction, ViewSchemaKind, generated_variants
 from derivlint.schema.syntax.function_schema import SchemaKind
-from derivlint.schema.variants import generated_variants
 
 
 class ViewGroup(Struct, frozen=True, eq=False):

@@ -16,7 +16,7 @@ from typing import Any
 
 from derivlint.schema.native_function import AUTOGRAD_KEYS, DEFAULT_NAMESPACE, NativeFunction
 from derivlint.schema.natives import NativeFunctions, NativeProblem
-from derivlint.schema.syntax.errors import SchemaError
+from derivlint.schema.syntax.names import SchemaError
 from derivlint.schema.versions import ALL_VERSIONS, FileVersions, entry_versions, file_versions
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml

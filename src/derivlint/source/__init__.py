@@ -1,16 +1,22 @@
 """Source text, spans in it, and lines and columns derived from offsets. Knows nothing about YAML.
 
 ``SourceFile`` decodes a file; a ``Span`` is a range of code points. ``reading`` opens input, ``writing`` replaces files
-atomically, ``private`` makes folders that only this user can write to, ``visible`` escapes control characters,
+atomically and makes folders that only this user can write to, ``visible`` escapes control characters,
 ``lazy`` has cached properties and bounded caches, ``records`` bases of records.
 """
 
-from derivlint.source.file import SourceFile
-from derivlint.source.private import is_made_by_user, is_own, not_private
+from derivlint.source.file import Position, SourceFile, Span
 from derivlint.source.reading import SourceError, open_input, read_bytes, read_input
-from derivlint.source.span import Position, Span
 from derivlint.source.visible import visible, visible_json, visible_line, visible_page, visible_xml
-from derivlint.source.writing import ChangedError, remove_leftovers, replace_file, write_file
+from derivlint.source.writing import (
+    ChangedError,
+    is_made_by_user,
+    is_own,
+    not_private,
+    remove_leftovers,
+    replace_file,
+    write_file,
+)
 
 __all__ = [
     "ChangedError",

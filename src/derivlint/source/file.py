@@ -1,4 +1,4 @@
-"""The decoded text of a file with its line index."""
+"""Places in a file, and its decoded text with its line index."""
 
 from __future__ import annotations
 
@@ -6,10 +6,38 @@ import re
 from bisect import bisect_right
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 from derivlint.source.lazy import cached_property
 from derivlint.source.reading import read_bytes
-from derivlint.source.span import Position, Span
+
+
+class Span(NamedTuple):
+    """A half-open range of code points of a decoded file: ``text[start:end]``, offsets from 0."""
+
+    start: int
+    end: int
+
+    def shift(self, offset: int) -> Span:
+        """The same range moved by ``offset`` code points."""
+        # an edit moves thousands; the constructor of a named tuple takes twice as long
+        return tuple.__new__(Span, (self.start + offset, self.end + offset))
+
+    def cover(self, other: Span) -> Span:
+        """The smallest range that holds both."""
+        return Span(min(self.start, other.start), max(self.end, other.end))
+
+    def contains(self, other: Span) -> bool:
+        """Whether ``other`` lies inside this range."""
+        return self.start <= other.start and other.end <= self.end
+
+
+class Position(NamedTuple):
+    """A place as people read it: 1-based line and column, the column in code points."""
+
+    line: int
+    column: int
+
 
 #: Larger files are refused: the largest real file of the kind has 0.7 MB, and a check takes 140 bytes for each byte.
 MAX_SOURCE_BYTES = 3 * 1024 * 1024

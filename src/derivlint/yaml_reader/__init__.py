@@ -7,7 +7,7 @@ item
 decode map
     The span in the file of each character of a scalar (``decode``); ``rewrite`` edits scalars by it.
 problem
-    Text that is not YAML, in terms of formulas (``problems``, ``syntax``).
+    Text that is not YAML, in terms of formulas (``nodes``, ``syntax``).
 
 Begin with :mod:`derivlint.yaml_reader.reader`. ``pure`` reads texts that the parser in C refuses.
 """
@@ -19,16 +19,14 @@ from typing import TYPE_CHECKING
 from derivlint.source.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, Sequence, YamlNode
-    from derivlint.yaml_reader.problems import YamlProblem
+    from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, Sequence, YamlNode, YamlProblem
     from derivlint.yaml_reader.reader import Document, PlacedNode, read_yaml
 
 # what is read from the cache needs the nodes at most
 __getattr__ = lazy_exports(
     __name__,
     {
-        "nodes": "Mapping Pair Scalar Sequence YamlNode",
-        "problems": "YamlProblem",
+        "nodes": "Mapping Pair Scalar Sequence YamlNode YamlProblem",
         "reader": "Document PlacedNode read_yaml",
     },
 )

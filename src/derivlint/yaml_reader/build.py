@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 from derivlint.source import Span
 from derivlint.yaml_reader.decode import BREAKS
 from derivlint.yaml_reader.items import several_documents
 from derivlint.yaml_reader.kinds import YAML_TAG, construct_problem, kind_of_tag, resolve_kind
-from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, ScalarStyle, Sequence, YamlNode
-from derivlint.yaml_reader.problems import ReadError, YamlProblem, YamlProblemKind
+from derivlint.yaml_reader.nodes import (
+    Mapping,
+    Pair,
+    ReadError,
+    Scalar,
+    ScalarStyle,
+    Sequence,
+    YamlNode,
+    YamlProblem,
+    YamlProblemKind,
+)
 from derivlint.yaml_reader.text import line_end, quote, skip_properties, token_end
 
-if TYPE_CHECKING:
-    from derivlint.yaml_reader.events import EventSource
+
+class EventSource(Protocol):
+    """A YAML parser that hands out one event after the other, then None."""
+
+    def get_event(self) -> Any:
+        """The next event.
+
+        Raises:
+            ruamel.yaml.error.YAMLError: the text is not YAML.
+        """
+
+
+def open_events(text: str, *, pure: bool) -> EventSource:
+    """A parser of ``text``, in C unless ``pure`` or where the C extension is not installed."""
+    if not pure:
+        try:
+            from _ruamel_yaml import CParser  # type: ignore[import-not-found]
+        except ImportError:
+            pass
+        else:
+            return cast("EventSource", CParser(text))
+    from derivlint.yaml_reader.pure import PureParser
+
+    return PureParser(text)
+
 
 #: An entry with dispatch keys nests 4 deep; whoever walks the nodes may recurse this far.
 MAX_DEPTH: Final = 64

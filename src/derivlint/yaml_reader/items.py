@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from derivlint.source import Span
-from derivlint.yaml_reader.problems import YamlProblem, YamlProblemKind
+from derivlint.yaml_reader.nodes import YamlProblem, YamlProblemKind
 from derivlint.yaml_reader.text import token_end
 
 _LINE_START = r"(?:(?<=[\n\r])|(?<![\s\S]))"

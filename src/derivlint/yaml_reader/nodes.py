@@ -1,4 +1,4 @@
-"""YAML nodes with places: scalars, sequences and mappings as a text writes them, duplicate keys kept.
+"""YAML nodes with places: scalars, sequences and mappings as a text writes them; duplicates and problems.
 
 Places are those in the text that a node was read from: a file, or one item of a list
 (:mod:`derivlint.yaml_reader.split`), whose nodes are the same wherever it is.
@@ -6,6 +6,7 @@ Places are those in the text that a node was read from: a file, or one item of a
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -17,6 +18,7 @@ from derivlint.yaml_reader.kinds import ScalarKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 ScalarStyle: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
 
@@ -171,3 +173,42 @@ class Mapping(YamlNode, frozen=True, eq=False):
         for key, value in self.pairs:
             if isinstance(key, Scalar):
                 yield key, value
+
+
+class YamlProblemKind(Enum):
+    """A problem in the YAML of a file."""
+
+    SYNTAX = "syntax"
+    #: nested too deep, or too large
+    LIMIT = "limit"
+    #: not UTF-8, or with characters that YAML forbids
+    ENCODING = "encoding"
+    #: an unknown tag, or a value that cannot be built
+    TAG = "tag"
+    SEVERAL_DOCUMENTS = "several-documents"
+
+
+class YamlProblem(Struct, frozen=True):
+    """One problem of the YAML of a file.
+
+    Attributes:
+        kind: what is wrong.
+        message: the fact, one line.
+        span: its place.
+        help: what to do about it.
+        related: further places, each with what is there.
+    """
+
+    kind: YamlProblemKind
+    message: str
+    span: Span
+    help: str | None = None
+    related: tuple[tuple[str, Span], ...] = ()
+
+
+class ReadError(Exception):
+    """Reading cannot go on after ``problem``."""
+
+    def __init__(self, problem: YamlProblem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem

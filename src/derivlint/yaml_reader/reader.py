@@ -11,10 +11,8 @@ from msgspec import Struct
 
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
-from derivlint.yaml_reader.build import NodeBuilder, OpenNode
-from derivlint.yaml_reader.events import open_events
-from derivlint.yaml_reader.nodes import Sequence, YamlNode
-from derivlint.yaml_reader.problems import ReadError, YamlProblem, YamlProblemKind
+from derivlint.yaml_reader.build import NodeBuilder, OpenNode, open_events
+from derivlint.yaml_reader.nodes import ReadError, Sequence, YamlNode, YamlProblem, YamlProblemKind
 
 #: Texts up to this many characters in all are read again in Python where libyaml refuses them: the libyaml that
 #: ruamel.yaml ships is older than PyYAML's and refuses ``[at::kFloat]``. Reading in Python is 20 times slower.

@@ -16,10 +16,8 @@ from itertools import pairwise
 
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
-from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
-from derivlint.yaml_reader.events import open_events
-from derivlint.yaml_reader.nodes import Sequence, YamlNode
-from derivlint.yaml_reader.problems import ReadError, YamlProblem
+from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder, open_events
+from derivlint.yaml_reader.nodes import ReadError, Sequence, YamlNode, YamlProblem
 from derivlint.yaml_reader.reader import Document, PlacedNode, broken_items, read_yaml
 
 #: With more items that are not YAML, the text is read as a whole.

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from derivlint.source import Span
 from derivlint.yaml_reader.decode import BREAKS
-from derivlint.yaml_reader.problems import YamlProblem, YamlProblemKind
+from derivlint.yaml_reader.nodes import YamlProblem, YamlProblemKind
 from derivlint.yaml_reader.text import line_end, line_start, quote, token_end
 
 _QUOTE_IT: Final = "put the whole value in double quotes"

@@ -9,8 +9,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.formula.python.parts import Part
-from derivlint.formula.python.words import PYTHON_STRING
+from derivlint.formula.python.parts import PYTHON_STRING, Part
 from derivlint.operators.python import notations
 
 

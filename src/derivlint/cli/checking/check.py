@@ -20,8 +20,8 @@ from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs, settings
 from derivlint.cli.shared.options import settings_options, show_options, source_options
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
 from derivlint.cli.shared.terminal import show_progress, write_names
-from derivlint.project.arguments import LIST_MARK
 from derivlint.project.errors import InputError
+from derivlint.project.files import LIST_MARK
 from derivlint.project.settings import SettingsOfFiles
 from derivlint.project.untrusted import OPTION, VARIABLE, require_inside
 

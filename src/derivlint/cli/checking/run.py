@@ -146,7 +146,7 @@ class Run:
         """Log how much of a file the checks can judge, if requested; cached findings do not include that."""
         if self._is_verbose and not isinstance(outcome, FilteredFindings):
             from derivlint.analysis.judged import judged_entries
-            from derivlint.formats.judged import judged_line
+            from derivlint.formats.coverage import judged_line
 
             self._log(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
 

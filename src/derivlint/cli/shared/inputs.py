@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.terminal import automated
-from derivlint.project.arguments import expand_lists
 from derivlint.project.errors import InputError, NothingFoundError
-from derivlint.project.files import STDIN, derivatives_files, folder_of
+from derivlint.project.files import STDIN, derivatives_files, expand_lists, folder_of
 from derivlint.project.operators import Operators, load_operators, operators_for, resolve_release
 from derivlint.project.settings import ConfigurationError, Settings, SettingsOfFiles
 from derivlint.project.untrusted import is_requested, require_inside
@@ -131,7 +130,7 @@ def settings_lines(inputs: ResolvedInputs, rules: dict[str, list[str]]) -> Itera
         inputs: the files.
         rules: the names of the rules that run over each file.
     """
-    from derivlint.project.settings.described import described
+    from derivlint.project.settings.keys import described
 
     for path in inputs.files:
         of_file = inputs.settings[path]

@@ -41,7 +41,7 @@ def rule_names(context: click.Context, parameter: click.Parameter, value: tuple[
 
 def inputs(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Files to read, ``@FILE`` among them; those below ``/dev`` or ``/proc`` may be pipes or devices."""
-    from derivlint.project.arguments import LIST_MARK
+    from derivlint.project.files import LIST_MARK
 
     for name in value:
         accept_special(name.removeprefix(LIST_MARK))

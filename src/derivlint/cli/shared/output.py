@@ -152,8 +152,8 @@ class CheckCommand(GroupedCommand):
         try:
             return super().invoke(ctx)
         except InputError as error:
+            from derivlint.formats.machine.ci import problem_message
             from derivlint.formats.machine.json_format import json_line
-            from derivlint.formats.machine.lintrunner import problem_message
 
             text = f"{json_line(problem_message(str(error)))}\n"
             file = ctx.params.get("output_file")

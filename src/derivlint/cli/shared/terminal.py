@@ -19,7 +19,7 @@ from typing import BinaryIO, TextIO, cast
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from derivlint.formats.styles import Line, harmless, plain
+from derivlint.formats.text import Line, harmless, plain
 from derivlint.project.errors import InputError
 from derivlint.source import visible, visible_json, visible_line, visible_page
 

@@ -1,17 +1,24 @@
-"""Diagnostics for continuous integration: annotations of GitHub, code quality of GitLab, JUnit reports."""
+"""Diagnostics for continuous integration and review: GitHub, GitLab, JUnit, lintrunner and reviewdog.
+
+lintrunner reads one JSON object a line; in rdjson, columns count bytes of UTF-8, and ends are exclusive.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
-from derivlint.formats.machine.json_format import Json, json_text
-from derivlint.formats.places import relative_path, shown_range
+from derivlint.formats.machine.json_format import Json, json_line, json_text
+from derivlint.formats.places import byte_position, is_file_name, relative_path, shown_range, shown_span
 from derivlint.formats.report import Report
-from derivlint.lint import INTERNAL_ERROR, Diagnostic, Severity
+from derivlint.formats.text import HOME, rule_url
+from derivlint.lint import INTERNAL_ERROR, Diagnostic, Fix, Related, Severity, TextEdit
 from derivlint.lint.fingerprint import fingerprints
+from derivlint.lint.fixing import apply_fixes
 from derivlint.lint.wording import counted
-from derivlint.source import visible, visible_xml
+from derivlint.source import SourceFile, Span, visible, visible_xml
 
 # ---- GitHub: workflow commands, shown as annotations
 
@@ -71,25 +78,25 @@ def escape_property(text: str) -> str:
 
 # ---- GitLab: a code quality report
 
-SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+CODE_QUALITY_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 
 
 def render_gitlab(report: Report) -> str:
     """The report as a JSON array; findings have fingerprints that lines above them do not change."""
     names = fingerprints(report.diagnostics, report.files, shown=lambda path: relative_path(path, report.root))
     return json_text(
-        [_finding(item, name, report) for item, name in zip(report.diagnostics, names, strict=True)],
+        [_code_quality_finding(item, name, report) for item, name in zip(report.diagnostics, names, strict=True)],
     )
 
 
-def _finding(item: Diagnostic, fingerprint: str, report: Report) -> Json:
+def _code_quality_finding(item: Diagnostic, fingerprint: str, report: Report) -> Json:
     start, end = shown_range(report.file_of(item), item.span)
     return {
         # neither the rule nor anything of the entry is shown beside the description
         "description": f"{item.rule}: {item.full_message}",
         "check_name": item.rule,
         "fingerprint": fingerprint,
-        "severity": SEVERITIES[item.severity],
+        "severity": CODE_QUALITY_SEVERITIES[item.severity],
         "location": {
             "path": relative_path(item.path, report.root),
             "lines": {"begin": start.line, "end": end.line},
@@ -156,3 +163,150 @@ def _attribute(text: str) -> str:
 
 def _content(text: str) -> str:
     return visible_xml(escape(text))
+
+
+#: What ``.lintrunner.toml`` calls the linter.
+CODE = "DERIVATIVES"
+LINTRUNNER_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "advice"}
+
+
+def render_lintrunner(report: Report) -> str:
+    """The report as messages: problems, findings that count, and for each file at most one with its fixed text.
+
+    Any message makes lintrunner fail, so findings below the fail level are left out. It refuses a second replacement
+    of a file, so all safe fixes of a file are one message.
+    """
+    return "".join(f"{json_line(message)}\n" for message in _messages(report))
+
+
+def _messages(report: Report) -> Iterator[Json]:
+    yield from (problem_message(text) for text in report.problems)
+    counted_ones = [item for item in report.diagnostics if report.fails(item)]
+    for item in counted_ones:
+        yield _lintrunner_finding(item, report)
+    for source in report.sources.values():
+        message = _fixed(source, [item for item in counted_ones if item.path == source.path])
+        if message is not None:
+            yield message
+
+
+def problem_message(text: str) -> Json:
+    """The message for what belongs to no file: wrong configuration, a file that cannot be read."""
+    return {
+        "path": None,
+        "line": None,
+        "char": None,
+        "code": CODE,
+        "severity": "error",
+        "name": "command-failed",
+        "original": None,
+        "replacement": None,
+        "description": text,
+    }
+
+
+def _lintrunner_finding(item: Diagnostic, report: Report) -> Json:
+    line, column = report.file_of(item).position(item.span.start)
+    return {
+        "path": _absolute(item.path),
+        "line": line,
+        "char": column,
+        "code": CODE,
+        "severity": LINTRUNNER_SEVERITIES[item.severity],
+        "name": item.rule,
+        "original": None,
+        "replacement": None,
+        "description": f"{item.message_and_help}\nsee {rule_url(item.rule)}",
+    }
+
+
+def _fixed(source: SourceFile, items: list[Diagnostic]) -> Json | None:
+    # what was replaced while decoding would be written over the file's own bytes
+    if source.undecodable is not None or not is_file_name(source.path):
+        return None
+    outcome = apply_fixes(source, items)
+    if outcome.text == source.text:
+        return None
+    first = source.position(min(item.span.start for item in outcome.applied))
+    return {
+        "path": _absolute(source.path),
+        # readers of the messages print the place also where it is null
+        "line": first.line,
+        "char": first.column,
+        "code": CODE,
+        "severity": "warning",
+        "name": "fix",
+        "original": source.text,
+        "replacement": outcome.text,
+        "description": f'{counted(len(outcome.applied), "fix", "fixes")} of derivlint; "lintrunner -a" applies them',
+    }
+
+
+def _absolute(path: str) -> str | None:
+    return os.path.abspath(path) if is_file_name(path) else None
+
+
+SOURCE = {"name": "derivlint", "url": HOME}
+RDJSON_SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.INFO: "INFO"}
+
+
+def render_rdjson(report: Report) -> str:
+    """The report as one JSON document."""
+    return json_text({"source": SOURCE, "diagnostics": [_diagnostic(item, report) for item in report.diagnostics]})
+
+
+def render_rdjsonl(report: Report) -> str:
+    """The report as a line of JSON for each finding; nothing if nothing was found."""
+    return "".join(f"{json_line({**_diagnostic(item, report), 'source': SOURCE})}\n" for item in report.diagnostics)
+
+
+def _diagnostic(item: Diagnostic, report: Report) -> Json:
+    source = report.file_of(item)
+    place = _range(source, shown_span(source, item.span))
+    result: Json = {
+        "message": item.message_and_help,
+        "location": {
+            "path": relative_path(item.path, report.root),
+            "range": place,
+        },
+        "severity": RDJSON_SEVERITIES[item.severity],
+        "code": {"value": item.rule, "url": rule_url(item.rule)},
+    }
+    edit = merged_edit(source, item.fix) if item.fix is not None else None
+    if edit is not None:
+        result["suggestions"] = [{"range": _range(source, edit.span), "text": edit.text}]
+    if item.related:
+        result["related_locations"] = [_related(related, item.path, report) for related in item.related]
+    return result
+
+
+def _related(related: Related, path: str, report: Report) -> Json:
+    shown = related.path if related.path is not None else path
+    source = report.source(shown)
+    location: Json = {"path": relative_path(shown, report.root)}
+    if source is not None:
+        location["range"] = _range(source, shown_span(source, related.span))
+    return {"message": related.message, "location": location}
+
+
+def _range(source: SourceFile, span: Span) -> Json:
+    return {"start": _position(source, span.start), "end": _position(source, span.end)}
+
+
+def _position(source: SourceFile, offset: int) -> Json:
+    line, column = byte_position(source, offset)
+    return {"line": line, "column": column}
+
+
+def merged_edit(source: SourceFile, fix: Fix) -> TextEdit | None:
+    """All edits of a fix as one, with the text between them, or None.
+
+    Consumers offer each replacement on its own, and half a fix is none.
+    """
+    edits = sorted(fix.edits, key=lambda edit: edit.span)
+    if not edits:
+        return None
+    pieces = [edits[0].text]
+    for before, after in pairwise(edits):
+        pieces += (source.text[before.span.end : after.span.start], after.text)
+    return TextEdit(edits[0].span.cover(edits[-1].span), "".join(pieces))

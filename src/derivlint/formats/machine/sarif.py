@@ -5,8 +5,8 @@ from __future__ import annotations
 from derivlint.formats.machine.json_format import Json, json_text
 from derivlint.formats.places import relative_path, shown_range, uri
 from derivlint.formats.report import Report
-from derivlint.formats.rule_metadata import RuleMetadata, rule_metadata
-from derivlint.formats.styles import HOME
+from derivlint.formats.rule_page import RuleMetadata, rule_metadata
+from derivlint.formats.text import HOME
 from derivlint.lint import Confidence, Diagnostic, Fix, Related, Severity
 from derivlint.lint.fingerprint import fingerprints
 from derivlint.source import Position, SourceFile, Span

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
+from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
 
 _OPERATORS = frozenset({"BOTH", "BINARY", "PREFIX", "STEP"})

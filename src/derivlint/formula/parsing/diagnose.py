@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from derivlint.formula.parsing.adjacency import adjacency_problem
 from derivlint.formula.parsing.angles import TYPE_WORDS
-from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
+from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import KEYWORD, Token
 
 _STATEMENT_HELP = {"return": 'keep only the expression after "return"', "if": 'write "condition ? a : b"'}

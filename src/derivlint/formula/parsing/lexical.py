@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
+from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import BAD, SEMICOLON, UNCLOSED_COMMENT, UNCLOSED_STRING, Token
 
 #: What people mean by characters that word processors and chat programs put in.

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from derivlint.formula.parsing.builder import TreeBuilder
-from derivlint.formula.parsing.table_description import Description, checksum
+from derivlint.formula.parsing.grammar_tables import Description, checksum
 from derivlint.formula.vocabulary import Token
 from derivlint.grammar import grammar_text, table_text
 

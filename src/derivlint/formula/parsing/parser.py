@@ -14,8 +14,7 @@ from derivlint.formula.parsing.lambdas import mark_lambdas
 from derivlint.formula.parsing.lexical import lexical_problem
 from derivlint.formula.parsing.parse_table import formula_table
 from derivlint.formula.parsing.suspicious import suspicious_problem
-from derivlint.formula.parsing.tokens import tokens
-from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
+from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind, tokens
 from derivlint.formula.vocabulary import SEMICOLON, TRIVIA, Token
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from derivlint.formula.nodes import (
     TypeName,
     Unary,
 )
-from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
+from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import Token, words
 
 _CLASS_TEMPLATES = words("vector tuple array pair optional complex ArrayRef OptionalArrayRef")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from derivlint.formula.nodes import depth
-from derivlint.formula.python.parts import Kind, Part, PythonComment
-from derivlint.formula.python.words import (
+from derivlint.formula.python.parts import (
     ELLIPSIS,
     FLOOR_DIVISION,
     POWER,
     PYTHON_STRING,
     WALRUS,
     WORD,
+    Kind,
+    Part,
+    PythonComment,
     python_tokens,
 )
 from derivlint.formula.vocabulary import Token

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.lint.diagnostic import CrashSite, Diagnostic
-from derivlint.lint.severity import Confidence, Severity
+from derivlint.lint.diagnostic import Confidence, CrashSite, Diagnostic, Severity
 from derivlint.lint.wording import quoted_list
 from derivlint.source import Span
 

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.lint.diagnostic import Diagnostic
-from derivlint.lint.severity import Confidence, Severity
+from derivlint.lint.diagnostic import Confidence, Diagnostic, Severity
 from derivlint.lint.wording import closest
 from derivlint.source import Span
 

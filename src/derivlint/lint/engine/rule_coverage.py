@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from derivlint.lint.diagnostic import CrashSite
+from derivlint.lint.diagnostic import CrashSite, Severity
 from derivlint.lint.engine.depth import AnalysisDepth, depth_at
 from derivlint.lint.engine.ownership import EntryFinder
-from derivlint.lint.severity import Severity
 from derivlint.model import Entry, Model
 from derivlint.model.index import BY_OPERATOR
 from derivlint.source.lazy import cached_property

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from derivlint.cpp.cpp_type import BRACES, CHAR_POINTER, FUNCTION, TENSOR, UNKNOWN, VOID, CppType
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.problem import TypeProblem, TypeProblemKind
-from derivlint.lint.diagnostic import Finding, Fix
-from derivlint.lint.severity import Confidence
+from derivlint.lint.diagnostic import Confidence, Finding, Fix
 from derivlint.lint.wording import counted, did_you_mean, quoted, quoted_list
 from derivlint.model.generated.typing import FormulaProblem
 

@@ -101,7 +101,7 @@ def _suppression(at: AtSuppression) -> str:
     if at.name is None:
         return "silences findings of the named rules; what comes after the brackets is the reason"
     from derivlint.formats.rule_page import rule_page
-    from derivlint.formats.styles import rule_url
+    from derivlint.formats.text import rule_url
     from derivlint.rules import NAMES, RENAMED, load_rule
 
     name = RENAMED.get(at.name.text, at.name.text)

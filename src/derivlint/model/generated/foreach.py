@@ -13,10 +13,9 @@ from derivlint.cpp import Binding, value_type
 from derivlint.cpp.types import TENSOR_LIST
 from derivlint.formula import Word, parse_formula
 from derivlint.model.entry import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource
-from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.forward import PRIMAL, TANGENT, MatchProblemKind
 from derivlint.model.generated.saved import SavedAttribute
 from derivlint.model.keys import RESULT
-from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.words import WordReplacer, mentions, replace_in_words, rewrite_words
 from derivlint.operators import Book
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, SchemaKind

@@ -23,8 +23,7 @@ from derivlint.cpp.types import DeclaredType
 from derivlint.formula import Call, Expr, Formula, Name, SyntaxProblemKind, parse_formula, walk
 from derivlint.model.entry import DerivativeFormula, Entry, Role
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
-from derivlint.model.generated.forward import base_name_uses, misread_base_name
-from derivlint.model.generated.inplace import SELF_TANGENT, copied_formula
+from derivlint.model.generated.forward import SELF_TANGENT, base_name_uses, copied_formula, misread_base_name
 from derivlint.model.keywords import near_keyword
 from derivlint.model.resolve import NameKind
 from derivlint.model.scope import undeclared_names, visible_names

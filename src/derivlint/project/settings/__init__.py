@@ -4,8 +4,7 @@ Begin with :mod:`derivlint.project.settings.settings`; ``keys`` lists every key 
 """
 
 from derivlint.project.settings.document import ConfigurationError, SettingsMistake
-from derivlint.project.settings.lookup import SettingsOfFiles, find_settings
-from derivlint.project.settings.reading import OWN_FILE, PYPROJECT
+from derivlint.project.settings.lookup import OWN_FILE, PYPROJECT, SettingsOfFiles, find_settings
 from derivlint.project.settings.selection import unknown_rule
 from derivlint.project.settings.settings import Settings
 

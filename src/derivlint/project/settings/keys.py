@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
 from msgspec import Struct
 
-from derivlint.lint import Confidence, Severity
-from derivlint.project.presets import PRESETS
+import derivlint.rules
+from derivlint.lint import Confidence, Option, Severity
+from derivlint.lint.option import GROUPS
+from derivlint.project.globs import PathGlob
 from derivlint.project.settings.kinds import (
     FLAG,
     GLOBS,
+    OFF,
     OPERATOR_IGNORES,
     OPTIONS,
     PATH,
     PATH_IGNORES,
     PATHS,
+    PRESETS,
     SELECTORS,
     SEVERITIES,
     TEXT,
@@ -21,7 +31,11 @@ from derivlint.project.settings.kinds import (
     ValueKind,
     enum,
     one_of,
+    option_kind,
+    options_of,
 )
+from derivlint.project.settings.selection import ALL, Selection, known_names
+from derivlint.project.settings.settings import Settings
 
 
 class Key(Struct, frozen=True):
@@ -100,3 +114,112 @@ KEYS: dict[str, Key] = {
 
 #: Former names of keys, which work for a release, with their present names.
 FORMER = {"operators-elsewhere": "external-operators", "overrides": "replaces-pytorch"}
+
+
+#: The text of a setting without a value.
+UNSET = "unset"
+
+
+def described(settings: Settings) -> Iterator[tuple[str, str, str]]:
+    """Every key with its value as TOML and the place that it comes from, in the order of the table of keys."""
+    for key in KEYS.values():
+        yield key.name, _value(settings, key.field), settings.origin_of(key.field)
+
+
+def _value(settings: Settings, field: str) -> str:
+    if field in Selection.__struct_fields__:
+        return toml(selectors(settings, field))
+    value = getattr(settings, field)
+    if field == "severity":
+        value = {rule: OFF if severity is None else severity for rule, severity in value.items()}
+    return UNSET if value is None else toml(value)
+
+
+def selectors(settings: Settings, field: str) -> tuple[str, ...]:
+    """The selectors of ``select``, ``ignore`` or ``extend_select`` that count: a ``select`` overrides all before it."""
+    counting: list[str] = []
+    off = {rule for rule, severity in settings.severity.items() if severity is None}
+    for selection in settings.selections:
+        if selection.select:
+            counting.clear()
+        names: Iterable[str] = getattr(selection, field)
+        # what is turned off is shown with the severities
+        counting += [name for name in names if field != "ignore" or name not in off]
+    return tuple(dict.fromkeys(counting))
+
+
+def toml(value: object) -> str:
+    """A value as TOML on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_key(key)} = {toml(item)}" for key, item in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, Enum):
+        return toml(value.value)
+    if isinstance(value, PathGlob):
+        return toml(value.pattern)
+    if isinstance(value, Path):
+        return toml(str(value))
+    # the escapes of JSON are those of TOML, but for DEL
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(key: object) -> str:
+    text = key.pattern if isinstance(key, PathGlob) else str(key)
+    bare = text.replace("-", "").replace("_", "")
+    return text if bare.isascii() and bare.isalnum() else toml(text)
+
+
+#: The schema that is shipped.
+SHIPPED = Path(__file__).parent.parent / "data" / "derivlint.schema.json"
+
+
+def configuration_schema() -> dict[str, Any]:
+    """The JSON schema of ``[tool.derivlint]``, and of ``derivlint.toml`` as a whole."""
+    former = [{"enum": sorted(derivlint.rules.RENAMED)}] if derivlint.rules.RENAMED else []
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "derivlint",
+        "description": "Configuration of derivlint: derivlint.toml, or the table [tool.derivlint] of pyproject.toml.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            **{key.name: {"description": key.doc, **key.kind.schema} for key in KEYS.values()},
+            **{old: {"deprecated": True, "description": f'Use "{new}".'} for old, new in FORMER.items()},
+        },
+        "definitions": {
+            "selector": {
+                "description": "The name of a rule, a pattern of names, a group, or ALL.",
+                "anyOf": [{"enum": [ALL, *GROUPS, *known_names()]}, *former, {"type": "string", "pattern": "[*?\\[]"}],
+            },
+            "options": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    rule: {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {option.name: _option(option) for option in options_of(rule)},
+                    }
+                    for rule in derivlint.rules.NAMES
+                    if options_of(rule)
+                },
+            },
+        },
+    }
+
+
+def _option(option: Option) -> dict[str, Any]:
+    default = list(option.default) if isinstance(option.default, tuple) else option.default
+    doc = option.doc[:1].upper() + option.doc[1:]
+    return {"description": f"{doc}.", "default": default, **option_kind(option).schema}
+
+
+def schema_text() -> str:
+    """The schema as it is shipped."""
+    return json.dumps(configuration_schema(), indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The kinds of values that keys of a configuration take, each with its conversion and JSON schema."""
+"""The kinds of values that keys of a configuration take, each with its conversion and JSON schema; and presets."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from msgspec import Struct
 import derivlint.rules
 from derivlint.lint import Option, OptionValue, Severity
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
+from derivlint.model import LAYOUTS, Layout
 from derivlint.project.globs import PathGlob
 from derivlint.project.settings.document import SettingsValue
 from derivlint.project.settings.selection import resolve
@@ -254,3 +255,29 @@ def merged(lower: Mapping[Any, Any], upper: Mapping[Any, Any]) -> dict[Any, Any]
         # the most important source comes last, so that its pattern decides
         result[key] = merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return result
+
+
+class Preset(Struct, frozen=True):
+    """The conventions of all derivatives files of a project.
+
+    Attributes:
+        layout: how they hold their entries.
+        native_functions: the names of the files of native functions next to them, which declare the project's own
+            operators and kernels.
+        namespace: the namespace of own operators, if their schemas do not name it, else None.
+    """
+
+    layout: Layout
+    native_functions: tuple[str, ...] = ()
+    namespace: str | None = None
+
+
+PRESETS = {
+    "candle": Preset(LAYOUTS["candle"]),
+    "torch_npu": Preset(LAYOUTS["torch_npu"], ("op_plugin_functions.yaml", "npu_native_functions.yaml"), "npu"),
+}
+
+
+def namespace_of(name: str) -> str | None:
+    """The namespace of the own operators in a file of native functions, by the name of the file."""
+    return next((preset.namespace for preset in PRESETS.values() if name in preset.native_functions), None)

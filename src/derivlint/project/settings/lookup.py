@@ -1,4 +1,4 @@
-"""The settings of each derivatives file: of the configuration nearest to it, with the command line's on top."""
+"""Reading configurations, and the settings of each file: of the nearest configuration, then the command line."""
 
 from __future__ import annotations
 
@@ -9,19 +9,159 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from derivlint.lint.wording import did_you_mean, quoted, quoted_list
 from derivlint.project.errors import InputError
-from derivlint.project.settings.document import ConfigurationError, Notes, SettingsMistake, SettingsValue
-from derivlint.project.settings.reading import (
-    OPTION,
-    configuration_in,
-    pair,
-    read_document,
-    read_settings,
-    read_table,
+from derivlint.project.settings.document import (
+    ConfigurationError,
+    Notes,
+    SettingsDocument,
+    SettingsMistake,
+    SettingsValue,
+    load_toml,
 )
+from derivlint.project.settings.keys import FORMER, KEYS
 from derivlint.project.settings.selection import resolve
 from derivlint.project.settings.settings import Settings
-from derivlint.project.untrusted import is_requested
+from derivlint.project.settings.trusted_subset import trusted_subset
+from derivlint.project.untrusted import escape_message, is_inside, is_requested, repository_of
+from derivlint.source import SourceError, read_bytes
+
+#: Larger files are refused.
+MAX_BYTES = 256 * 1024
+PYPROJECT = "pyproject.toml"
+OWN_FILE = "derivlint.toml"
+#: The table of derivlint in a file that configures other tools as well.
+TABLE = ("tool", "derivlint")
+#: The option that gives a configuration, and the name of one that it gives as ``KEY=VALUE``.
+OPTION = "--config"
+
+
+def configuration_in(folder: Path, notes: Notes, *, untrusted: bool = False) -> SettingsDocument | None:
+    """Return the configuration in a folder, or None.
+
+    That is ``derivlint.toml``, or a ``pyproject.toml`` with a table for derivlint.
+
+    Args:
+        folder: the folder.
+        notes: where mistakes are noted.
+        untrusted: whether a link out of the repository is a mistake.
+    """
+    own = folder / OWN_FILE
+    pyproject = folder / PYPROJECT
+    path = own if os.path.lexists(own) else pyproject
+    if untrusted and os.path.lexists(path) and not is_inside(path, repository_of(folder)):
+        notes.mistakes.append(SettingsMistake("", 0, 0, escape_message(path)))
+        return None
+    if os.path.exists(own):
+        return read_document(own, notes)
+    if not os.path.isfile(pyproject):
+        return None
+    # most projects configure other tools only; parsing their files to learn that would be a waste
+    document = read_document(pyproject, notes, if_it_mentions=b"derivlint")
+    return document if document is not None and document.value(*TABLE) is not None else None
+
+
+def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> SettingsDocument | None:
+    """Read a file, or return None if it cannot be read, which is noted, or lacks the required text."""
+    name = shown(path)
+    try:
+        data = read_bytes(path, name, MAX_BYTES)
+    except SourceError as error:
+        notes.mistakes.append(SettingsMistake("", 0, 0, str(error)))
+        return None
+    if if_it_mentions not in data:
+        return None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        line = before.count("\n") + 1
+        column = len(before) - (before.rfind("\n") + 1) + 1
+        message = f"is not UTF-8: byte 0x{data[error.start]:02x}"
+        notes.mistakes.append(SettingsMistake(name, line, column, message))
+        return None
+    return SettingsDocument(name, text, path.parent, notes, path)
+
+
+def shown(path: Path) -> str:
+    """A path as messages show it: relative where it lies below the working folder."""
+    working_folder = Path.cwd()
+    return str(path.relative_to(working_folder)) if path.is_relative_to(working_folder) else str(path)
+
+
+def table_of(document: SettingsDocument) -> SettingsValue | None:
+    """The table of derivlint: that of ``[tool.derivlint]``, or the whole document in a file of derivlint's own.
+
+    None if a ``pyproject.toml`` that was asked for has none, which is noted.
+    """
+    name = Path(document.name).name
+    table = document.value(*TABLE) if name != OWN_FILE else None
+    if table is not None or name != PYPROJECT:
+        return table or SettingsValue(document, (), document.data)
+    if not document.notes.mistakes:
+        document.notes.mistakes.append(SettingsMistake(document.name, 1, 1, f'has no table "[{".".join(TABLE)}]"'))
+    return None
+
+
+def pair(text: str, notes: Notes, name: str = OPTION) -> SettingsDocument:
+    """The configuration that ``KEY=VALUE`` is; ``name`` is what messages call it."""
+    key, _, value = text.partition("=")
+    value = value.strip()
+    if value and all(char.isalnum() or char in "-_./*" for char in value) and not _is_toml(f"x = {value}"):
+        # the slip that everybody makes in a shell
+        message = f"{quoted(value)} is not a TOML value; write {OPTION} '{key.strip()}={quoted(value)}'"
+        notes.mistakes.append(SettingsMistake(name, 1, len(text) - len(value) + 1, message))
+        text = ""
+    return SettingsDocument(name, text, Path.cwd(), notes)
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        load_toml(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_table(table: SettingsValue) -> tuple[dict[str, Any], dict[str, SettingsValue]]:
+    """The settings that a table holds and where they are, by the fields of ``Settings``; mistakes are noted."""
+    values: dict[str, Any] = {}
+    origins: dict[str, SettingsValue] = {}
+    if not isinstance(table.data, dict):
+        table.wrong(f"{quoted(table.key)} must be a table")
+        return values, origins
+    for item in table.items():
+        present = FORMER.get(item.key, item.key)
+        if present != item.key:
+            item.warn(f'"{item.key}" is deprecated; use "{present}"', key=True)
+        key = KEYS.get(present)
+        if key is None:
+            allowed = did_you_mean(item.key, KEYS) or f"allowed are {quoted_list(sorted(KEYS))}"
+            item.wrong(f"unknown key {quoted(item.key)}; {allowed}", key=True)
+            continue
+        values[key.field] = key.kind.read(item)
+        origins[key.field] = item
+    return values, origins
+
+
+def read_settings(document: SettingsDocument, *, untrusted: bool = False) -> Settings:
+    """The settings of a configuration file; mistakes are noted in the document's notes.
+
+    Args:
+        document: the file.
+        untrusted: whether only what makes a check stricter counts.
+    """
+    table = table_of(document)
+    values, origins = read_table(table) if table is not None else ({}, {})
+    if document.notes.mistakes:
+        return Settings()
+    origin = document.path
+    settings = Settings(origin=origin, operators_from=str(origin))
+    if untrusted:
+        values, left_out = trusted_subset(values, origins, document.folder)
+        origins = {field: origins[field] for field in values}
+        settings = replace(settings, untrusted_settings=tuple(left_out))
+    return settings.with_layer(values, origins, str(origin))
 
 
 class SettingsOfFiles:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 import derivlint.rules
 from derivlint.lint import Rule
-from derivlint.lint.groups import GROUPS
+from derivlint.lint.option import GROUPS
 from derivlint.lint.wording import did_you_mean
 
 ALL = "ALL"

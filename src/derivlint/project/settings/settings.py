@@ -14,9 +14,8 @@ import derivlint.rules
 from derivlint.lint import Confidence, Diagnostic, OptionValue, Rule, Severity
 from derivlint.model import PLAIN, Layout
 from derivlint.project.globs import PathGlob
-from derivlint.project.presets import PRESETS
 from derivlint.project.settings.document import SettingsValue
-from derivlint.project.settings.kinds import merged
+from derivlint.project.settings.kinds import PRESETS, merged
 from derivlint.project.settings.selection import Selection, any_matches, matches, selected, specificity
 from derivlint.source.records import KeyedEquality
 

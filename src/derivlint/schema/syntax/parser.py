@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import TypeAlias, cast
 
 from derivlint.schema.syntax.arguments import Annotation, Argument, Arguments, Return
-from derivlint.schema.syntax.errors import SchemaError
 from derivlint.schema.syntax.function_schema import FunctionSchema
-from derivlint.schema.syntax.names import OperatorName
+from derivlint.schema.syntax.names import OperatorName, SchemaError
 from derivlint.schema.syntax.types import parse_type
 from derivlint.source import Span
 

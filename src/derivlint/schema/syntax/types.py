@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from derivlint.schema.syntax.errors import SchemaError, quoted
+from derivlint.schema.syntax.names import SchemaError, quoted
 
 #: torchgen's base types; ``Dimname`` was one until PyTorch 2.12.
 KNOWN_BASE_TYPES = frozenset(
