@@ -2,18 +2,14 @@
 
 Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.reference.definitions`.
 
-    topics        what the generators' lists say
-    literals      collections that Python modules define, from their text
-    extraction    the lists of operators in PyTorch's generators
-    records       files with one line for each operator: its facts, and since and until when they hold
-    book          the facts at the release of given operators: ``book_of(natives)``
-    history       the indexes of all releases in one file: ``load_release(version)``
-    sources       an installed PyTorch, a wheel or a checkout, as the files that facts come from
-    detection     which release a file of derivatives belongs to
-    reference     what operators and helpers compute, in the language of formulas: ``definitions``, the ``primitives``
-                  that they are built from, their ``interpretation`` over numbers or tensors, and what is derived
-    shapes        sizes of outputs as functions of sizes of inputs
-    python        how C++ writes what Python writes in another way: ``data/python.txt``
+    topics the meaning of the generators' lists literals      collections that Python modules define, from their text
+    extraction    the lists of operators in PyTorch's generators records files with one line for each operator: its
+    facts, and the releases for which they hold book          the facts at the release of given operators:
+    ``book_of(natives)`` history       the indexes of all releases in one file: ``load_release(version)`` sources
+    an installed PyTorch, a wheel or a checkout, as the files that facts come from detection the release of a
+    derivatives file reference definitions of operators and helpers in the language of formulas: ``definitions``, the
+    ``primitives`` in them, their ``interpretation`` over numbers or tensors, and derived facts shapes        sizes of
+    outputs as functions of sizes of inputs python the C++ equivalents of Python notation: ``data/python.txt``
 
 ``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``tools.release``, and
 with the history bundled by ``tools.bundling``; ``data/derived.txt`` and ``data/trees.json`` are made by ``tools.docs``;

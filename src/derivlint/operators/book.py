@@ -1,7 +1,7 @@
 """Facts about operators by name, for each release.
 
-The facts of released PyTorch are bundled as records (:mod:`derivlint.operators.records`); a checkout's own generators
-count for that checkout (:attr:`derivlint.schema.NativeFunctions.generator_lists`).
+The facts of released PyTorch are bundled as records (:mod:`derivlint.operators.records`); for a checkout, its own
+generators are used (:attr:`derivlint.schema.NativeFunctions.generator_lists`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from derivlint.source.lazy import cached_property
 if TYPE_CHECKING:
     from derivlint.schema import NativeFunction, NativeFunctions
 
-#: The files of records: of the generators' lists, of derivatives.yaml, and what is written by hand.
+#: The files of records: from the generators' lists, from derivatives.yaml, and written by hand.
 GENERATORS = "generators.txt"
 ENTRIES = "entries.txt"
 BY_HAND = "by_hand.txt"
-#: What counts where nothing is known about the release: the one whose operators are bundled as the default.
+#: The default for an unknown release: the one whose operators are bundled as the default.
 DEFAULT_RELEASE: Release = (2, 13)
 
 _DATA = Path(__file__).parent / "data"
@@ -48,19 +48,19 @@ def bundled_releases() -> tuple[Release, ...]:
 
 @lru_cache(maxsize=4096)
 def release_number(version: str | None) -> Release | None:
-    """The major and minor number of a version of PyTorch, ``2.13.0+cpu``; None for what is not one."""
+    """The major and minor number of a version of PyTorch, ``2.13.0+cpu``; None for other text."""
     match = _VERSION.match(version or "")
     return None if match is None else (int(match[1]), int(match[2]))
 
 
 @cache
 def records_at(name: str, release: Release) -> Mapping[str, frozenset[str]]:
-    """The names that have each fact of a shipped file at a bundled release."""
+    """The names with each fact of a bundled file, at a bundled release."""
     return read_records(_text(name), release)
 
 
 def entries_at(release: Release) -> frozenset[str]:
-    """The full names of the operators that derivatives.yaml of a bundled release has entries for."""
+    """The full names of the operators with entries in derivatives.yaml of a bundled release."""
     return records_at(ENTRIES, release)[ENTRY]
 
 
@@ -68,18 +68,18 @@ class Book:
     """The facts about operators at one release.
 
     Attributes:
-        release: the bundled release whose facts count: the operators' own, or the nearest to it.
-        holds: whether the facts are taken for those of the operators: they are of the same release, of the default
-            where no release is known, of the newest for operators that are newer still, or of their own generators.
-            Those of the oldest are not taken for those of an older release, whose lists were shorter.
+        release: the bundled release of the facts: the operators' own, or the nearest one.
+        holds: whether the facts apply to the operators: they are of the same release, of the default for an unknown
+            release, of the newest for newer operators, or of their own generators. Those of the oldest release do not
+            apply to older ones, whose lists were shorter.
     """
 
     def __init__(self, version: str | None, own: Mapping[str, Sequence[str]] | None = None) -> None:
-        """A book for one version.
+        """Create the book for a version.
 
         Args:
-            version: the version of PyTorch, None if it is not known. What is not a version is taken for the newest.
-            own: lists that a checkout's generators have, by topic; they count instead of the bundled ones.
+            version: the version of PyTorch, or None if unknown. Other text counts as the newest.
+            own: the lists of a checkout's generators, by topic, which replace the bundled ones.
         """
         releases = bundled_releases()
         number = DEFAULT_RELEASE if version is None else release_number(version) or releases[-1]
@@ -88,25 +88,25 @@ class Book:
         self._own = {topic: frozenset(names) for topic, names in (own or {}).items()}
 
     def names(self, topic: str) -> frozenset[str]:
-        """The names that have a fact of the generators: a topic of :mod:`derivlint.operators.topics`."""
+        """The names with a fact of the generators: a topic of :mod:`derivlint.operators.topics`."""
         names = self._own.get(topic)
         return records_at(GENERATORS, self.release)[topic] if names is None else names
 
     @cached_property
     def complex(self) -> frozenset[str]:
-        """Base names of operators whose gradients PyTorch has implemented and tested for complex numbers.
+        """The base names of operators whose gradients are implemented and tested for complex numbers.
 
-        The generated kernel of any other operator refuses complex outputs that require a gradient. Some names stand
-        there with the underscore of an in-place function, which no base name has.
+        The generated kernel of any other operator rejects complex outputs that require grad. Some names are listed with
+        the underscore of an in-place function, which base names never have.
         """
         return self.names("complex")
 
     def is_complex_differentiable(self, function: NativeFunction) -> bool:
-        """Whether the generated kernel lets complex outputs require a gradient; follows ``get_base_name``."""
+        """Whether the generated kernel allows complex outputs to require grad; follows ``get_base_name``."""
         return function.name.base in self.complex
 
     def takes_complex(self, function: NativeFunction) -> bool:
-        """Whether a function is differentiated for complex inputs, whatever its outputs are."""
+        """Whether a function is differentiated for complex inputs, regardless of its outputs."""
         return self.is_complex_differentiable(function) or function.name.base in self.by_hand("real-valued")
 
     @cached_property
@@ -114,7 +114,7 @@ class Book:
         return self.names("no-derivative")
 
     def is_declared_undifferentiable(self, function: NativeFunction) -> bool:
-        """Whether PyTorch lists the function as one whose outputs never require a gradient."""
+        """Whether PyTorch lists the function as one whose outputs never require grad."""
         return not self._without_derivative.isdisjoint((function.name.base, function.cpp_name))
 
     @cached_property
@@ -130,11 +130,11 @@ class Book:
         return self.names("view") | self.names("may-return-view")
 
     def is_called_like_view(self, function: NativeFunction) -> bool:
-        """Whether a function has the base name of a view; in-place functions have it, too.
+        """Whether a function has the base name of a view, including in-place functions.
 
-        PyTorch's lists name its own operators; others are views where their schemas say so.
+        PyTorch's lists have its own operators; others are views according to their schemas.
         """
-        # what is read from the cache needs no schemas
+        # reading results from the cache needs no schemas
         from derivlint.schema.native_function import DEFAULT_NAMESPACE
 
         if function.namespace != DEFAULT_NAMESPACE:
@@ -150,9 +150,9 @@ class Book:
         return self.names("other-impl-or-storage") | self.names("shared-impl") | self.names("shared-storage")
 
     def keeps_own_kernel(self, function: NativeFunction) -> bool:
-        """Whether PyTorch generates a kernel for a function without entry that the generic one cannot replace.
+        """Whether PyTorch generates a kernel for a function without entry that differs from the generic one.
 
-        Checks are left out there that the generic one makes, or what accumulates a gradient becomes invalid.
+        It omits checks of the generic one, or invalidates a gradient accumulator.
         """
         names = (function.cpp_name, function.cpp_name_with_overload)
         return (
@@ -162,23 +162,23 @@ class Book:
         )
 
     def resets_accumulator(self, function: NativeFunction) -> bool:
-        """Whether a function puts other storage into ``self``, which invalidates what accumulates its gradient."""
+        """Whether a function replaces the storage of ``self``, which invalidates its gradient accumulator."""
         return function.name.name_without_overload in self.names("resets-accumulator")
 
     def is_decomposed_for_tangents(self, function: NativeFunction) -> bool:
-        """Whether PyTorch decomposes a function without forward formula when it is called with a tangent.
+        """Whether PyTorch decomposes a function without forward formula in forward-mode AD.
 
         Follows torch/_decomp/decompositions_for_jvp.py; ``try_jit_decomposition`` in gen_variable_type.py.
         """
         return str(function.name) in self.names(DECOMPOSED)
 
     def has_entry(self, function: NativeFunction) -> bool:
-        """Whether PyTorch's derivatives.yaml has an entry for this very function."""
+        """Whether PyTorch's derivatives.yaml has an entry for exactly this function."""
         return str(function.name) in entries_at(self.release)
 
     @staticmethod
     def by_hand(topic: str) -> frozenset[str]:
-        """The names that have a fact written by hand; the topics are at the top of that file."""
+        """The names with a fact written by hand; the topics are listed at the top of that file."""
         return records_at(BY_HAND, DEFAULT_RELEASE)[topic]
 
 
@@ -188,8 +188,8 @@ class _Index(Struct):
 
 @cache
 def assumed_parameters() -> Mapping[str, frozenset[tuple[str, ...]]]:
-    """The parameter names of each helper's overloads in the release that facts of helpers are written for."""
-    # what is read from the cache needs no schemas
+    """The parameter names of each helper's overloads in the release for which facts of helpers are written."""
+    # reading results from the cache needs no schemas
     from derivlint.schema.index import available_versions, index_bytes
 
     version = next(
@@ -211,7 +211,7 @@ _known: WeakKeyDictionary[NativeFunctions, Book] = WeakKeyDictionary()
 
 
 def book_of(natives: NativeFunctions) -> Book:
-    """Return the facts about the operators of a PyTorch, the same object each time."""
+    """Return the facts about the operators of a PyTorch; memoized."""
     if natives.generator_lists is None:
         return _of_version(natives.version)
     book = _known.get(natives)
@@ -221,9 +221,9 @@ def book_of(natives: NativeFunctions) -> Book:
 
 
 def holds_for(natives: NativeFunctions) -> bool:
-    """Whether the facts are those of the operators' release; where it is not known, as far as the operators show it.
+    """Whether the facts apply to the operators' release; for an unknown one, judging by the operators.
 
-    A release that lacks several operators which came with PyTorch 1.12 to 2.1 has shorter lists of its own.
+    A release that lacks several operators added in PyTorch 1.12 to 2.1 has shorter lists.
     """
     if natives.version is not None:
         return book_of(natives).holds

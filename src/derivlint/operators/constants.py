@@ -1,4 +1,4 @@
-"""The constants that formulas name, with their values and their names in Python."""
+"""The constants in formulas, with their values and Python names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from derivlint.formula import Name
 
 
 class Constant(NamedTuple):
-    """A constant: its value, and the same in Python."""
+    """A constant: its value, and its Python expression."""
 
     value: float | None
     python: str
@@ -39,7 +39,7 @@ CONSTANTS = {
     "Reduction::Mean": Constant(1, "1"),
     "Reduction::Sum": Constant(2, "2"),
 }
-#: The types of elements; the value of one is its number in PyTorch.
+#: The scalar types; the value of one is its number in PyTorch.
 SCALAR_TYPES = {
     "kInt": Constant(3, "torch.int32"),
     "kLong": Constant(4, "torch.int64"),
@@ -53,17 +53,17 @@ _NAMESPACES = ("at", "c10", "std")
 
 
 def plain_spelling(name: Name) -> str:
-    """A name without the namespace in front that PyTorch's constants can be named with or without."""
+    """A name without the optional namespace of PyTorch's constants."""
     spelling = name.spelling.removeprefix("::")
     namespace, _, rest = spelling.partition("::")
     return rest if rest and namespace in _NAMESPACES else spelling
 
 
 def constant_named(name: Name) -> Constant | None:
-    """The constant that a name stands for, scalar types apart, or None if it is for none that is known."""
+    """The constant with a name, except scalar types, or None if it is unknown."""
     return CONSTANTS.get(name.simple or plain_spelling(name))
 
 
 def scalar_type_named(name: Name) -> Constant | None:
-    """The type of elements that a name stands for, ``at::kLong``, or None if it is for none."""
+    """The scalar type with a name, ``at::kLong``, or None."""
     return SCALAR_TYPES.get(name.simple or plain_spelling(name))

@@ -1,4 +1,4 @@
-"""Detection of the release of PyTorch that a standalone derivatives file belongs to."""
+"""Detects the release of PyTorch of a standalone derivatives file."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from msgspec import Struct
 from derivlint.operators.book import DEFAULT_RELEASE, bundled_releases, entries_at, release_number
 from derivlint.operators.history import bundled_versions, helper_arities, versions_with_schemas
 
-#: A file with as many entries is PyTorch's own as a whole, which has more than 650.
+#: The number of entries of a complete file of PyTorch, which has more than 650.
 WHOLE = 500
 
 
 class DetectedRelease(Struct, frozen=True):
-    """The release that a file fits best.
+    """The best-fitting release of a file.
 
     Attributes:
         version: the bundled release.
-        matched: how many schemas of the file's entries that release has.
-        total: how many entries the file has.
-        default: how many of them the default release has.
+        matched: the number of the file's schemas in that release.
+        total: the number of the file's entries.
+        default: the number of its schemas in the default release.
     """
 
     version: str
@@ -42,13 +42,13 @@ def detected_release(
 ) -> DetectedRelease | None:
     """The bundled release that a file of derivatives fits best, or None if no release has any of its schemas.
 
-    That is the release with the most of its schemas. Among releases with as many of them, it is for PyTorch's own file
-    as a whole the one whose entries differ least; then the default one; then the one whose helpers are called as they
-    are declared (three of 2.15 take one argument more than in 2.14, whose entries are the same), and the newest.
+    That is the release with the most of its schemas. Among ties, it is for a complete file of PyTorch the one whose
+    entries differ least; then the default one; then the one whose helpers match the calls (three in 2.15 take one
+    argument more than in 2.14, whose entries are the same), and the newest.
 
     Args:
-        schemas: the names of the file's entries as written, which are schemas.
-        calls: the functions that its formulas call, with the number of arguments; asked where schemas do not decide.
+        schemas: the schemas in the file's entries, as written.
+        calls: returns the functions that its formulas call, with the number of arguments; used for ties.
     """
     written = list(dict.fromkeys(schema.strip() for schema in schemas))
     if not written:
@@ -75,7 +75,7 @@ def detected_release(
 
 
 def _best_called(versions: Sequence[str], calls: Iterable[tuple[str, int]]) -> str:
-    """The release that declares the most of the called helpers with as many arguments, the newest of several."""
+    """The release that declares the most called helpers with the same number of arguments, the newest of ties."""
     called = frozenset(calls)
     arities = {version: helper_arities(version) for version in versions} if called else {}
 
@@ -92,6 +92,6 @@ def is_older(version: str) -> bool:
 
 
 def release_called(version: str) -> str | None:
-    """The bundled release that a back end's version is for (``v2.7``), None if there is none."""
+    """The bundled release of a back end's version (``v2.7``), or None."""
     major_minor = version.removeprefix("v").split(".")[:2]
     return next((bundled for bundled in bundled_versions() if bundled.split(".")[:2] == major_minor), None)

@@ -1,4 +1,4 @@
-"""The lists of operators in the generators of a PyTorch, from the text of their modules."""
+"""Extracts the lists of operators from the source of a PyTorch's generators."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class ExtractionProblem(NamedTuple):
     """A list that could not be extracted.
 
     Attributes:
-        topic: what the list is about.
-        module: the last part of the name of the module that holds it.
-        line: where, from 1.
-        reason: why.
+        topic: the topic of the list.
+        module: the unqualified name of its module.
+        line: the line, from 1.
+        reason: the reason.
     """
 
     topic: str
@@ -34,18 +34,18 @@ class ExtractionProblem(NamedTuple):
 
 
 class Extraction(NamedTuple):
-    """The lists of a PyTorch: sorted names by topic, without the topics that could not be read."""
+    """The lists of a PyTorch: sorted names by topic, without unreadable topics."""
 
     lists: dict[str, list[str]]
     problems: tuple[ExtractionProblem, ...]
 
 
 def extract(texts: Mapping[str, str]) -> Extraction:
-    """Read the lists of operators from the text of generators.
+    """Extract the lists of operators from the source of generators.
 
     Args:
-        texts: the text of each module, by the last part of the module's name; those of
-            :data:`derivlint.operators.topics.MODULES` and ``DECOMPOSITIONS`` are read as far as they are there.
+        texts: the source of each module, by its unqualified name; those of :data:`derivlint.operators.topics.MODULES`
+            and ``DECOMPOSITIONS`` are read if present.
     """
     modules: dict[str, Module] = {}
     lists: dict[str, list[str]] = {}
@@ -75,7 +75,7 @@ def extract(texts: Mapping[str, str]) -> Extraction:
 
 
 def _names(elements: Collection[Literal]) -> Iterator[str]:
-    """Names of operators; an operator's name and its overload may stand apart."""
+    """Names of operators; a name and its overload may be separate strings."""
     for element in elements:
         if isinstance(element, str):
             yield element

@@ -1,8 +1,8 @@
 """The indexes of several releases in one file that is little larger than one of them.
 
-What most releases share stands once, with the first release that has it and the first one that no longer has it.
-Functions keep their order: the rows of all releases are woven together, so that those of one release, taken out, are
-the rows of its index. All other facts of an index are kept by their path in its JSON.
+Shared rows are stored once, with the first release that has them and the first one without. The rows of all releases
+are merged such that the subset of one release has the order of its index. All other facts of an index are stored by
+their path in its JSON.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def read_history(data: bytes, version: str) -> dict[str, Any]:
 
     Args:
         data: the bytes of the file.
-        version: a release that the file has.
+        version: a release in the file.
 
     Raises:
-        IndexFormatError: the bytes are something else.
+        IndexFormatError: the bytes have another format.
     """
     try:
         content = json.loads(zlib.decompress(data))
@@ -67,7 +67,7 @@ def _put(index: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 @cache
 def history_bytes() -> bytes:
-    """The shipped file of all releases."""
+    """The bundled file of all releases."""
     return (_DATA / HISTORY).read_bytes()
 
 
@@ -78,7 +78,7 @@ def bundled_versions() -> tuple[str, ...]:
 
 
 def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
-    """Count the schemas that each bundled release declares in this spelling."""
+    """Count the schemas that each bundled release declares, spelled exactly like these."""
     texts = frozenset(schemas)
     counts = dict.fromkeys(bundled_versions(), 0)
     versions = bundled_versions()
@@ -90,7 +90,7 @@ def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
 
 
 def helper_arities(version: str) -> dict[str, set[int]]:
-    """The numbers of arguments that each helper of a bundled release takes.
+    """The numbers of arguments that each helper of a bundled release accepts.
 
     Args:
         version: the release.
@@ -106,16 +106,16 @@ def helper_arities(version: str) -> dict[str, set[int]]:
 
 
 def load_release(version: str | None = None) -> NativeFunctions:
-    """The operators of a release of PyTorch, by default of the one that is bundled as an index of its own.
+    """The operators of a release of PyTorch, by default of the one with its own bundled index.
 
     Args:
         version: a bundled release, or its major and minor number: ``2.6`` for ``2.6.0``.
 
     Raises:
-        LookupError: no such release is bundled; the message names those that are.
+        LookupError: no such release is bundled; the message lists those that are.
     """
     if version is None or version in available_versions():
-        # by itself, an index is read in a third of the time
+        # a separate index is read in a third of the time
         return load_index(version)
     bundled = next((name for name in bundled_versions() if version in (name, name.rpartition(".")[0])), None)
     if bundled is None:

@@ -1,8 +1,8 @@
-"""Collections that Python modules define, worked out from their text; no module is imported and nothing runs.
+"""Evaluates collections defined in Python modules from their source, without importing or running them.
 
-PyTorch's generators keep what they know of operators in sets, lists and dictionaries at the top of modules. Those are
-written with displays, unions and loops of a few shapes, which are understood here. Any other shape makes the name that
-it defines, or changes, unknown: a list that is half understood would be a wrong one.
+PyTorch's generators have lists of operators in sets, lists and dictionaries at module level. Those are written with
+displays, unions and loops of a few forms, which are supported here. Any other form makes the names that it defines or
+changes unknown: a partly evaluated list would be wrong.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-#: The longest text that is read, in characters; gen_variable_type.py has 90,000.
+#: The longest source in characters; gen_variable_type.py has 90,000.
 LONGEST = 4_000_000
-#: The most elements that a collection may have; the longest list of PyTorch's generators has 260.
+#: The maximum number of elements of a collection; the longest list of PyTorch's generators has 260.
 MOST_ELEMENTS = 20_000
-#: The most elements that are copied from one collection to another in all modules together.
+#: The maximum number of elements copied between collections in all modules together.
 MOST_COPIES = 500_000
-#: How deep expressions may be nested, and names defined by other names.
+#: The maximum depth of nested expressions, and of names defined by other names.
 DEEPEST = 50
 
-#: What a name can stand for: text, or a collection of such values; the keys alone of a dictionary.
+#: A value: text, or a collection of values; of a dictionary only the keys.
 Literal = str | tuple["Literal", ...]
 
 _COPYING = frozenset({"set", "frozenset", "list", "tuple", "sorted", "dict", "OrderedSet"})
@@ -30,7 +30,7 @@ _ADDING_ONE = frozenset({"add", "append"})
 
 
 class UnknownShapeError(Exception):
-    """Text that defines a collection in a way that is not understood."""
+    """A collection is defined in an unsupported form."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(reason)
@@ -39,7 +39,7 @@ class UnknownShapeError(Exception):
 
 
 class _Step(NamedTuple):
-    """A statement that gives a name a value or adds to it: the elements, and whether there may be some before."""
+    """A statement that assigns to a name or adds to it: the elements, and whether there may be earlier ones."""
 
     value: ast.expr
     adds: bool
@@ -51,8 +51,8 @@ class Module:
     """The collections of one module.
 
     Attributes:
-        name: the last part of the module's name, ``gen_variable_type``.
-        imported: for a name that comes from another module, that module's last part and the name there.
+        name: the unqualified name, ``gen_variable_type``.
+        imported: for an imported name, the unqualified name of the module and the name there.
         tree: the syntax tree.
     """
 
@@ -60,8 +60,8 @@ class Module:
         """Read a module.
 
         Args:
-            name: the last part of its name.
-            text: its text, which may be anything.
+            name: its unqualified name.
+            text: its source, possibly invalid.
 
         Raises:
             UnknownShapeError: the text is not Python, or too long.
@@ -112,7 +112,7 @@ class Module:
     def _call(self, call: ast.Call) -> None:
         function = call.func
         if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
-            # a call of a function cannot rebind a name, and those of generators change no list
+            # a function call cannot rebind a name, and calls in generators modify no list
             return
         if function.attr in _ADDING | _ADDING_ONE and not call.keywords:
             for argument in call.args:
@@ -121,7 +121,7 @@ class Module:
             self._spoil(call)
 
     def _loop(self, loop: ast.For) -> None:
-        """Read ``for key in NAMES: TABLE[key] = ...``, which adds the names to the table."""
+        """Evaluate ``for key in NAMES: TABLE[key] = ...``, which adds the names to the table."""
         (first, *more) = loop.body
         target = first.targets[0] if isinstance(first, ast.Assign) and len(first.targets) == 1 else None
         is_plain = (
@@ -138,16 +138,16 @@ class Module:
             self._spoil(loop)
 
     def _spoil(self, node: ast.stmt | ast.expr) -> None:
-        """Make every name unknown that a statement mentions, since it may change it."""
+        """Make all names in a statement unknown, since it may change them."""
         for name in ast.walk(node):
             if isinstance(name, ast.Name):
                 self._broken[name.id] = UnknownShapeError(_described(node), node.lineno)
 
     def steps(self, name: str) -> list[_Step]:
-        """A definition of a name.
+        """The statements that define a name.
 
         Raises:
-            UnknownShapeError: nothing does, or something that is not understood.
+            UnknownShapeError: there are none, or unsupported ones.
         """
         if name in self._broken:
             raise self._broken[name]
@@ -162,7 +162,7 @@ def _parsed(text: str) -> ast.Module:
         raise UnknownShapeError(f"{len(text)} characters, the most that is read is {LONGEST}", 1)
     try:
         with warnings.catch_warnings():
-            # of escapes in strings, which are PyTorch's business
+            # about escapes in strings, which PyTorch may have
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
@@ -172,7 +172,7 @@ def _parsed(text: str) -> ast.Module:
 
 
 class Modules:
-    """Several modules, which may take names from each other."""
+    """Several modules, with imports between them."""
 
     def __init__(self, modules: Collection[Module]) -> None:
         self._modules = {module.name: module for module in modules}
@@ -180,14 +180,14 @@ class Modules:
         self._copies = 0
 
     def collection(self, module: str, name: str) -> tuple[Literal, ...]:
-        """The elements of a collection in the order in which they are written, each once.
+        """The distinct elements of a collection, in source order.
 
         Args:
-            module: the last part of a module's name.
+            module: the unqualified name of the module.
             name: the name of the collection there.
 
         Raises:
-            UnknownShapeError: it is not defined, or in a way that is not understood.
+            UnknownShapeError: it is not defined, or in an unsupported form.
         """
         return self._named(module, name, 0)
 

@@ -11,7 +11,7 @@ _FILE = Path(__file__).parent / "data" / "python.txt"
 
 @cache
 def notations() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """By the kind of a part and by its name, the templates of what C++ writes, best first."""
+    """The C++ templates for Python notation by kind and name, best first."""
     table: dict[str, dict[str, tuple[str, ...]]] = {}
     for line in _FILE.read_text(encoding="ascii").splitlines():
         if line and not line.startswith("# "):
@@ -23,5 +23,5 @@ def notations() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
 
 @cache
 def builtins() -> frozenset[str]:
-    """Return the functions of Python that are known with one or two arguments."""
+    """Return the Python builtins with known equivalents for one or two arguments."""
     return frozenset(name for count in (1, 2) for name in notations()[f"builtin/{count}"])

@@ -4,9 +4,9 @@
     linear: complex since 2.12, entry
     _nested_view_from_buffer: may-return-view since 2.3, view since 2.3
 
-A fact without releases holds for all that the file speaks of; ``since 2.5`` includes 2.5, ``until 2.4`` includes 2.4,
-and ``2.3 to 2.6`` includes both. A fact that held twice stands twice. The first line names the releases, ``releases:
-2.1 2.2``; lines that begin with ``#`` are comments.
+A fact without releases holds for all releases of the file; ``since 2.5`` includes 2.5, ``until 2.4`` includes 2.4, and
+``2.3 to 2.6`` includes both. A fact that held in two periods is repeated. The first line names the releases,
+``releases: 2.1 2.2``; lines that begin with ``#`` are comments.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Release = tuple[int, int]
 
 
 class RecordError(ValueError):
-    """Text that is not a file of records."""
+    """The text is not a file of records."""
 
 
 def parse_release(text: str) -> Release:
-    """The numbers of ``2.13``.
+    """Parse ``2.13`` to its numbers.
 
     Raises:
         RecordError: the text is not a major and a minor number.
@@ -39,7 +39,7 @@ def parse_release(text: str) -> Release:
 
 
 def releases_in(text: str) -> tuple[Release, ...]:
-    """The releases that a file of records speaks of, oldest first.
+    """The releases of a file of records, oldest first.
 
     Raises:
         RecordError: the text is not a file of records.
@@ -94,11 +94,11 @@ def _holds(when: str, release: Release) -> bool:
 
 
 def write_records(lists: Mapping[Release, Mapping[str, Collection[str]]], comment: str) -> str:
-    """The file of records for the lists of releases; equal lists give equal text.
+    """Render the lists of releases as a file of records; deterministic.
 
     Args:
         lists: for each release the names by fact.
-        comment: what the file is, in one line.
+        comment: a one-line description of the file.
     """
     releases = sorted(lists)
     holding: dict[str, dict[str, list[int]]] = {}

@@ -1,4 +1,4 @@
-"""Operators that are taken for each other, and methods that are forgotten."""
+"""Operators that are confused with each other, and commonly forgotten methods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _lines() -> tuple[str, ...]:
 
 @cache
 def siblings(name: str) -> tuple[str, ...]:
-    """The operators that an operator is taken for."""
+    """The operators with which an operator is confused."""
     groups = (line.split() for line in _lines())
     return tuple(sibling for group in groups if name in group for sibling in group if sibling != name)
 
@@ -27,7 +27,7 @@ def forgotten_methods() -> tuple[str, ...]:
 
 
 def truth_methods() -> tuple[str, ...]:
-    """Those that are forgotten on masks."""
+    """The methods that are forgotten on masks."""
     return _after(_APPENDED_TO_MASKS)
 
 

@@ -1,6 +1,6 @@
-"""The sources of facts about a PyTorch: an installation, a wheel, packed or unpacked, or a checkout.
+"""The sources of facts about a PyTorch: an installation, a packed or unpacked wheel, or a checkout.
 
-Files are looked for and read; nothing of them is imported or run.
+Files are read, never imported or run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from derivlint.source import SourceFile
 #: The largest file that is read from a wheel, in bytes; PyTorch's derivatives.yaml has 190,000.
 LARGEST = 8_000_000
 
-#: What zipfile raises for archives that are damaged, encrypted or packed in an unknown way.
+#: The errors of zipfile for damaged, encrypted or unsupported archives.
 _UNREADABLE = (OSError, zipfile.BadZipFile, ValueError, RuntimeError, EOFError, struct.error, zlib.error)
 _CHECKOUT = "aten/src/ATen/"
 _PACKAGED = "torchgen/packaged/ATen/"
@@ -38,7 +38,7 @@ class TorchSource:
     """
 
     def __init__(self, path: Path) -> None:
-        """Look at what is there.
+        """Identify the kind of source.
 
         Args:
             path: a file or a folder.
@@ -70,15 +70,15 @@ class TorchSource:
         """Unpack a wheel.
 
         Args:
-            folder: where to.
-            parts: what the names of the files begin with.
+            folder: the destination.
+            parts: the prefixes of the file names.
 
         Raises:
             SourceProblem: a file cannot be unpacked.
         """
         assert self._archive is not None, "it is a wheel"
         try:
-            # extract keeps names with ".." inside the folder
+            # extract normalizes names with "..", so files stay inside the folder
             self._archive.extractall(folder, [name for name in self._archive.namelist() if name.startswith(parts)])
         except _UNREADABLE as error:
             raise SourceProblem(f'cannot unpack "{self.path}": {error}') from error
@@ -89,7 +89,7 @@ class TorchSource:
         return (self.path / PurePosixPath(name)).is_file()
 
     def _read(self, name: str) -> SourceFile | None:
-        """A file, None if it is not there.
+        """Read a file, or return None if it is missing.
 
         Raises:
             SourceProblem: it cannot be read, or is too large.
@@ -133,14 +133,14 @@ class TorchSource:
 
     @property
     def generators(self) -> dict[str, str]:
-        """The text of the generators that hold lists of operators, by the last part of their modules' names."""
+        """The source of the generator modules with lists of operators, by unqualified name."""
         names = CHECKOUT_FILES if self.is_checkout else INSTALLED_FILES
         sources = ((PurePosixPath(name).stem, self._read(name)) for name in names)
         return {stem: source.text for stem, source in sources if source is not None}
 
     @property
     def version(self) -> str | None:
-        """The release that it is, or that a checkout becomes; without a local part, or None if that is not known."""
+        """The release, or the next one for a checkout; without local part, or None if unknown."""
         source = self._read("version.txt" if self.is_checkout else "torch/version.py")
         if source is None:
             return None

@@ -1,4 +1,4 @@
-"""Names with one meaning everywhere: helpers like keywords, methods, and the roles of helpers' parameters."""
+"""Names with a fixed meaning: keyword-like helpers, methods, and the roles of helpers' parameters."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from enum import Enum
 
 from derivlint.formula.vocabulary import words
 
-#: Raises where a derivative is asked for that no one has written.
+#: Raises when the derivative is requested.
 NOT_IMPLEMENTED = "not_implemented"
-#: What raises, for one tensor and for a list.
+#: The raising helpers, for one tensor and for a list.
 RAISING = frozenset({NOT_IMPLEMENTED, "not_implemented_list"})
-#: Saves a tensor where another gradient needs it.
+#: Saves a tensor only if another gradient needs it.
 WRAP_OPT_IF = "wrap_opt_if"
-#: The real part of a gradient, where its tensor is real; the second of its arguments is the gradient.
+#: The real part of a gradient if its tensor is real; the second argument is the gradient.
 REAL_FROM_COMPLEX = "handle_r_to_c"
-#: An optional tensor as one that may be undefined.
+#: Converts an optional tensor to a possibly undefined one.
 TO_TENSOR = "toNonOptTensor"
 #: Chooses elements by a condition.
 WHERE = "where"
-#: Methods and operators that return their tensor, or its number, without a history.
+#: Methods and operators that return their tensor, or its value, detached.
 CUTTING = words("data detach item variable_data")
-#: Methods that tell something about a tensor and nothing of its value, wherever types are not known.
+#: Methods that read the metadata of a tensor, whatever the receiver's type.
 METADATA_MEMBERS = words("""
     sizes sym_sizes size sym_size strides sym_strides stride sym_stride dim ndimension numel sym_numel options
     scalar_type dtype device layout is_complex is_floating_point is_contiguous suggest_memory_format defined has_value
@@ -29,7 +29,7 @@ METADATA_MEMBERS = words("""
 """)
 
 
-#: How the names of primals and of tangents end.
+#: The suffixes of primals and of tangents.
 PRIMAL = "_p"
 TANGENT = "_t"
 _FLAGS = ("grad_input_mask", "grad_mode", "grad_scale")
@@ -45,12 +45,12 @@ class ParameterRole(Enum):
 
     @property
     def is_seed(self) -> bool:
-        """Whether it takes what the function is linear in."""
+        """Whether the function is linear in the parameter."""
         return self in (ParameterRole.GRADIENT, ParameterRole.TANGENT)
 
 
 def role_of_name(name: str) -> ParameterRole:
-    """The role of a tensor parameter, by its name."""
+    """The role of a tensor parameter, judging by its name."""
     if not name or name in _FLAGS:
         return ParameterRole.OTHER
     if name.endswith(TANGENT) or name == "fw_grad" or (name[0] == "d" and name[1:2].isupper()):

@@ -1,47 +1,47 @@
 """The lists of operators in PyTorch's generators: one topic for each list.
 
-A list holds names of a kind of its own, as the generator looks it up: base names (``add`` for all overloads and forms),
-names in the C++ API (``add_out``), the same with the overload (``dequantize_self``), or full names (``add.Tensor``).
+Each list has the kind of names that its generator looks up: base names (``add`` for all overloads and forms), names in
+the C++ API (``add_out``), the same with the overload (``dequantize_self``), or full names (``add.Tensor``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: Where decompositions for calls with a tangent are registered.
+#: The module that registers decompositions for forward-mode AD.
 DECOMPOSITIONS = "decompositions_for_jvp"
 
-#: For each topic the module and the name of the list.
+#: The module and the name of the list for each topic.
 TOPICS: Mapping[str, tuple[str, str]] = {
-    # base names: complex outputs may require a gradient
+    # base names: complex outputs may require grad
     "complex": ("gen_variable_type", "GRADIENT_IMPLEMENTED_FOR_COMPLEX"),
-    # base or C++ names: no output requires a gradient
+    # base or C++ names: no output requires grad
     "no-derivative": ("gen_variable_type", "DONT_REQUIRE_DERIVATIVE"),
-    # C++ names: "self" gets other storage, which invalidates what accumulates its gradient
+    # C++ names: "self" gets another storage, which invalidates the gradient accumulator
     "resets-accumulator": ("gen_variable_type", "RESET_GRAD_ACCUMULATOR"),
-    # C++ names, with or without overload: checks of the generic kernel that are left out
+    # C++ names, with or without overload: checks of the generic kernel are omitted
     "other-impl-or-storage": ("gen_variable_type", "DONT_ENFORCE_SAME_TENSOR_IMPL_OR_STORAGE"),
     "shared-impl": ("gen_variable_type", "DONT_ENFORCE_TENSOR_IMPL_USE_COUNT"),
     "shared-storage": ("gen_variable_type", "DONT_ENFORCE_STORAGE_IMPL_USE_COUNT"),
-    # names of in-place functions without the underscore: no operator is their reference
+    # names of in-place functions without the underscore: no reference operator
     "foreach-without-reference": ("gen_variable_type", "_foreach_ops_without_differentiability_info"),
     # C++ names: the autograd kernel is written by hand
     "manual-autograd": ("gen_trace_type", "MANUAL_AUTOGRAD"),
-    # base names: the kernel makes the output a view of an input
+    # base names: the output is a view of an input
     "view": ("gen_inplace_or_view_type", "VIEW_FUNCTIONS"),
-    # base names: a view, or made of views
+    # base names: a view, or composed of views
     "may-return-view": ("gen_inplace_or_view_type", "RETURNS_VIEWS_OF_INPUT"),
     # C++ names: as_strided cannot recreate the view
     "view-of-other-metadata": ("gen_inplace_or_view_type", "VIEW_FUNCTIONS_WITH_METADATA_CHANGE"),
-    # names of entries: the node is not one that can be traced
+    # names of entries: the node is not traceable
     "untraceable": ("gen_autograd_functions", "UNTRACEABLE_FUNCTIONS"),
 }
-#: The topic of what is decomposed when it is called with a tangent; full names.
+#: The topic of operators that are decomposed in forward-mode AD; full names.
 DECOMPOSED = "decomposed-for-tangents"
-#: The topic of what derivatives.yaml has an entry for; full names.
+#: The topic of operators with an entry in derivatives.yaml; full names.
 ENTRY = "entry"
 
-#: The modules that are read.
+#: The modules to read.
 MODULES = tuple(dict.fromkeys(module for module, _ in TOPICS.values()))
 
 #: The files of these modules in a checkout, and among installed packages.

@@ -21,7 +21,7 @@ from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
-#: A further check of a model, which gets the findings of the rules.
+#: An additional check of a model, which gets the findings of the rules.
 Check = Callable[[Model, tuple[Diagnostic, ...]], Iterable[Diagnostic]]
 
 
@@ -29,15 +29,15 @@ class CheckedFile(Struct, frozen=True):
     """The result of a check of one file.
 
     Attributes:
-        model: its model; of a file for several versions that of the newest.
+        model: its model, for the newest of several versions.
         shown: the diagnostics that the settings show, sorted.
-        hidden: how many diagnostics lie below the minimum severity or confidence.
-        fails: whether something shown is at the fail level or above.
-        crashes: how many checks of rules crashed; each is a diagnostic as well.
-        unfiltered: every finding, whatever comments, the baseline and the settings hide.
-        suppressed: how many diagnostics comments silence.
-        baselined: how many are in the baseline.
-        unchanged: how many are in entries that did not change, if only changes are checked.
+        hidden: the number of diagnostics below the minimum severity or confidence.
+        fails: whether a shown diagnostic is at or above the fail level.
+        crashes: the number of crashed checks; each is a diagnostic as well.
+        unfiltered: all findings, including those that suppressions, the baseline and the settings hide.
+        suppressed: the number of suppressed diagnostics.
+        baselined: the number of diagnostics in the baseline.
+        unchanged: the number of diagnostics in unchanged entries, if only changes are checked.
         findings: the findings before the settings are applied.
     """
 
@@ -72,23 +72,23 @@ def check_source(
     Args:
         source: the text.
         natives: the operators.
-        settings: what is shown and what counts.
+        settings: the settings of the file.
         rules: the rules to run, see :meth:`Settings.selected`.
-        extra_rules: rules that run although they are not selected; a comment about one of them is not called unused.
-        extra: finds more than the rules do, such as the C++ compiler.
-        finding_filter: selects findings; by default those that comments do not silence.
-        models: the models to check, where they are built already; by default those of all versions that it serves.
+        extra_rules: rules that run although they are not selected; suppressions of them are not reported as unused.
+        extra: an additional check, such as the C++ compiler.
+        finding_filter: selects findings; by default those that are not suppressed.
+        models: the models to check, if they are built already; by default those of all versions of the file.
         memos: the memos of earlier texts of the file, checked with the same operators, rules and settings, to which
             those of this text are added. By default nothing is recorded.
         stop: whether to cancel the check.
         explains: whether the help of wrong values names their cause, which takes up to a second.
 
     Raises:
-        InputError: the file does not serve the selected version, or the changes to check cannot be determined.
+        InputError: the file does not have the selected version, or the changes to check cannot be determined.
         Cancelled: the check was cancelled.
     """
     ordinary = tuple(rule for rule in (*rules, *extra_rules) if rule.target != SUPPRESSIONS)
-    # a file for several versions has a model for each set of entries that hold together
+    # a file for several versions has a model for each distinct set of entries
     models = models or build_models(source, natives, settings.layout, settings.version, memos=memos)
     try:
         _require_version(models[0], settings)
@@ -99,7 +99,7 @@ def check_source(
         rule_results = merged(results)
         names = {rule.name for rule in rules}
         model = models[0]
-        # a suppression may be of use for one version only
+        # a suppression may be used for one version only
         known_names = rule_names(names)
         finds_stale = finding_filter is not None and finding_filter.baseline is not None and finding_filter.finds_stale
         judged = judge_suppressions(
@@ -144,10 +144,10 @@ def check_source(
 
 
 def model_of(source: SourceFile, natives: NativeFunctions, settings: Settings) -> Model:
-    """Return the model of a file; if it serves several versions, that of the selected or the newest one.
+    """Return the model of a file, for the selected or the newest of several versions.
 
     Raises:
-        InputError: the file does not serve the selected version.
+        InputError: the file does not have the selected version.
     """
     model = build_model(source, natives, settings.layout, settings.version)
     _require_version(model, settings)

@@ -7,7 +7,7 @@ class InputError(Exception):
     """Wrong usage or configuration, or a file that cannot be read; its text is a message for the user.
 
     Attributes:
-        messages: each thing that is wrong.
+        messages: the errors.
     """
 
     def __init__(self, *messages: str) -> None:

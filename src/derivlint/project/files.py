@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from derivlint.schema import InstalledTorch
 
 
-#: Begins an argument that names a file with paths, one a line.
+#: The prefix of an argument that names a file of paths, one a line.
 LIST_MARK = "@"
-#: Where a PyTorch checkout keeps its derivatives file.
+#: The path of the derivatives file in a PyTorch checkout.
 DERIVATIVES = Path("tools/autograd/derivatives.yaml")
-#: What derivatives files are called.
+#: The default pattern of derivatives files.
 FILE_PATTERN = "*derivatives*.yaml"
-#: The names of files that go with them: PyTorch's own, and those of projects with conventions of their own.
+#: The names of their companions: PyTorch's own, and those of projects with other conventions.
 _COMPANIONS = frozenset(
     {
         NATIVE_FUNCTIONS.name,
@@ -57,7 +57,7 @@ def expand_lists(arguments: Sequence[str]) -> Iterator[str]:
             data = read_bytes(name, name)
         except SourceError as error:
             raise InputError(str(error).replace("cannot read", "cannot read the list of paths", 1)) from error
-        # names are bytes; what ends a line in Unicode may be part of one
+        # names are bytes, and may contain Unicode line separators
         for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
             path = os.fsdecode(line.removesuffix(b"\r"))
             if path.strip():
@@ -65,9 +65,9 @@ def expand_lists(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def goes_with_derivatives(path: str) -> bool:
-    """Whether a path names a file that derivatives files are checked against: operators, tags, deprecated signatures.
+    """Whether a path is a companion of derivatives files: operators, tags, or deprecated signatures.
 
-    They are recognized by their names, and a file of own operators by its content.
+    Companions are recognized by name, and files of custom operators by content.
     """
     name = Path(path).name
     if name in _COMPANIONS:
@@ -78,12 +78,11 @@ def goes_with_derivatives(path: str) -> bool:
 def derivatives_of(path: str, settings: Settings) -> tuple[Path, ...]:
     """The derivatives files that a file of operators belongs to.
 
-    Hooks and linters of repositories pass the files that changed; when operators change, what is to be checked again
-    is the derivatives file.
+    Hooks and repository linters pass changed files; when operators change, the derivatives file has to be checked.
 
     Args:
         path: the file.
-        settings: those of the working folder.
+        settings: the settings of the working folder.
 
     Raises:
         InputError: there is none.
@@ -106,7 +105,7 @@ def derivatives_of(path: str, settings: Settings) -> tuple[Path, ...]:
 
 
 STDIN = "-"
-#: Entries for a machine without PyTorch, whose own file may not be shipped.
+#: The example for machines without PyTorch, whose own file may not be distributed.
 EXAMPLE = Path(__file__).parent.parent / "examples" / "derivatives.yaml"
 
 
@@ -114,19 +113,19 @@ def derivatives_files(arguments: Sequence[str], settings: Settings) -> list[str]
     """The derivatives files to check, each once, in the order of the arguments.
 
     Args:
-        arguments: files, folders, patterns, ``-``, or ``@FILE`` for the paths in FILE; a file of operators stands for
-            its derivatives file.
-        settings: those of the working folder, which may name files if no argument does.
+        arguments: files, folders, patterns, ``-``, or ``@FILE`` for the paths in FILE; a file of operators is replaced
+            by its derivatives file.
+        settings: the settings of the working folder, which may name files if no argument does.
 
     Raises:
         NothingFoundError: there are no arguments, and no file to check is found.
-        InputError: a pattern matches nothing, or a folder holds none.
+        InputError: a pattern matches nothing, or a folder has none.
     """
     paths: list[str] = []
     for argument in expand_lists(arguments):
         if argument == STDIN:
             paths.append(STDIN)
-        # unlike those of Path, these questions stand names that are too long
+        # unlike the methods of Path, these functions accept overlong names
         elif os.path.isdir(argument):
             paths.extend(_in_folder(Path(argument)))
         elif glob.has_magic(argument) and not os.path.exists(argument):
@@ -154,7 +153,7 @@ def _companion_files(path: str, settings: Settings) -> list[str]:
 def _in_folder(folder: Path) -> list[str]:
     files = []
     for parent, folders, names in os.walk(folder):
-        # hidden folders hold version control and environments, whose copies of PyTorch are not to be fixed here
+        # hidden folders hold version control and environments, whose copies of PyTorch must not be fixed
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(parent, name) for name in names if Path(name).match(FILE_PATTERN)]
     if not files:
@@ -174,7 +173,7 @@ def _default_files(settings: Settings) -> Iterator[str]:
         return
     working_folder = Path.cwd()
     for folder in (working_folder, *working_folder.parents):
-        # "derivatives.yaml" is meant, where there are others such as "aclnn_derivatives.yaml"
+        # prefers "derivatives.yaml" to others such as "aclnn_derivatives.yaml"
         named = sorted(folder.glob(FILE_PATTERN), key=lambda path: (not path.name.startswith("derivatives"), path))
         for candidate in (*named, folder / DERIVATIVES):
             if os.path.isfile(candidate):
@@ -187,10 +186,10 @@ def _default_files(settings: Settings) -> Iterator[str]:
 
 
 def _shown(path: Path) -> str:
-    """A path as messages show it: relative where it lies below the working folder."""
+    """A path for messages: relative if it is below the working folder."""
     working_folder = Path.cwd()
     shown = str(path.relative_to(working_folder)) if path.is_relative_to(working_folder) else str(path)
-    # as an argument, the name would be that of a list of paths
+    # as an argument, the name would be a list of paths
     return os.path.join(os.curdir, shown) if shown.startswith(LIST_MARK) else shown
 
 
@@ -198,7 +197,7 @@ def folder_of(path: str, stdin_filename: str | None = None) -> Path:
     """The folder of a derivatives file; for standard input that of its given name, else the working folder."""
     if path == STDIN:
         return Path(os.path.realpath(stdin_filename)).parent if stdin_filename is not None else Path.cwd()
-    # unlike Path.resolve, this allows cycles of links, which reading the file reports
+    # unlike Path.resolve, this accepts cycles of links, which are reported when the file is read
     return Path(os.path.realpath(path)).parent
 
 
@@ -226,7 +225,7 @@ class DefaultFile(Struct, frozen=True):
 
     Attributes:
         path: the file.
-        description: what it is, for messages.
+        description: a description for messages.
         torch: the value of ``--torch`` for its operators, or None for those of a standalone file.
     """
 
@@ -243,11 +242,11 @@ class DefaultFile(Struct, frozen=True):
 
 
 def default_file(*, for_derivatives: bool = False) -> DefaultFile:
-    """The file of the installed PyTorch, which is not imported; without one, a file that derivlint ships.
+    """The file of the installed PyTorch, which is not imported; without one, a bundled file.
 
     Args:
-        for_derivatives: whether derivatives are taken from it: then it is that of the operator book, else an example
-            with mistakes to find.
+        for_derivatives: whether its derivatives are used: then the bundled file is that of the operator book, else an
+            example with mistakes.
     """
     from derivlint.schema import installed_torch
 
@@ -261,7 +260,7 @@ def default_file(*, for_derivatives: bool = False) -> DefaultFile:
 
 
 def _operators_of(torch: InstalledTorch) -> str:
-    """The release of a PyTorch where the index has it, which is faster than reading the files of the PyTorch."""
+    """The release of an installed PyTorch if it is bundled, which loads faster than the PyTorch's files."""
     from derivlint.operators.book import bundled_releases, release_number
 
     release = release_number(torch.release)

@@ -1,4 +1,4 @@
-"""Fixing one derivatives file: fixes are applied and the text is checked again, until there are no more fixes."""
+"""Fixes a derivatives file: fixes are applied and the text is checked again, until there are no more fixes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from derivlint.rules import NAMES, load_rule, load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
 
-#: A fix may make room for another; rules whose fixes undo each other must not go round for ever.
+#: A fix may enable another; the limit ends cycles of fixes that undo each other.
 MAX_PASSES = 10
-#: How often a short text is checked with fixes in it; what is in doubt after that is left out.
+#: The number of trials for a short text; fixes in doubt after that are dropped.
 MAX_TRIALS = 60
-#: How often a text of any length is.
+#: The number of trials for a text of any length.
 MIN_TRIALS = 8
-#: Fixes that made an error for each of them more often than that are not tried one by one,
+#: Fixes that caused an error each more often than this are not tried individually,
 MAX_FAILURES = 2
-#: unless they are so few.
+#: unless there are at most this many.
 FEW = 8
-#: How many characters may be checked in all trials together, so that a long text is checked less often.
+#: The total number of characters checked in all trials, so that long texts are checked less often.
 MAX_TRIED = 512 * 1024
 
 #: Checks a text.
@@ -44,15 +44,14 @@ _Identity = tuple[str, str | None, str | None, str | None, str]
 
 
 class FixedFile(Struct, frozen=True):
-    """A file with everything fixed that can be.
+    """A file with all possible fixes applied.
 
     Attributes:
         source: the file before.
         text: the text after; equal to the one before where nothing was fixed.
-        fixed: the diagnostics whose fixes are in it, in the order in which they were applied.
-        dropped: those whose fixes would have made another error, or YAML that cannot be read.
-        untried: those whose fixes are left out since the text was checked as often as it may be; their places are those
-            in the text after.
+        fixed: the diagnostics with applied fixes, in order of application.
+        dropped: those whose fixes would have caused another error, or unreadable YAML.
+        untried: those whose fixes were not tried because of the limit; their spans are in the fixed text.
         readable: whether it is YAML; nothing is fixed where it is not.
     """
 
@@ -65,28 +64,27 @@ class FixedFile(Struct, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Whether the text is another one."""
+        """Whether the text has changed."""
         return self.text != self.source.text
 
     @property
     def result(self) -> SourceFile:
-        """The file after."""
+        """The fixed file."""
         return SourceFile(self.source.path, self.text, self.source.undecodable)
 
 
 def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False, repair: Repair | None = None) -> FixedFile:
     """Fix a text, check it, and repeat until there are no more fixes.
 
-    What fixes make of a text is kept only if it can be read as YAML and they made no error. An error that they uncover,
-    since the fixed finding kept rules from judging the place, was there before. Where fixes fail this together, those
-    are left out that are to blame; how often the text is checked for that is limited. Unsafe fixes come after all safe
-    ones, so that they take the place of none. A text that is not YAML, or that is not UTF-8, is left alone: its places
-    cannot be trusted.
+    Fixes are kept only if the text is still YAML and they cause no error. An error that they uncover, because the fixed
+    finding prevented rules from judging the place, does not count as new. If a group of fixes fails, the responsible
+    ones are dropped; the number of trials is limited. Unsafe fixes come after all safe ones, so that they replace none.
+    A text that is not YAML or not UTF-8 is not fixed: its spans are unreliable.
 
     Args:
         source: the text.
-        check: checks a text; fixes are taken from what it shows.
-        unsafe: whether to apply fixes that may change what is meant.
+        check: checks a text; the fixes of shown diagnostics are applied.
+        unsafe: whether to apply fixes that may change the meaning.
         repair: returns more fixes, which are applied once, after all others.
     """
     return _Fixer(source, check, unsafe, repair).run()
@@ -111,7 +109,7 @@ def repair_of(settings: Settings, rules: tuple[Rule, ...]) -> Repair:
 def checker_of(
     natives: NativeFunctions, settings: Settings, rules: tuple[Rule, ...], finding_filter: FindingFilter | None = None
 ) -> Checker:
-    """Return the check of a text that is fixed: fixes of some rules may make an error of none.
+    """Return the check for fixing: fixes of some rules may also cause errors of other rules.
 
     Args:
         natives: the operators.
@@ -146,7 +144,7 @@ class _Fixer:
         self._fixed: list[Diagnostic] = []
         self._dropped: dict[_Identity, Diagnostic] = {}
         self._tried: dict[str, CheckedFile] = {}
-        #: the texts of the entries in which they did harm
+        #: the texts of the entries in which they caused errors
         self._entries: dict[_Identity, str] = {}
         self._seen = {source.text}
         self._passes = MAX_PASSES
@@ -175,7 +173,7 @@ class _Fixer:
         return after
 
     def _fix_until_stable(self, checked: CheckedFile) -> CheckedFile:
-        """Return the check of the text in which there are no more fixes."""
+        """Return the check of the text without further fixes."""
         while self._trials > 0 and self._passes > 0:
             source = checked.model.source
             outcome, after = self._apply_harmless(source, checked, self._candidates(checked))
@@ -189,7 +187,7 @@ class _Fixer:
         return checked
 
     def _retry_dropped(self, checked: CheckedFile) -> bool:
-        """Forget that fixes did harm in entries that others have changed since; the next run would find that, too."""
+        """Retry dropped fixes in entries that other fixes have changed since; the next run would find them, too."""
         finder = EntryFinder(checked.model) if self._dropped else None
         again = [
             identity
@@ -208,13 +206,13 @@ class _Fixer:
     def _apply_harmless(
         self, source: SourceFile, before: CheckedFile, candidates: list[Diagnostic]
     ) -> tuple[FixOutcome, CheckedFile | None]:
-        """Apply as many fixes as do no harm together; return the outcome and its check, or None if there are none."""
-        # one half that does no harm and the other half are what was tried already
+        """Apply as many fixes as cause no error together; returns the outcome and its check, or None."""
+        # a harmless half and the other half have been tried already
         self._tried.clear()
         finder = EntryFinder(before.model)
         accepted: list[Diagnostic] = []
         outcome, checked = FixOutcome(source.text, (), ()), None
-        # those that are applied together stay compatible in any part of them; the others wait for the next pass
+        # fixes that are applied together stay compatible in subsets; the others wait for the next pass
         together = list(apply_fixes(source, candidates, unsafe=self._unsafe).applied)
         pending = [(together, 0)] if together else []
         while pending and self._trials > 0:
@@ -225,7 +223,7 @@ class _Fixer:
                 accepted, outcome, checked = list(trial.applied), trial, after
                 continue
             blamed = _blamed(group, trial, errors, after)
-            # how often those that are blamed made an error for each of them
+            # the number of times that blamed fixes caused an error each
             failures += len(errors) >= len(group)
             if len(group) == 1 or (failures > MAX_FAILURES and len(group) > FEW):
                 for item in group:
@@ -242,7 +240,7 @@ class _Fixer:
     def _try_fixes(
         self, source: SourceFile, before: CheckedFile, trial: FixOutcome
     ) -> tuple[CheckedFile | None, list[Diagnostic], bool]:
-        """The check of the text after some fixes, its new errors, and whether it can be read and checked."""
+        """The check of the text after some fixes, its new errors, and whether it is readable."""
         try:
             trial.text.encode("utf-8")
         except UnicodeEncodeError:
@@ -260,9 +258,9 @@ class _Fixer:
 def _blamed(
     group: list[Diagnostic], trial: FixOutcome, errors: list[Diagnostic], after: CheckedFile | None
 ) -> list[Diagnostic]:
-    """The fixes of a group that are most probably to blame, at least one: by new errors in what they wrote.
+    """The most probably responsible fixes of a group, at least one: those with new errors in their edits.
 
-    Where that says nothing, the fixes in the entries that have new errors are; then all.
+    If there are none, the fixes in entries with new errors; else all.
     """
     places = {item.span for item in errors}
     finder = EntryFinder(after.model) if after is not None else None
@@ -280,10 +278,10 @@ def _blamed(
 
 
 def _edits_at(trial: FixOutcome, places: Iterable[Span]) -> set[tuple[Span, str]]:
-    """The edits which wrote something that one of these places of the new text has to do with."""
+    """The edits whose new text is related to one of these spans."""
     made = OffsetMap(trial.edits).made
     starts, ends = [span.start for span in made], [span.end for span in made]
-    # places may be many and long: where they begin and end is counted
+    # spans may be many and long: their starts and ends are counted
     depth = [0] * (len(made) + 1)
     for place in places:
         depth[bisect_left(ends, place.start)] += 1
@@ -294,9 +292,9 @@ def _edits_at(trial: FixOutcome, places: Iterable[Span]) -> set[tuple[Span, str]
 
 
 def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial: FixOutcome) -> list[Diagnostic]:
-    """The errors that were not there before: neither at the same place nor with the same words.
+    """The new errors: those without an earlier error at the same position or with the same message.
 
-    What was a warning and is an error now, since it explains something that is uncovered, was there.
+    A warning that became an error, since it explains an uncovered finding, is not new.
     """
     moves = OffsetMap(trial.edits)
     places = {(item.rule, moves.to(item.span.start)) for item in before}
@@ -313,10 +311,9 @@ def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial
 def _caused_errors(
     before: CheckedFile, after: CheckedFile, trial: FixOutcome, errors: Sequence[Diagnostic]
 ) -> list[Diagnostic]:
-    """The errors that were not there before and kept back by what was fixed in the same entry.
+    """The new errors, except those that a fixed finding in the same entry had hidden.
 
-    An error was kept back where its rule yields to the rule of what was fixed, or where it was not known what the entry
-    is about.
+    An error was hidden if its rule yields to the rule of the fixed finding, or if the entry did not resolve.
     """
     if not errors:
         return []
@@ -345,7 +342,7 @@ def _is_uncovered(error: Diagnostic, entry: Entry | None, fixed: Mapping[int, se
 
 
 def _entry_of(checked: CheckedFile, finder: EntryFinder, item: Diagnostic) -> str:
-    """The text of the entry that a finding is about."""
+    """The text of the entry with a finding."""
     owner = finder.owner(item)
     return checked.model.source.text[owner.span.start : owner.span.end] if owner is not None else ""
 

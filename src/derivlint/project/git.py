@@ -1,8 +1,8 @@
-"""Asking git for old versions of files.
+"""Reads old versions of files from git.
 
-The repository is not trusted: its configuration may name programs, and git starts them for more commands than one would
-think. Only commands that read objects and the index are used, everything that a configuration could start is switched
-off, and nothing is fetched.
+The repository is not trusted: its configuration may name programs, which git starts for many commands. Only commands
+that read objects and the index are used, programs that a configuration could start are disabled, and nothing is
+fetched.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from derivlint.project.errors import InputError
 from derivlint.source.lazy import cached_property
 from derivlint.source.reading import MAX_BYTES
 
-#: What a revision may end with, to mean where the current branch left another.
+#: The suffix of a revision that means its merge base with HEAD.
 MERGE_BASE = "..."
-#: Seconds after which git is given up.
+#: The timeout for git, in seconds.
 TIMEOUT = 60.0
-#: The option of ``prctl`` that has a signal sent when the parent ends.
+#: The option of ``prctl`` for the signal sent when the parent ends.
 _PR_SET_PDEATHSIG = 1
-#: Settings that override the configuration of the repository: programs that git starts, and remotes that it contacts.
+#: Settings that override the repository's configuration: programs that git starts, and remotes.
 _SETTINGS = (
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
@@ -34,7 +34,7 @@ _SETTINGS = (
     "core.pager=cat",
     "protocol.allow=never",
 )
-#: Variables of git that say where the user's own configuration is, and where to look for a repository.
+#: Variables with the user's own configuration of git, and limits of the search for a repository.
 _KEPT = frozenset(
     {
         "GIT_CONFIG_GLOBAL",
@@ -50,7 +50,7 @@ class Revision:
     """A revision of the repository that holds a folder.
 
     Attributes:
-        name: the revision as the user names it; ``main...`` is where HEAD left ``main``.
+        name: the revision as given by the user; ``main...`` is the merge base of HEAD and ``main``.
         root: the working tree of the repository.
         commit: the commit.
     """
@@ -84,7 +84,7 @@ class Revision:
     def text_of(self, path: Path) -> bytes | None:
         """Return the content of a file in the revision, under its former name if it was renamed since.
 
-        None if it was not there.
+        None if it did not exist.
 
         Raises:
             InputError: it is too large.
@@ -102,7 +102,7 @@ class Revision:
     def _renamed(self) -> dict[str, str]:
         """The old names of the tracked files that were renamed since, by their new ones.
 
-        The index is compared: looking at the files themselves would run the filters that the repository configures.
+        The index is compared: reading the files would run filters that the repository configures.
         """
         options = ("--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", "--no-textconv")
         listed = self._git("-C", str(self.root), "diff-index", *options, self.commit)
@@ -124,7 +124,7 @@ class Revision:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=environment(),
-                # one that waits for a pipe in the place of a file would stay when this process is killed
+                # a git that waits for a pipe in place of a file would outlive this process if it is killed
                 preexec_fn=partial(_end_with_parent, os.getpid()) if os.name == "posix" else None,
                 start_new_session=True,
             ) as process:
@@ -137,7 +137,7 @@ class Revision:
                 finally:
                     in_time = not limit.finished.is_set()
                     limit.cancel()
-                    # one that has ended is not killed again
+                    # a process that has ended is not killed
                     process.kill()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
@@ -150,12 +150,12 @@ class Revision:
 
 
 def git_program() -> str:
-    """The git of the search path, never one that lies in the current folder.
+    """The git of the search path, never one in the current folder.
 
     Raises:
         InputError: there is none.
     """
-    # Windows, and an empty part of the path, would look into the current folder
+    # Windows, and an empty part of the path, would search the current folder
     names = ("git.exe",) if sys.platform == "win32" else ("git",)
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         for name in names:
@@ -179,13 +179,13 @@ def environment() -> dict[str, str]:
 
 
 def _end_with_parent(parent: int) -> None:
-    """Have this process ended at once when its parent ends, where the system can do that.
+    """Make this process end with its parent, if the system supports that.
 
     Args:
         parent: the process that started this one.
     """
     if sys.platform == "linux":
-        # also while a library holds the interpreter
+        # works even while a library holds the GIL
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

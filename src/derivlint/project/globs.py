@@ -19,8 +19,8 @@ class PathGlob(Struct, frozen=True):
     """A pattern, and the folder that it is relative to.
 
     Attributes:
-        pattern: the pattern. One without a slash matches a file or a folder of that name anywhere; others match from
-            the folder on. What matches a folder matches everything in it.
+        pattern: the pattern. One without a slash matches files and folders with that name anywhere; others match
+            relative to the folder. A pattern that matches a folder matches everything in it.
         folder: the folder of the configuration.
     """
 
@@ -37,17 +37,17 @@ class PathGlob(Struct, frozen=True):
         return _fits(_tokens(pattern), subject.as_posix(), folders=True)
 
 
-#: A piece of a pattern: which characters it takes, and whether any number of them. None takes nothing, and may be left
-#: out together with the two pieces that follow it.
+#: A piece of a pattern: the accepted characters, and whether any number of them. None accepts nothing, and may be
+#: skipped together with the next two pieces.
 _Token = tuple[Callable[[str], bool], bool] | None
 
 
 def _fits(tokens: Sequence[_Token], text: str, *, folders: bool = False) -> bool:
-    """Whether a pattern matches a text, or with ``folders`` a folder that a path lies in.
+    """Whether a pattern matches a text, or with ``folders`` one of its parent folders.
 
-    All ways to match are followed side by side, so that the time grows with the product of both lengths at most: tried
-    one after another, the ways of a pattern such as ``*a*a*a*a`` are more than anybody waits for. pathspec 1.1, whose
-    patterns are regular expressions, takes 5 minutes for six of these stars and a name of 120 letters.
+    Simulates all matches in parallel, so the time is at most proportional to the product of both lengths; backtracking
+    is exponential for patterns such as ``*a*a*a*a``. pathspec 1.1, which uses regular expressions, takes 5 minutes for
+    six stars and a name of 120 letters.
     """
     states = _reached(tokens, {0})
     for index, char in enumerate(text):
@@ -63,7 +63,7 @@ def _fits(tokens: Sequence[_Token], text: str, *, folders: bool = False) -> bool
 
 
 def _reached(tokens: Sequence[_Token], states: set[int]) -> set[int]:
-    """The states with those that are reached without another character."""
+    """Add the states that are reached without consuming a character."""
     reached: set[int] = set()
     todo = list(states)
     while todo:
@@ -100,7 +100,7 @@ def _tokens(pattern: str) -> tuple[_Token, ...]:
             if end > 0:
                 chosen = _class(pattern[at + 1 : end])
                 if chosen is None:
-                    # a range such as [z-a]: the pattern is taken literally, as shells do
+                    # an inverted range such as [z-a] is taken literally, as in shells
                     return tuple((item.__eq__, False) for item in pattern)
                 tokens.append((chosen, False))
                 at = end + 1
@@ -115,7 +115,7 @@ def _anything(char: str) -> bool:
 
 
 def _class(chars: str) -> Callable[[str], bool] | None:
-    """The predicate of ``[chars]``, or None if a range of it ends before it begins."""
+    """The predicate of ``[chars]``, or None for an inverted range."""
     positive = not chars.startswith("!")
     chars = chars if positive else chars[1:]
     ranges: list[tuple[str, str]] = []
@@ -135,7 +135,7 @@ def _class(chars: str) -> Callable[[str], bool] | None:
 def expanded(pattern: str) -> list[str]:
     """The paths that a pattern matches, sorted, as the ``glob`` of Python finds them.
 
-    Unlike there, ``**`` follows no links to folders: links that go round make a tree without end of them.
+    Unlike there, ``**`` follows no links to folders, whose cycles would be infinite.
     """
     anchor, rest = os.path.splitdrive(pattern)
     parts = rest.split("/") if os.sep == "/" else rest.replace(os.sep, "/").split("/")

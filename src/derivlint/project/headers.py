@@ -1,4 +1,4 @@
-"""Reading the C++ headers that belong to a derivatives file, and the source with the bodies of functions."""
+"""Reads the C++ headers of a derivatives file, and the source with the bodies of functions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile, Span
 
 if TYPE_CHECKING:
-    # what is read from the cache needs no schemas
+    # reading results from the cache needs no schemas
     from derivlint.schema.natives import HelperBodies, HelperBody, NativeFunctions, UnreadablePart
 
 _TEXTS = {"*": str}
-#: A function: what it returns, its parameters, and what only some have.
+#: A function: its return type, its parameters, and optional facts.
 _MORE = {"template": [str], "static": bool, "variadic": bool, "deprecated": str}
 _FUNCTION = (Row(str, [str]), Row(str, [str], _MORE))
 _OVERLOADS = {"*": [_FUNCTION]}
@@ -29,7 +29,7 @@ _CLASS = {
     "constructors": [_FUNCTION],
     "bases": [str],
 }
-#: The form in which declarations are kept, that of ``Declarations.to_json``.
+#: The form of stored declarations, that of ``Declarations.to_json``.
 DECLARATIONS = {
     "functions": {"*": _OVERLOADS},
     "variables": {"*": _TEXTS},
@@ -38,14 +38,14 @@ DECLARATIONS = {
     "aliases": {"*": _TEXTS},
     "using": {"*": [str]},
 }
-#: The declarations of a header, and what of it could not be read: message, place, help, what it hides.
+#: The declarations of a header, and its problems: message, span, help, whether it hides others.
 _READING = Row(DECLARATIONS, [Row(str, int, int, str, bool)])
 
-#: A function: its name; the ends of it and of its name; the facts of its body.
+#: A function: its name; its span and that of its name; the facts of its body.
 _BODIES = [Row(str, int, int, int, int, str, [str], [str], [str], [str])]
 
 
-#: PyTorch's header of helpers, and the namespace that they are in.
+#: PyTorch's header of helpers, and their namespace.
 MANUAL = "FunctionsManual.h"
 HELPERS = "torch::autograd::generated::details"
 
@@ -55,8 +55,8 @@ class Header(Struct, frozen=True):
 
     Attributes:
         source: the file.
-        declarations: what it declares, as JSON.
-        problems: what of it could not be read.
+        declarations: its declarations, as JSON.
+        problems: its unreadable parts.
     """
 
     source: SourceFile
@@ -81,7 +81,7 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
         read = partial(_reading, source)
         declarations, listed = cached("header", source.text.encode(), read, shape=_READING, use_cache=use_cache)
         if not all(0 <= start <= end <= len(source.text) for _, start, end, *_ in listed):
-            # what someone else has put into the cache
+            # the cache has been tampered with
             declarations, listed = read()
         problems = tuple(
             UnreadablePart(source, message, Span(start, end), *more) for message, start, end, *more in listed
@@ -91,8 +91,8 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
 
 
 def _reading(source: SourceFile) -> tuple[Mapping[str, Any], list[list[Any]]]:
-    """The declarations of a header, and its problems, as they are kept."""
-    # a grammar of declarations is loaded only for headers that are not in the cache
+    """The declarations of a header and its problems, in the form of the cache."""
+    # the grammar of declarations is loaded only for uncached headers
     from derivlint.cpp.declarations.header import read_declarations
 
     reading = read_declarations(source.text)
@@ -108,7 +108,7 @@ def read_bodies(source: SourceFile, use_cache: bool) -> HelperBodies:
     listed = cached("bodies", source.text.encode(), read, shape=_BODIES, use_cache=use_cache)
     places = [place for _, *offsets, _, _, _, _, _ in listed for place in _pairs(offsets)]
     if not all(0 <= start <= end <= len(source.text) for start, end in places):
-        # what someone else has put into the cache
+        # the cache has been tampered with
         listed = read()
     functions: dict[str, list[HelperBody]] = {}
     for name, *offsets, derived, returns, lost, nonlinear, unguarded in listed:
@@ -124,7 +124,7 @@ def _pairs(offsets: Sequence[int]) -> list[tuple[int, int]]:
 
 def _bodies(source: SourceFile) -> list[list[Any]]:
     """The facts of the bodies of functions, in the form of the cache."""
-    # a grammar of statements is loaded only for a source that is not in the cache
+    # the grammar of statements is loaded only for an uncached source
     from derivlint.bodies.reading import read_helpers
     from derivlint.operators.reference.derived import write_derived
 
@@ -141,7 +141,7 @@ def _bodies(source: SourceFile) -> list[list[Any]]:
 
 
 def declarations_in(source: SourceFile) -> Mapping[str, Any]:
-    """The declarations of one header, as JSON; they are read again."""
+    """The declarations of one header as JSON, without the cache."""
     return _reading(source)[0]
 
 
@@ -159,15 +159,15 @@ def merged(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 def with_headers(
     natives: NativeFunctions, manual: Header | None, own: Sequence[Header], *, in_checkout: bool = False
 ) -> NativeFunctions:
-    """Return the operators with what headers declare.
+    """Return the operators with the declarations of headers.
 
     A FunctionsManual.h, PyTorch's or one among the user's headers, replaces that of the release; other headers add.
 
     Args:
         natives: the operators.
         manual: PyTorch's own FunctionsManual.h, if there is one.
-        own: the headers that the user names.
-        in_checkout: whether ``manual`` is that of the checkout around the derivatives file.
+        own: the user's headers.
+        in_checkout: whether ``manual`` is part of the checkout of the derivatives file.
     """
     headers = [*own] if manual is None else [manual, *own]
     if not headers:

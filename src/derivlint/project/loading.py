@@ -31,10 +31,10 @@ class Loaded(Struct, frozen=True):
 
     Attributes:
         source: the file.
-        folder: where it is; None for a text that is in no folder.
+        folder: its folder, or None for a text without one.
         model: its model.
-        operators: the operators that it is read against.
-        settings: what is configured for it.
+        operators: the sources of its operators.
+        settings: its settings.
     """
 
     source: SourceFile
@@ -44,14 +44,14 @@ class Loaded(Struct, frozen=True):
     settings: Settings
 
     def with_options(self, **options: Any) -> Loaded:
-        """Load the file again, with options as of a command line; operators of the user stay."""
+        """Load the file again with options as on a command line; the user's operators stay."""
         settings = self.settings
         if "torch" in options:
             options = {"native_functions": settings.native_functions, "tags": settings.tags, **options}
         return load_source(self.source, self.folder, settings.overridden(**options))
 
     def with_all_declared(self) -> Loaded:
-        """Return the same file, whose formulas can call nothing but what is declared, as where they are compiled."""
+        """Return a copy whose formulas can only call declared functions, as when they are compiled."""
         from derivlint.project.check import model_of
 
         natives = self.operators.natives.all_declared()
@@ -80,12 +80,12 @@ def load_source(
 
     Args:
         source: the file.
-        folder: where it is; None for a text that is in no folder.
-        settings: what is configured for it.
+        folder: its folder, or None for a text without one.
+        settings: its settings.
         load: loads operators, and caches them.
 
     Raises:
-        InputError: operators cannot be read, or the file does not serve the selected version.
+        InputError: operators cannot be read, or the file does not have the selected version.
     """
     from derivlint.project.check import model_of
 
@@ -94,10 +94,10 @@ def load_source(
 
 
 def require_names(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return names of operators, or None for all of them, which no name or "*" means; "all" is an operator.
+    """Validate names of operators; returns None for all, which no name or "*" means ("all" is an operator).
 
     Raises:
-        InputError: there is no operator of a name.
+        InputError: there is no operator with a name.
     """
     if "*" in names:
         return None

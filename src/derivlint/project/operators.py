@@ -1,4 +1,4 @@
-"""The operators that a derivatives file is judged against: where they come from, and reading them."""
+"""The sources of the operators for a derivatives file, and reading them."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 
 INSTALLED = "installed"
 TAGS_NAME = "tags.yaml"
-#: Where a PyTorch checkout keeps what derivlint reads.
+#: The paths of derivlint's inputs in a PyTorch checkout.
 NATIVE_FUNCTIONS = Path("aten/src/ATen/native/native_functions.yaml")
 FUNCTIONS_MANUAL = Path("torch/csrc/autograd", MANUAL)
 HELPER_BODIES = FUNCTIONS_MANUAL.with_suffix(".cpp")
 VERSION_FILE = "version.txt"
-#: A folder that cannot be: nothing lies in it or around it.
+#: A folder that cannot exist, and has no parents with files.
 NOWHERE = Path(os.devnull, "nowhere")
-#: What is longer is not a version.
+#: Longer texts are not versions.
 MAX_VERSION_BYTES = 4096
-#: So many native functions are all of PyTorch's: it had more than 1,300 in 2020.
+#: The size of a complete native_functions.yaml: PyTorch had more than 1,300 functions in 2020.
 WHOLE = 1000
-#: What is longer, or in a folder with more files of YAML, is not looked at for operators of one's own.
+#: Larger files, and folders with more YAML files, are not searched for custom operators.
 MAX_OWN_BYTES = 1_000_000
 MOST_BESIDE = 50
 _DECLARATION = re.compile(rb"^- func:", re.MULTILINE)
-#: A file of which a release has this share of the schemas is written for that release, with operators of its own.
+#: A file whose schemas a release has to this share is for that release, with custom operators.
 NEARLY_ALL = 0.95
 
 
@@ -55,21 +55,21 @@ class Operators(Struct, frozen=True):
     """The sources of the operators for a derivatives file.
 
     Attributes:
-        reason: why these, for ``--show-settings``.
-        native_functions: the files; with the bundled index they add to it, else they are all there is.
+        reason: the reason for this choice, for ``--show-settings``.
+        native_functions: the files, in addition to the bundled index or instead of it.
         tags: the file of tags, if known.
         functions_manual: PyTorch's own header with the C++ functions that formulas may call, if known.
         headers: more such headers, given by the user.
         bodies: the C++ source with the bodies of such functions, if known.
-        foreign: those of them that a configuration names outside of its repository. Their text is never shown, since
-            a configuration could name any file of the machine.
-        generators: the files of the generators whose lists of operators count: those of a checkout, or of an installed
-            torch that is not a bundled release.
-        bundled: whether the bundled index is taken.
-        version: the version of the index or of the installed torch; None for the default index, or where unknown.
-        standalone: whether the release has to be detected from the file itself: see :func:`resolve_release`.
-        beside: a whole native_functions.yaml next to a standalone file, whose schemas no bundled release has.
-        in_checkout: whether the derivatives file lies in the checkout that ``functions_manual`` is of.
+        foreign: the headers and bodies that a configuration names outside of its repository. Their text is never shown,
+            since a configuration could name any file of the machine.
+        generators: the generator files with lists of operators: those of a checkout, or of an installed torch that is
+            not a bundled release.
+        bundled: whether the bundled index is used.
+        version: the version of the index or of the installed torch; None for the default index, or if unknown.
+        standalone: whether the release is detected from the file itself, see :func:`resolve_release`.
+        beside: a complete native_functions.yaml next to a standalone file, with schemas of no bundled release.
+        in_checkout: whether the derivatives file is in the checkout of ``functions_manual``.
     """
 
     reason: str
@@ -97,7 +97,7 @@ class Operators(Struct, frozen=True):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Every file that is read, those of native functions first."""
+        """All files to read, those of native functions first."""
         more = (self.tags, self.functions_manual, self.bodies)
         files = (*self.native_functions, *(path for path in more if path is not None))
         beside = () if self.beside is None else (self.beside,)
@@ -153,7 +153,7 @@ def operators_for(folder: Path | None, settings: Settings) -> Operators:
     """Determine the sources of operators and C++ declarations for a derivatives file.
 
     Args:
-        folder: where the derivatives file stands; None for a text, around which no files are looked for.
+        folder: the folder of the derivatives file; None for a text, without files around it.
         settings: the settings for that file.
 
     Raises:
@@ -187,10 +187,10 @@ def _foreign(folder: Path, settings: Settings) -> frozenset[Path]:
 
 
 def _operators_for(folder: Path, settings: Settings) -> Operators:
-    """Determine the sources of operators: options and configuration, the checkout around the folder, the bundled index.
+    """Determine the sources of operators: options, configuration, an enclosing checkout, or the bundled index.
 
     Args:
-        folder: where the derivatives file stands.
+        folder: the folder of the derivatives file.
         settings: the settings for that file.
 
     Raises:
@@ -211,7 +211,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         )
     if settings.torch is not None:
         reason = f"asked for by {settings.operators_from}"
-        # the option does not name own operators
+        # the option does not name custom operators
         return Operators(reason, files or _own(folder), settings.tags, bundled=True, version=settings.torch)
     if settings.preset is not None:
         # the files of such a project declare its own operators
@@ -247,12 +247,12 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
 def resolve_release(
     operators: Operators, source: SourceFile, load: Callable[[Operators], LoadedOperators], use_cache: bool = True
 ) -> Operators:
-    """Resolve the release of a standalone file: that whose schemas it has.
+    """Resolve the release of a standalone file by its schemas.
 
-    A file that fits no other release better than the default one is judged against that.
+    A file that fits no other release better has the default one.
 
     Args:
-        operators: where operators for files of its folder come from.
+        operators: the sources of operators for its folder.
         source: the file.
         load: loads operators, and caches them.
         use_cache: whether the release may come from the cache.
@@ -262,7 +262,7 @@ def resolve_release(
         return operators
 
     def fits() -> bool:
-        """Whether the default release has all schemas, of a file whose YAML is sound."""
+        """Whether the default release has all schemas of a file with valid YAML."""
         from derivlint.model import entry_names
         from derivlint.model.read import document_of
 
@@ -308,7 +308,7 @@ def resolve_release(
 
 
 def _matched(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """The files that paths and patterns name, those of one pattern sorted.
+    """Expand paths and patterns; the matches of a pattern are sorted.
 
     Raises:
         InputError: a pattern matches nothing.
@@ -331,20 +331,20 @@ def _material(text: str) -> bytes:
 
 
 def _beside(folder: Path, preset: Preset) -> tuple[Path, ...]:
-    """The files of native functions that stand beside the derivatives files of such a project."""
+    """The files of native functions next to the derivatives files of such a project."""
     return tuple(path for name in preset.native_functions if os.path.isfile(path := folder / name))
 
 
 def _own(folder: Path) -> tuple[Path, ...]:
-    """The files beside a derivatives file that declare operators of a project."""
+    """The files next to a derivatives file that declare operators of the project."""
     of_presets = (_beside(folder, preset) for preset in PRESETS.values())
     return next(filter(None, of_presets), ()) or _declaring(folder)
 
 
 def _declaring(folder: Path) -> tuple[Path, ...]:
-    """The files of a folder that declare operators of one's own, as a small native_functions.yaml does.
+    """The files of a folder that declare custom operators, as a small native_functions.yaml does.
 
-    Links are left out: they may lead anywhere. A folder with many files of YAML is not such a project.
+    Links are skipped: they may lead anywhere. A folder with many YAML files is not such a project.
     """
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
@@ -354,7 +354,7 @@ def _declaring(folder: Path) -> tuple[Path, ...]:
 
 
 def declares_operators(path: Path) -> bool:
-    """Whether a file declares operators of one's own, as a small native_functions.yaml does; a link is not followed."""
+    """Whether a file declares custom operators, as a small native_functions.yaml does; links are not followed."""
     try:
         data = b"" if path.is_symlink() or not path.is_file() else read_bytes(path, str(path), MAX_OWN_BYTES)
     except (OSError, SourceError):
@@ -373,7 +373,7 @@ def _version_of(checkout: Path) -> str | None:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file declares all of PyTorch's operators, and not some more.
+    """Whether a file declares all of PyTorch's operators, not only additional ones.
 
     Raises:
         InputError: it cannot be read.
@@ -419,8 +419,8 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     """Read the operators, and the headers that belong to them.
 
     Args:
-        operators: where they come from.
-        use_cache: whether what files and headers declare may come from the cache.
+        operators: their sources.
+        use_cache: whether to use the cache.
 
     Raises:
         InputError: a file cannot be read or holds no operators, or there is no bundled index of that version.
@@ -448,7 +448,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     namespaces = {path: name for path, name in names.items() if name is not None}
     read = read_functions(sources, tags, namespaces, use_cache)
     if not read.written:
-        # going on would report every operator of the derivatives file as unknown
+        # otherwise every operator of the derivatives file would be reported as unknown
         files = quoted_list([source.path for source in sources])
         raise InputError("; ".join([f"no native functions in {files}", *map(problem_text, read.problems[:1])]))
     manual = operators.functions_manual
@@ -482,14 +482,14 @@ def _combined(
     version: str | None,
     lists: Mapping[str, Sequence[str]] | None,
 ) -> NativeFunctions:
-    """Functions of files with those of the bundled release, where they add to it.
+    """Combine functions of files with those of the bundled release, if they add to it.
 
     Args:
-        operators: where they come from.
-        read: all that was read from the files.
+        operators: their sources.
+        read: everything read from the files.
         written: the functions of the files that count.
         version: the release.
-        lists: the lists of operators in its generators, where they are not those of the release.
+        lists: the lists of operators in its generators, if different from the release's.
     """
     from derivlint.schema import NativeFunctions
 
@@ -533,7 +533,7 @@ def _generators_of(torch: InstalledTorch) -> tuple[Path, ...]:
 
 
 def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Sequence[str]] | None:
-    """The lists of operators in a checkout's own generators, as far as they are understood; None without generators.
+    """The supported lists of operators in a checkout's own generators, or None without generators.
 
     Raises:
         InputError: a file cannot be read.
@@ -574,9 +574,9 @@ def _texts(headers: Iterable[Header], helpers: SourceFile | None) -> tuple[Sourc
 
 
 def _release_of(natives: NativeFunctions) -> IndexExtras | None:
-    """Return the declarations and derivatives of the bundled release, if the operators include all of its.
+    """Return the declarations and derivatives of the bundled release, if the operators include all of its own.
 
-    Helpers and derivatives change from release to release: those of another one would accuse formulas that are right.
+    Helpers and derivatives change between releases: those of another one would cause false findings.
     """
     from derivlint.schema.index import extras_beside
 

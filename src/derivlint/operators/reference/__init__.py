@@ -1,1 +1,1 @@
-"""Reference definitions of operators and helpers, what interprets them, and what is derived from them."""
+"""Reference definitions of operators and helpers, their interpretation, and derived facts."""

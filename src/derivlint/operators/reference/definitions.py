@@ -1,4 +1,4 @@
-"""Reference definitions: what operators and helpers compute, written once, in the language of formulas.
+"""Reference definitions of operators and helpers, in the language of formulas.
 
     helper var_backward(grad, self, dims, correction, keepdim)
         n = count(self.sizes(), dims, self.numel())
@@ -11,15 +11,14 @@
     composite softmax.int(self, dim, dtype)
         = at::_softmax(self, dim, false)
 
-The first line has the names, commas between them, and the parameters. A ``helper`` is a function of FunctionsManual.h,
-whose arguments are bound by position; an ``operator`` has the parameters of its schema, as far as they matter; a
-``composite`` is an operator without an entry, which PyTorch makes of others, and has its overload in the name; a
-``part`` is what several definitions have in common.
-Parameters without a default have to be given. The lines below name parts; each may use those before
-it, and the value. A line that is indented further continues the one above; ``#`` begins a comment.
+The first line has the names, separated by commas, and the parameters. A ``helper`` is a function of FunctionsManual.h,
+whose arguments are bound by position; an ``operator`` has the relevant parameters of its schema; a ``composite`` is a
+composite operator without an entry, named with its overload; a ``part`` is shared by several definitions. Parameters
+without a default are required. The lines below define parts, which may use earlier ones, and the value. A line that is
+indented further continues the one above; ``#`` begins a comment.
 
 Definitions call each other, operators, and the primitives of :mod:`derivlint.operators.reference.primitives`, which
-every interpreter has: scalar evaluation, PyTorch and graphs. A call that leaves arguments out, passes nothing for them.
+every interpreter has: scalar evaluation, PyTorch and graphs. Omitted arguments of a call are absent.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _PART = re.compile(r"(?:(\w+) )?= (.+)", re.DOTALL)
 
 
 class DefinitionError(ValueError):
-    """Text that is not a definition."""
+    """The text is not a definition."""
 
 
 class DefinitionKind(Enum):
@@ -65,12 +64,11 @@ class Definition(Struct, frozen=True, dict=True):
     """The reference definition of an operator or helper.
 
     Attributes:
-        kind: what it is.
-        name: its name, of a composite the one with the overload.
+        kind: its kind.
+        name: its name; with the overload for a composite.
         parameters: the names of its parameters.
-        defaults: the formulas of those parameters that may be left out.
-        formulas: the names of parts, with their formulas, in the order in which they are computed; the value is last
-            and has no name.
+        defaults: the default formulas of parameters.
+        formulas: the names of parts with their formulas, in order of evaluation; the value comes last, without a name.
     """
 
     kind: DefinitionKind
@@ -99,7 +97,7 @@ class Definition(Struct, frozen=True, dict=True):
 
     @property
     def every_formula(self) -> tuple[str, ...]:
-        """All formulas, also those of parameters that may be left out."""
+        """All formulas, including defaults of parameters."""
         return (*self.defaults.values(), *(formula for _, formula in self.formulas))
 
     @property
@@ -110,7 +108,7 @@ class Definition(Struct, frozen=True, dict=True):
 
 @cache
 def tree_of(formula: str) -> Expr:
-    """The syntax tree of a formula in a definition, which is shipped: parsing it takes eight times as long as reading.
+    """The bundled syntax tree of a formula in a definition; parsing takes eight times as long as decoding.
 
     Raises:
         DefinitionError: the text is not an expression.
@@ -121,7 +119,7 @@ def tree_of(formula: str) -> Expr:
 
 
 def parsed_tree(formula: str) -> Expr:
-    """The syntax tree of a formula in a definition, as it is parsed.
+    """Parse a formula in a definition.
 
     Raises:
         DefinitionError: the text is not an expression.
@@ -134,7 +132,7 @@ def parsed_tree(formula: str) -> Expr:
 
 @cache
 def _shipped_trees() -> tuple[json.Decoder[AnyExpr], dict[str, Raw]]:
-    """Return the decoder of trees, and the trees by formula; those of new definitions are parsed."""
+    """Return the decoder of trees, and the trees by formula; formulas of new definitions are parsed."""
     try:
         trees = json.decode(_TREES.read_bytes(), type=dict[str, Raw])
     except FileNotFoundError:
@@ -143,7 +141,7 @@ def _shipped_trees() -> tuple[json.Decoder[AnyExpr], dict[str, Raw]]:
 
 
 def written_trees(definitions: Iterable[Definition]) -> str:
-    """The file of the syntax trees of definitions: ``data/trees.json``."""
+    """Render the syntax trees of definitions: ``data/trees.json``."""
     formulas = sorted({formula for item in definitions for formula in item.every_formula})
     lines = (f"{json.encode(item).decode()}:{json.encode(parsed_tree(item)).decode()}" for item in formulas)
     return "{" + ",\n".join(lines) + "}\n"
@@ -202,13 +200,13 @@ def _read(head: str, lines: list[str]) -> Iterator[Definition]:
 
 
 class Definitions(Mapping[str, Definition]):
-    """Definitions by name, each read when it is asked for."""
+    """Definitions by name, each read on demand."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Definitions of files.
+        """Collect the definitions of files.
 
         Raises:
-            DefinitionError: something is defined twice.
+            DefinitionError: a name is defined twice.
         """
         self._texts: dict[str, str] = {}
         self._read: dict[str, Definition] = {}
@@ -243,7 +241,7 @@ def definitions() -> Mapping[str, Definition]:
 
 @cache
 def reasons() -> Mapping[str, str]:
-    """The reasons why operators and helpers cannot be judged, by base name."""
+    """The reasons why operators and helpers cannot be analyzed, by base name."""
     reasons_by_name: dict[str, str] = {}
     reason = ""
     for line in _NOT_COMPARED.read_text(encoding="ascii").splitlines():
@@ -256,7 +254,7 @@ def reasons() -> Mapping[str, str]:
 
 
 def helper_named(name: str) -> Definition | None:
-    """The definition of a helper, or of a part."""
+    """The definition of a helper or part, or None."""
     definition = definitions().get(name)
     return (
         definition
@@ -266,7 +264,7 @@ def helper_named(name: str) -> Definition | None:
 
 
 def composite_named(name: str) -> Definition | None:
-    """The definition of an operator without entry, by its name with the overload."""
+    """The definition of a composite operator without entry, by its name with the overload, or None."""
     definition = definitions().get(name)
     if definition is None or definition.kind is not DefinitionKind.COMPOSITE:
         # another overload has an entry
@@ -275,7 +273,7 @@ def composite_named(name: str) -> Definition | None:
 
 
 def operator_named(function: NativeFunction) -> Definition | None:
-    """The definition of an operator, whose parameters are those of the schema that matter."""
+    """The definition of an operator, with the relevant parameters of its schema, or None."""
     definition = definitions().get(function.name.base)
     if definition is None or definition.kind is not DefinitionKind.OPERATOR:
         return None

@@ -1,4 +1,4 @@
-"""Facts that are derived from definitions, as they are shipped: ``data/derived.txt``.
+"""The derived facts of definitions, as bundled: ``data/derived.txt``.
 
     helper var_backward(grad, self, dim, correction, keepdim)
         grad*self/dim/correction/keepdim ; grad self
@@ -6,9 +6,9 @@
         self + other*alpha ; self other alpha
 
 A line for each value: a sum of products, and the complex parameters that it depends on. A product is linear in its
-factors and not linear in what follows ``/``; after ``~`` comes what it may be linear in or not, and ``?`` marks a
-product that some flags leave out. A parameter with ``=`` has a value where it is left out, one with ``?`` is absent.
-One with ``!`` has no part in the definition, since what it holds follows from the others: PyTorch may read it.
+factors, and nonlinear in the parameters after ``/``; after ``~`` come parameters of unclear linearity, and ``?`` marks
+a product that is absent for some flags. A parameter with ``=`` has a default value, one with ``?`` defaults to None.
+One with ``!`` is unused in the definition, since its value follows from the others: PyTorch may read it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Derived(Struct, frozen=True, dict=True):
     """The linearity and parity of an operator or helper, derived from its definition.
 
     Attributes:
-        kind: what is defined: ``helper``, ``operator``, ``composite``.
+        kind: the kind of definition: ``helper``, ``operator``, ``composite``.
         parameters: the names of its parameters.
-        required: how many of them have no default.
-        with_default: those whose default is not None.
-        unused: those that have no part in the definition.
-        outputs: its values as sums of products; several where it returns a tuple.
+        required: the number of parameters without default.
+        with_default: the parameters whose default is not None.
+        unused: the parameters that the definition does not use.
+        outputs: its values as sums of products; several for a tuple.
     """
 
     kind: str
@@ -51,17 +51,17 @@ class Derived(Struct, frozen=True, dict=True):
 
     @property
     def is_by_position(self) -> bool:
-        """Whether arguments are bound by position, and not by the names of an operator's schema."""
+        """Whether arguments are bound by position, not by the names of an operator's schema."""
         return self.kind == "helper"
 
     @property
     def has_own_names(self) -> bool:
-        """Whether its parameters may have other names than the schema has."""
+        """Whether its parameters may have other names than the schema's."""
         return self.kind == "composite"
 
     @cached_property
     def only_metadata(self) -> frozenset[str]:
-        """The parameters whose values do not count, but their sizes or types."""
+        """The parameters of which only sizes or types matter."""
         read = {
             name
             for output in self.outputs
@@ -76,7 +76,7 @@ class Derived(Struct, frozen=True, dict=True):
 
 
 def write_derived(definitions: Iterable[tuple[str, Derived]]) -> str:
-    """The file for what was derived, by name."""
+    """Render the derived facts, sorted by name."""
     lines = [_COMMENT]
     for name, definition in sorted(definitions, key=lambda item: item[0]):
         optional = frozenset(definition.parameters[definition.required :])
@@ -135,13 +135,13 @@ def _read(head: str, lines: list[str]) -> Derived:
 
 
 def read_derived(text: str) -> Iterator[tuple[str, Derived]]:
-    """Read a file, by name."""
+    """Parse a file of derived facts, by name."""
     for name, head, lines in _blocks(text):
         yield name, _read(head, lines)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str, list[str]]]:
-    """The name of each function, its first line, and those of its values."""
+    """The name of each function, its first line, and the lines of its values."""
     head = ""
     lines: list[str] = []
     for line in (*text.splitlines(), ""):
@@ -155,7 +155,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str, list[str]]]:
 
 @cache
 def _shipped() -> Mapping[str, list[tuple[str, list[str]]]]:
-    """The lines of the file by base name, of every overload."""
+    """The lines of the bundled file by base name, for every overload."""
     by_base: dict[str, list[tuple[str, list[str]]]] = {}
     for name, head, lines in _blocks(PATH.read_text(encoding="ascii")):
         by_base.setdefault(name.partition(".")[0], []).append((head, lines))
@@ -167,7 +167,7 @@ def derived(name: str) -> Derived | None:
     """Return the facts of a function that formulas call by a base name.
 
     Returns:
-        None if it has no definition, or its overloads are not the same.
+        None if it has no definition, or its overloads differ.
     """
     first: Derived | None = None
     for head, lines in _shipped().get(name, ()):

@@ -1,4 +1,4 @@
-"""Expressions of C++ as functions of the values of names, in whatever domain the values are."""
+"""Compiles C++ expressions to functions of the values of names, in any domain."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from derivlint.formula import (
 )
 from derivlint.formula.analysis import Analysis, position_of, tuple_access
 
-#: Gives the value of an expression for the values of names.
+#: Evaluates an expression, given the values of names.
 Evaluator = Callable[[Mapping[str, Any]], Any]
-#: The operators that compare, as Python does it, for the values of any domain that compare in that way.
+#: The comparison operators with Python's semantics, for domains whose values support them.
 COMPARING: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -35,7 +35,7 @@ COMPARING: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def applied(function: Callable[..., Any], arguments: Sequence[Evaluator]) -> Evaluator:
-    """A function of the values of expressions; most functions take one or two."""
+    """Compose a function with evaluators of its arguments, usually one or two."""
     if len(arguments) == 1:
         (only,) = arguments
         return lambda values: function(only(values))
@@ -46,17 +46,17 @@ def applied(function: Callable[..., Any], arguments: Sequence[Evaluator]) -> Eva
 
 
 def nothing(_: Mapping[str, Any]) -> None:
-    """Evaluates what no one looks at."""
+    """Evaluates an unused expression."""
 
 
 class ExpressionCompiler(Analysis[Evaluator]):
     """Compiles expressions into nested functions.
 
-    What operators do is the same everywhere but for the values that they work on. What names, numbers and calls stand
-    for, and what becomes of an expression without meaning, is up to subclasses.
+    Operators only differ between domains in their values. Subclasses define names, numbers and calls, and the treatment
+    of unsupported expressions.
     """
 
-    #: The operators with one operand, and those with two but for ``&&`` and ``||``.
+    #: The unary operators, and the binary ones except ``&&`` and ``||``.
     unary_operators: Mapping[str, Callable[[Any], Any]]
     binary_operators: Mapping[str, Callable[[Any, Any], Any]]
 
@@ -73,7 +73,7 @@ class ExpressionCompiler(Analysis[Evaluator]):
         """The value of a call of a function or method."""
 
     def call(self, node: Call) -> Evaluator:
-        """The value of a call; that of ``std::get<0>(items)`` is an item."""
+        """The value of a call; ``std::get<0>(items)`` is an item."""
         access = tuple_access(node)
         if access is None:
             return self.called(node)
@@ -81,7 +81,7 @@ class ExpressionCompiler(Analysis[Evaluator]):
         return self.otherwise(node) if position is None else lambda values: items(values)[position]
 
     def string(self, node: String) -> Evaluator:
-        """A string literal as a text."""
+        """A string literal."""
         value = node.text.strip('"')
         return lambda _: value
 
@@ -103,7 +103,7 @@ class ExpressionCompiler(Analysis[Evaluator]):
         return self.of(node)
 
     def binary(self, node: Binary) -> Evaluator:
-        """Two operands with an operator between."""
+        """A binary operator."""
         if node.op in ("&&", "||"):
             first, second = self.truth(node.left), self.truth(node.right)
             if node.op == "&&":
@@ -117,7 +117,7 @@ class ExpressionCompiler(Analysis[Evaluator]):
         return lambda values: operate(left(values), right(values))
 
     def conditional(self, node: Conditional) -> Evaluator:
-        """A choice; only the branch that is taken is evaluated."""
+        """A conditional; only the taken branch is evaluated."""
         condition = self.truth(node.condition)
         then = self.of(node.then)
         otherwise = self.of(node.otherwise)

@@ -1,7 +1,6 @@
-"""Runs reference definitions over values of any kind: numbers, tensors.
+"""Interprets reference definitions over values of any domain: numbers, tensors.
 
-A definition becomes nested functions once, and is then called like any other function. What values are, and what
-primitives do with them, is the business of a :class:`Domain`.
+A definition is compiled once into nested functions. A :class:`Domain` defines the values and the primitives.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from derivlint.operators.constants import constant_named
 from derivlint.operators.reference.definitions import Definition, DefinitionKind, definitions, tree_of
 from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler, applied, nothing
 
-#: Definitions that call each other deeper than that call themselves.
+#: The maximum depth of nested definitions; deeper ones are recursive.
 MAX_DEPTH = 40
 
 
 class InterpretationError(Exception):
-    """A definition that cannot be run: it calls what the domain does not have."""
+    """A definition cannot be evaluated: it calls a function that the domain lacks."""
 
 
 class Primitive(Struct, frozen=True):
@@ -31,8 +30,8 @@ class Primitive(Struct, frozen=True):
 
     Attributes:
         function: the function.
-        ignored: positions of arguments that it does not look at; they are not evaluated, and are None.
-        takes: how many arguments it takes; further ones are not evaluated, either.
+        ignored: the positions of unused arguments, which are not evaluated, and are None.
+        takes: the number of arguments; further ones are not evaluated, either.
     """
 
     function: Callable[..., Any]
@@ -41,12 +40,12 @@ class Primitive(Struct, frozen=True):
 
 
 class Domain(ABC):
-    """The values that definitions are run over.
+    """The values and primitives for the interpretation of definitions.
 
     Attributes:
-        constants: the values of names that only this domain has.
-        unary: the operators with one operand.
-        binary: those with two, but for ``&&`` and ``||``.
+        constants: the values of names specific to the domain.
+        unary: the unary operators.
+        binary: the binary operators except ``&&`` and ``||``.
     """
 
     constants: Mapping[str, Any] = {}
@@ -55,11 +54,11 @@ class Domain(ABC):
 
     @abstractmethod
     def primitive(self, name: str) -> Primitive | None:
-        """The function of a name, None if the domain has none; asked before definitions are."""
+        """The primitive with a name, or None; takes precedence over definitions."""
 
     @abstractmethod
     def operator(self, name: str) -> Primitive | None:
-        """The operator of a name that is not defined, None if the domain has none."""
+        """The operator with a name that has no definition, or None."""
 
     @abstractmethod
     def number(self, text: str) -> Any:
@@ -67,14 +66,13 @@ class Domain(ABC):
 
 
 class Compiled(Struct, frozen=True):
-    """A definition as a function.
+    """A compiled definition.
 
     Attributes:
-        run: takes the values of all parameters that it looks at, in a dictionary of its own.
+        run: the function of the values of all used parameters, in a dictionary that it may modify.
         parameters: the names of its parameters.
-        required: how many of them have no default.
-        absent: the parameters that it looks at, each with its value where it is left out: None, or what the definition
-            says.
+        required: the number of parameters without default.
+        absent: the default values of used parameters: None, or as in the definition.
     """
 
     run: Callable[[dict[str, Any]], Any]
@@ -83,12 +81,12 @@ class Compiled(Struct, frozen=True):
     absent: Mapping[str, Any]
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
-        """The value for values by the names of parameters; some may be left out."""
+        """Evaluate with values by parameter name; some may be omitted."""
         return self.run({**self.absent, **arguments})
 
     @property
     def primitive(self) -> Primitive:
-        """The same as a primitive, with values by position."""
+        """The definition as a primitive, with arguments by position."""
         run, parameters, absent = self.run, self.parameters, self.absent
         ignored = (index for index, name in enumerate(parameters) if name not in absent)
 
@@ -99,7 +97,7 @@ class Compiled(Struct, frozen=True):
 
 
 class Interpreter:
-    """The definitions as functions of one domain."""
+    """Compiles the definitions for one domain."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -111,7 +109,7 @@ class Interpreter:
         """Return the compiled definition of a name, or None.
 
         Raises:
-            InterpretationError: it cannot be run.
+            InterpretationError: it cannot be evaluated.
         """
         compiled = self._compiled.get(name)
         if compiled is None:
@@ -125,7 +123,7 @@ class Interpreter:
         """Return the callee of a name in a definition.
 
         Raises:
-            InterpretationError: there is nothing of that name, or it cannot be run.
+            InterpretationError: there is none, or it cannot be evaluated.
         """
         callee = self._callees.get(name)
         if callee is None:
@@ -138,7 +136,7 @@ class Interpreter:
             return primitive
         definition = definitions().get(name)
         if definition is None or definition.kind is DefinitionKind.COMPOSITE:
-            # what PyTorch makes of others is called as an operator where there is one
+            # a composite operator is called as an operator if there is one
             primitive = self.domain.operator(name)
             if primitive is not None:
                 return primitive
@@ -155,15 +153,15 @@ class Interpreter:
             values: the values of the names in it.
 
         Raises:
-            InterpretationError: it cannot be run.
+            InterpretationError: it cannot be evaluated.
         """
         return _Body(self).of(tree_of(expression))(values)
 
     def compile(self, definition: Definition) -> Compiled:
-        """A definition as a function.
+        """Compile a definition.
 
         Raises:
-            InterpretationError: it cannot be run.
+            InterpretationError: it cannot be evaluated.
         """
         if self._depth > MAX_DEPTH:
             raise InterpretationError(f'the definition of "{definition.name}" calls itself')
@@ -175,7 +173,7 @@ class Interpreter:
 
     def _compiled_body(self, definition: Definition) -> Compiled:
         body = _Body(self)
-        # the value first: parts that it does not look at are not computed
+        # the value first: unused parts are not compiled
         *parts, (_, last) = definition.formulas
         value = body.of(tree_of(last))
         steps: list[tuple[str, Evaluator]] = []

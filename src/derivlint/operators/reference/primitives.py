@@ -1,6 +1,6 @@
 """Primitives: the functions in definitions, other than operators, that every interpreter implements.
 
-``sizes`` stands for whatever says how large a tensor is, and ``options`` for its scalar type and where it lies.
+``sizes`` is any representation of a tensor's sizes, and ``options`` its scalar type and device.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ EVERYWHERE = (NUMBERS, TENSORS, GRAPHS)
 
 
 class PrimitiveFact(Struct, frozen=True):
-    """The primitives.
+    """A primitive.
 
     Attributes:
-        gives: what it takes and gives.
-        interpreters: those that have it; in others a definition that comes to it is refused.
-        example: an expression in ``x``, a matrix, in which it is used.
+        gives: a description of its arguments and result.
+        interpreters: the interpreters that have it; others reject definitions that use it.
+        example: an expression with it in ``x``, a matrix.
     """
 
     gives: str
@@ -28,7 +28,7 @@ class PrimitiveFact(Struct, frozen=True):
     interpreters: tuple[str, ...] = EVERYWHERE
 
 
-#: The primitives, each with what it gives.
+#: The primitives by name.
 PRIMITIVES: Mapping[str, PrimitiveFact] = {
     "handle_r_to_c": PrimitiveFact(
         "(scalar type, gradient) the gradient; its real part where the scalar type is real",

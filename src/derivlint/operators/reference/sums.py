@@ -1,8 +1,7 @@
-"""Sums of products of parameters: what definitions and bodies of functions are followed as.
+"""Sums of products of parameters, the abstract values of definitions and function bodies.
 
-A sum says what a value is linear in, and how it depends on complex parameters. What holds for some flags only is
-marked: a term that is not there in every case is not sure, and an argument that is read by a function that nothing is
-known about is unclear.
+A sum represents the linearity of a value and its parity in complex parameters. Facts that only hold for some flags are
+marked: a term that is absent in some cases is not sure, and an argument of an unknown function is unclear.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from derivlint.operators.reference.terms import (
 )
 
 _FILE = Path(__file__).parents[1] / "data" / "primitives.txt"
-#: Sums of more products are not followed.
+#: The maximum number of products in a sum.
 _MOST_TERMS = 200
 _NONE: frozenset[str] = frozenset()
 
@@ -55,12 +54,12 @@ class SumTerm(NamedTuple):
 
     @property
     def possible(self) -> SumTerm:
-        """The same product, which some flags leave out."""
+        """The same product, marked as absent for some flags."""
         return self._replace(is_sure=False)
 
 
 class Sum(NamedTuple):
-    """A sum of products, and how it depends on complex parameters; one that it does not name makes it no other."""
+    """A sum of products, with its parities in complex parameters; an unlisted parameter does not affect the parity."""
 
     terms: frozenset[SumTerm]
     parities: Mapping[str, Parity]
@@ -77,7 +76,7 @@ Value = Any
 ONE = SumTerm(_NONE, _NONE, _NONE)
 CONSTANT = Sum(frozenset({ONE}), {})
 ZERO = Sum(frozenset(), {})
-#: An absent value, which no other zero is identical to.
+#: An absent value, distinct from other zeros by identity.
 ABSENT = Sum(frozenset(), {})
 
 
@@ -111,7 +110,7 @@ def is_several(value: Value) -> bool:
 
 
 def flat(value: Value) -> Sum:
-    """A list as the sum of its items."""
+    """Add the items of a list."""
     return value if isinstance(value, Sum) else added(*map(flat, value))
 
 
@@ -128,7 +127,7 @@ def times(left: Sum, right: Sum) -> Sum:
 
 
 def curved_in(*values: Sum, parity: Parity | None = None) -> Sum:
-    """A function of values that is linear in none, of one parity; real where no parity is given."""
+    """A nonlinear function of values with a parity, real by default."""
     curved = _NONE.union(*(t.linear | t.curved for value in values for t in value.terms if t.is_sure))
     every = _NONE.union(*(value.all for value in values))
     parities = {name: parity.of(inner) for name, inner in joined(values).items()} if parity is not None else {}
@@ -136,13 +135,13 @@ def curved_in(*values: Sum, parity: Parity | None = None) -> Sum:
 
 
 def opaque_in(*values: Sum) -> Sum:
-    """A function of values that nothing is known about."""
+    """An unknown function of values."""
     every = _NONE.union(*(value.all for value in values))
     return Sum(frozenset({SumTerm(_NONE, _NONE, every)}), dict.fromkeys(joined(values), Parity.UNKNOWN))
 
 
 def chosen(condition: Sum, then: Sum, otherwise: Sum) -> Sum:
-    """Either value, as a condition says."""
+    """One of two values, depending on a condition."""
     selector = curved_in(condition)
     then = then if then is ABSENT else times(selector, then)
     otherwise = otherwise if otherwise is ABSENT else times(selector, otherwise)
@@ -157,10 +156,10 @@ def chosen(condition: Sum, then: Sum, otherwise: Sum) -> Sum:
 
 
 def possible_branches(node: Conditional, of: Callable[[Expr], Any], refusal: type[Exception]) -> list[Any]:
-    """The values of the branches of a conditional that are not refused.
+    """The values of the branches of a conditional that are not rejected.
 
     Raises:
-        refusal: both are.
+        refusal: both are rejected.
     """
     branches = []
     for branch in (node.then, node.otherwise):
@@ -172,14 +171,14 @@ def possible_branches(node: Conditional, of: Callable[[Expr], Any], refusal: typ
 
 
 def without(value: Value, parameter: str) -> Value:
-    """A value that does not depend on a parameter as a complex number."""
+    """Remove a parameter from the parities of a value."""
     if not isinstance(value, Sum):
         return tuple(without(item, parameter) for item in value)
     return Sum(value.terms, {name: parity for name, parity in value.parities.items() if name != parameter})
 
 
 def polynomial_of(parameters: tuple[str, ...], value: Sum) -> Polynomial:
-    """A value as it is kept, given the order of the parameters."""
+    """Convert a value to a polynomial, given the order of the parameters."""
     order = {name: index for index, name in enumerate(parameters)}
 
     def ordered(names: frozenset[str]) -> tuple[str, ...]:
@@ -197,7 +196,7 @@ def polynomial_of(parameters: tuple[str, ...], value: Sum) -> Polynomial:
 
 
 def item_of(held: Value, index: Node) -> Value:
-    """An item of a list; all of them where it is not known which."""
+    """An item of a list; the whole list for an unknown index."""
     position = position_of(index)
     if isinstance(held, Sum) or position is None or position >= len(held):
         return flat(held)
@@ -216,7 +215,7 @@ def primitives() -> Mapping[str, tuple[Polynomial, frozenset[int]]]:
 
 
 def known_call(name: str, arguments: list[Sum]) -> Sum | None:
-    """A call of what the tables know."""
+    """The value of a call that the tables know, or None."""
     ignored = frozenset({0} if name in Book.by_hand("like-first") else ()) | (
         {1} if name in Book.by_hand("like-second") else set()
     )
@@ -241,7 +240,7 @@ def known_call(name: str, arguments: list[Sum]) -> Sum | None:
 
 
 def substituted(polynomial: Polynomial, ignored: frozenset[int], arguments: list[Sum]) -> Sum:
-    """A polynomial of values; arguments that it does not have choose or shape, or only their metadata counts."""
+    """Substitute values into a polynomial; further arguments are choices or shapes, or only their metadata matters."""
     counted = {name for term in polynomial.terms for name in (*term.factors, *term.divisors)}
     by_name: dict[str, Sum] = {}
     curved = []
@@ -259,7 +258,7 @@ def substituted(polynomial: Polynomial, ignored: frozenset[int], arguments: list
 
 
 def applied(derived: Derived, arguments: list[Sum]) -> Value:
-    """A call of what something is derived of, with arguments by position."""
+    """The value of a call of a derived function, with arguments by position."""
     names = derived.parameters
     operands = dict(zip(names, arguments, strict=False))
     for missing in names[len(arguments) :]:
@@ -269,7 +268,7 @@ def applied(derived: Derived, arguments: list[Sum]) -> Value:
 
 
 def composed(polynomial: Polynomial, operands: Mapping[str, Sum], parities: Mapping[str, Parity]) -> Sum:
-    """A polynomial with values for its parameters."""
+    """Substitute values for the parameters of a polynomial."""
     parts = []
     for term in polynomial.terms:
         value = Sum(frozenset({ONE if term.is_sure else ONE.possible}), {})
@@ -289,7 +288,7 @@ def composed(polynomial: Polynomial, operands: Mapping[str, Sum], parities: Mapp
 
 
 def asked_of(condition: Expr) -> tuple[str, Expr] | None:
-    """The question that a condition asks of one value: ``x.defined()``, ``is_complex_tensor(x)``."""
+    """The predicate and its operand in a condition: ``x.defined()``, ``is_complex_tensor(x)``."""
     condition = unparenthesized(condition)
     if not isinstance(condition, Call):
         return None
@@ -302,7 +301,7 @@ def asked_of(condition: Expr) -> tuple[str, Expr] | None:
 
 
 def absent_terms(then: Value, otherwise: Value, tested: frozenset[str]) -> Sum | None:
-    """The first value, where the second is what remains of it without the parameters that are absent."""
+    """The first value, if the second equals it without the absent parameters, else None."""
     if not isinstance(then, Sum) or not isinstance(otherwise, Sum) or not tested:
         return None
     if otherwise.terms == {term for term in then.terms if term.all.isdisjoint(tested)}:

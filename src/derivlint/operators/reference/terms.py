@@ -1,8 +1,8 @@
-"""Operators and helpers as polynomials in their arguments: what a formula needs to know of them to have a degree.
+"""Operators and helpers as polynomials in their arguments, which determine the degree of formulas.
 
 ``addcdiv`` is ``self + tensor1*value/tensor2``: linear in ``self`` and in ``tensor1``, not in ``tensor2``. Coefficients
-and signs are left out. ``data/terms.txt`` has the operators that have no reference definition and are not functions of
-a single argument; those that have one are derived from it (:mod:`derivlint.operators.reference.derivation`).
+and signs are omitted. ``data/terms.txt`` has the operators that have no reference definition and are not functions of a
+single argument; those that have one are derived from it (:mod:`derivlint.operators.reference.derivation`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from derivlint.source.records import Choice
 class Parity(Choice):
     """The parity of a value in complex variables."""
 
-    #: it is real, or depends on none
+    #: real, or independent of complex variables
     REAL = "real"
     HOLOMORPHIC = "holomorphic"
     #: it depends on the conjugates only
     CONJUGATED = "conjugated"
-    #: it depends on both, or through a function that is not holomorphic, or flags decide
+    #: depends on both, or through a non-holomorphic function, or flags decide
     NON_HOLOMORPHIC = "non-holomorphic"
     UNKNOWN = "unknown"
 
@@ -37,11 +37,11 @@ class Parity(Choice):
 
     @property
     def is_pure(self) -> bool:
-        """Whether it depends on complex variables, and on all in the same way."""
+        """Whether it depends on complex variables, all with the same parity."""
         return self in _FLIPPED
 
     def of(self, inner: Parity) -> Parity:
-        """The parity of a function of this parity whose argument has another."""
+        """The parity of a composition with a function of another parity."""
         if Parity.REAL in (self, inner):
             return Parity.REAL
         if Parity.UNKNOWN in (self, inner):
@@ -74,10 +74,10 @@ class Term(Struct, frozen=True):
     """A product of arguments, divided by others.
 
     Attributes:
-        factors: the arguments that it is linear in, each for itself.
-        divisors: the arguments that it is not linear in.
-        unclear: the arguments that it may be linear in, or not.
-        is_sure: whether it is there whatever the flags are.
+        factors: the arguments in which it is linear, separately.
+        divisors: the arguments in which it is nonlinear.
+        unclear: the arguments of unclear linearity.
+        is_sure: whether it is present for all flags.
     """
 
     factors: tuple[str, ...]
@@ -94,9 +94,9 @@ class Polynomial(Struct, frozen=True):
     """An operator as a sum of terms.
 
     Attributes:
-        parameters: its parameters by position, as far as the terms speak of them.
+        parameters: its parameters by position, up to the last one in the terms.
         terms: the terms; none for an operator that returns zeros.
-        parities: how it depends on complex parameters, where it is not holomorphic in them.
+        parities: its parities in complex parameters, except where it is holomorphic.
     """
 
     parameters: tuple[str, ...]
@@ -114,7 +114,7 @@ class Polynomial(Struct, frozen=True):
 
 
 def read_terms(text: str) -> Iterator[tuple[str, Polynomial]]:
-    """The operators of a file of terms, by base name."""
+    """Parse a file of terms, by base name."""
     for line in text.splitlines():
         if line and not line.startswith("#"):
             head, _, body = line.partition(":")
@@ -134,19 +134,19 @@ def _first(parity: Parity) -> Polynomial:
 
 
 _ZERO = Polynomial((), ())
-#: An operator over a list that is linear in all of it.
+#: An operator that is linear in a list.
 LINEAR_IN_LIST = Polynomial(("tensors",), (Term(("tensors",)),))
 
 
 @cache
 def not_holomorphic() -> frozenset[str]:
-    """The functions of a complex number that are known as not holomorphic without a definition."""
+    """The functions known as non-holomorphic without a definition."""
     return Book.by_hand("not-holomorphic") | Book.by_hand("real-valued") | Book.by_hand("makes-real")
 
 
 @cache
 def polynomials() -> Mapping[str, Polynomial]:
-    """All operators and helpers that are known as polynomials without a definition, by base name."""
+    """All operators and helpers with known polynomials but without a definition, by base name."""
     linear = Book.by_hand("linear")
     return {
         **dict.fromkeys(linear, _first(Parity.HOLOMORPHIC)),

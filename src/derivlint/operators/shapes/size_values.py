@@ -1,7 +1,7 @@
 """The values of the size domain, which represent tensors by their sizes, and functions that read them.
 
-A tensor is its :class:`Sizes` and nothing else; numbers, lists and flags are what they are. What is not known is
-``UNKNOWN``, and what PyTorch refuses raises :class:`IllegalSizesError`.
+A tensor is represented by its :class:`Sizes`; numbers, lists and flags represent themselves. Unknown values are
+``UNKNOWN``, and operands that PyTorch rejects raise :class:`IllegalSizesError`.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Any
 
 
 class SizesError(Exception):
-    """Nothing can be said of the sizes."""
+    """The sizes cannot be determined."""
 
 
 class IllegalSizesError(SizesError):
     """Operands whose sizes do not fit.
 
     Attributes:
-        place: the part of a formula that has these operands, once it is known.
+        place: the part of a formula with these operands, set when known.
     """
 
     place: Any = None
 
 
 class Unknown:
-    """A value that is not known."""
+    """The unknown value."""
 
     def __bool__(self) -> bool:
         raise SizesError
@@ -47,10 +47,10 @@ class Sizes(tuple[int, ...]):
 
 
 UNKNOWN = Unknown()
-#: What has no part in sizes: scalar types, options, generators.
+#: A value without influence on sizes: scalar types, options, generators.
 OPAQUE = object()
 SCALAR = Sizes()
-#: So many items a list has at most.
+#: The maximum number of items of a list.
 LARGEST = 1000
 
 #: A value: :class:`Sizes`, a number, a list, ``None``, ``UNKNOWN``, ...
@@ -58,24 +58,24 @@ Value = Any
 
 
 def sizes_of(value: Value) -> Sizes:
-    """The sizes of a tensor; nothing can be said of what is not one."""
+    """The sizes of a tensor; raises SizesError for other values."""
     if type(value) is Sizes:
         return value
     raise SizesError
 
 
 def whole_number(value: Value) -> int:
-    """A whole number; nothing can be said of what is not one."""
+    """An integer; raises SizesError for other values."""
     if type(value) is int:
         return value
     raise SizesError
 
 
 def bounded(count: int) -> int:
-    """At most the number of items that can be built: a formula can request any number.
+    """Validate a number of items: a formula can request any number.
 
     Raises:
-        SizesError: they are too many.
+        SizesError: there are too many.
     """
     if count > LARGEST:
         raise SizesError
@@ -83,7 +83,7 @@ def bounded(count: int) -> int:
 
 
 def numbers_of(value: Value, count: int | None = None) -> tuple[int, ...]:
-    """Numbers of a list; one stands for as many as are needed."""
+    """The numbers of a list; a single number is repeated as needed."""
     numbers = (value,) if type(value) is int else value
     if type(numbers) is tuple and len(numbers) == 1 and type(numbers[0]) is tuple:
         # written "{{1, 1}}" in C++
@@ -98,7 +98,7 @@ def numbers_of(value: Value, count: int | None = None) -> tuple[int, ...]:
 
 
 def axis_of(dim: Value, rank: int) -> int:
-    """A dimension counted from the first one; refused where there is none."""
+    """A nonnegative dimension index; raises if there is no such dimension."""
     whole = whole_number(dim)
     count = max(rank, 1)
     if not -count <= whole < count:
@@ -107,7 +107,7 @@ def axis_of(dim: Value, rank: int) -> int:
 
 
 def axes_of(dims: Value, rank: int) -> frozenset[int]:
-    """Several dimensions, each named once."""
+    """Several distinct dimensions."""
     axes = [axis_of(dim, rank) for dim in numbers_of(dims)]
     if len(set(axes)) < len(axes):
         raise IllegalSizesError(f"a dimension occurs twice in {list(numbers_of(dims))}")
@@ -115,7 +115,7 @@ def axes_of(dims: Value, rank: int) -> frozenset[int]:
 
 
 def with_size(sizes: Sequence[int], axis: int, size: int) -> Sizes:
-    """Sizes with another one in one dimension."""
+    """Replace the size of one dimension."""
     return Sizes((*sizes[:axis], size, *sizes[axis + 1 :]))
 
 
@@ -131,12 +131,12 @@ def is_expandable(sizes: Sequence[int], target: Sequence[int]) -> bool:
 
 
 def is_unknown(value: Value) -> bool:
-    """Whether a value, or something in it, is not known."""
+    """Whether a value is unknown or contains unknown values."""
     return value is UNKNOWN or (type(value) is tuple and any(map(is_unknown, value)))
 
 
 def careful(function: Callable[..., Value]) -> Callable[..., Value]:
-    """A function of values that are known; of others, nothing is known."""
+    """Make a function return UNKNOWN for unknown arguments."""
 
     def call(*values: Value) -> Value:
         for value in values:

@@ -1,14 +1,14 @@
-"""The sizes of what operators and helpers give, from those of their arguments.
+"""The sizes of results of operators and helpers, as functions of those of their arguments.
 
-A reference definition is evaluated over sizes. What has none is written in ``data/shapes.txt``, a line for each name,
+Reference definitions are evaluated over sizes. Functions without one are in ``data/shapes.txt``, a line for each name,
 in the language of definitions and the functions of :mod:`derivlint.operators.shapes.size_functions` and
 :mod:`derivlint.operators.shapes.window_sizes`:
 
     diagonal(self, offset = 0, dim1 = 0, dim2 = 1): diagonal(self, offset, dim1, dim2)
     mm(self, mat2): product(of_rank(self, 2), of_rank(mat2, 2))
 
-The parameters are those of the schema, in its order as far as they matter. A line that is indented continues the one
-above. Instead of an expression stands "?" where nothing can be said of sizes, with the reason.
+The parameters are the relevant ones of the schema, in its order. An indented line continues the one above. In place of
+the expression, "?" with a reason means unknown sizes.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from derivlint.operators.shapes.size_values import (
 
 _FILE = Path(__file__).parents[1] / "data" / "shapes.txt"
 _LINE = re.compile(r"(helper )?(\w+(?:, \w+)*) ?\(([^()]*)\): (.+)")
-#: What evaluating raises.
+#: The errors of evaluation.
 FAILURES = (SizesError, *analysis.FAILURES)
 
 
 class SizeFunction(Struct, frozen=True):
-    """The size functions of operators and helpers.
+    """The size function of an operator or helper.
 
     Attributes:
-        run: takes values by the names of parameters; those that are left out are absent.
+        run: the function of values by parameter name; omitted ones are absent.
         parameters: the names of its parameters.
-        required: how many of them have no default.
-        by_position: whether arguments are bound by position: those of helpers are.
+        required: the number of parameters without default.
+        by_position: whether arguments are bound by position, as for helpers.
     """
 
     run: Evaluator
@@ -66,7 +66,7 @@ class SizeFunction(Struct, frozen=True):
 
 
 def _lines(text: str) -> Iterator[re.Match[str]]:
-    """The lines of a file of sizes, as far as they begin without an indentation."""
+    """The unindented lines of a file of sizes, with their continuations."""
     lines: list[str] = []
     for line in text.splitlines():
         if line.startswith("    "):
@@ -81,10 +81,10 @@ def _lines(text: str) -> Iterator[re.Match[str]]:
 
 
 def read_shapes(text: str) -> Iterator[Definition]:
-    """The lines of a file of sizes, as definitions.
+    """Parse a file of sizes to definitions.
 
     Raises:
-        DefinitionError: a line is not one.
+        DefinitionError: a line is malformed.
     """
     for match in _lines(text):
         names, defaults = [], {}
@@ -104,7 +104,7 @@ def written_sizes() -> Mapping[str, Definition]:
     """The lines of ``data/shapes.txt`` by base name.
 
     Raises:
-        DefinitionError: a line is not one, or two are of one name.
+        DefinitionError: a line is malformed, or a name is repeated.
     """
     by_name: dict[str, Definition] = {}
     for definition in read_shapes(_FILE.read_text(encoding="ascii")):
@@ -116,7 +116,7 @@ def written_sizes() -> Mapping[str, Definition]:
 
 @lru_cache(maxsize=4096)
 def is_broadcasting(name: str) -> bool:
-    """Whether a result has the sizes to which all tensors among the operands are broadcast, which fit each other."""
+    """Whether all tensor operands are broadcast, and the result has the broadcast sizes."""
     line = written_sizes().get(name)
     if line is not None:
         formula = line.formulas[-1][1]
@@ -127,7 +127,7 @@ def is_broadcasting(name: str) -> bool:
     return name not in definition.called and all(map(is_broadcasting, definition.called))
 
 
-#: The primitives that keep sizes, or say nothing of them.
+#: The primitives that preserve sizes or have none.
 _SIZELESS = frozenset(
     words("""
         handle_r_to_c zeros_like nan_like is_number equal conj to is_complex_tensor make_tuple defined scalar_type
@@ -227,7 +227,7 @@ CONSTANTS: Mapping[str, Value] = {
     "at::Reduction::Sum": 2,
     "std::nullopt": None,
     "c10::nullopt": None,
-    # which number it is does not matter
+    # the value of the number does not matter
     **dict.fromkeys(
         words("M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2 M_LN2 M_LN10 M_LOG2E M_LOG10E M_E"), 1.5
     ),
@@ -246,7 +246,7 @@ def _opaque(*_: Value) -> Value:
     return OPAQUE
 
 
-#: The primitives of definitions, of values that are known.
+#: The primitives of definitions, for known values.
 _KNOWN: Mapping[str, Callable[..., Value]] = {
     "handle_r_to_c": lambda first, second=None: first if second is None else second,
     "unreduced": functions.unreduced,
@@ -289,7 +289,7 @@ PRIMITIVES: Mapping[str, Primitive] = {
     "scalar_type": Primitive(_opaque, takes=0),
     "options": Primitive(_opaque, takes=0),
 }
-#: The functions that ``data/shapes.txt`` is written in.
+#: The functions for expressions in ``data/shapes.txt``.
 _FUNCTIONS = (
     functions.broadcast,
     functions.broadcast_matrices,
@@ -352,7 +352,7 @@ _OF_LINES: Mapping[str, Primitive] = {
 
 
 def _number_like(value: Value, *_: Value) -> Value:
-    """The number in a value; the value of a tensor is unknown."""
+    """The number in a value; a tensor's is unknown."""
     return UNKNOWN if type(value) is Sizes else value
 
 
@@ -368,7 +368,7 @@ def _given(value: Value = None, *_: Value) -> Value:
     return value
 
 
-#: Methods of tensors, lists and numbers that formulas ask for what is known without a kernel.
+#: Methods of tensors, lists and numbers that need no kernel.
 METHODS: Mapping[str, Callable[..., Value]] = {
     **dict.fromkeys(("sizes", "sym_sizes"), careful(tuple)),
     **dict.fromkeys(("size", "sym_size"), careful(functions.size)),
@@ -386,7 +386,7 @@ METHODS: Mapping[str, Callable[..., Value]] = {
     "value_or": lambda value, other: other if value is None else value,
     **dict.fromkeys(("toDouble", "toFloat", "toComplexDouble"), _number_like),
 }
-#: Functions and constructors of C++ around tensors, lists and numbers.
+#: C++ functions and constructors that wrap tensors, lists and numbers.
 CONVERSIONS: Mapping[str, Callable[..., Value]] = {
     **dict.fromkeys(
         (
@@ -409,7 +409,7 @@ CONVERSIONS: Mapping[str, Callable[..., Value]] = {
     "sum_to": careful(functions.sum_to),
     "vector": careful(_several),
 }
-#: Saved properties of a variable, by what their names add to its name.
+#: Saved properties of a variable, by the suffix of their names.
 _PROPERTIES: Mapping[str, Callable[[Value], Value]] = {
     **dict.fromkeys(("_sym_sizes", "_sizes"), careful(tuple)),
     "_sym_sizes_opt": careful(lambda value: None if value is None else tuple(value)),
@@ -420,21 +420,21 @@ _PROPERTIES: Mapping[str, Callable[[Value], Value]] = {
     **dict.fromkeys(("_args_sizes_symint", "_args_sizes"), careful(lambda tensors: tuple(map(tuple, tensors)))),
     "_conjugate": _no,
 }
-#: The longest first, since some end like others.
+#: Longest first, since some suffixes end with others.
 _SUFFIXES = tuple(sorted(_PROPERTIES, key=len, reverse=True))
 _SIZE = "_sym_argsize_"
 
 
 @lru_cache(maxsize=4096)
 def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
-    """The variable that a saved property belongs to, and how it is read."""
+    """The variable of a saved property, and the function that reads the property."""
     suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), None)
     if suffix is not None:
         return name.removesuffix(suffix), _PROPERTIES[suffix]
     owner, separator, position = name.partition(_SIZE)
     if not separator:
         return name, None
-    # torchgen takes any word for a position: "sym_size(-self)" is saved as "_sym_argsize_minus_self"
+    # torchgen accepts any word as an index: "sym_size(-self)" is saved as "_sym_argsize_minus_self"
     whole = whole_number(position.removeprefix("minus_"))
     if whole is None:
         return owner, lambda _: UNKNOWN
@@ -443,7 +443,7 @@ def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
 
 
 def number_of(text: str) -> Value:
-    """The value of a C++ number; one in another notation is not known."""
+    """The value of a C++ number; unknown for unsupported notation."""
     bare = text.rstrip("uUlLfF")
     whole = whole_number(bare)
     if whole is not None:
@@ -464,11 +464,11 @@ class _SizeDomain(Domain):
         self._primitives = primitives
 
     def primitive(self, name: str) -> Primitive | None:
-        """A function that definitions, or lines, are written in; what is written comes before what is defined."""
+        """A function for expressions in definitions or lines; lines take precedence over definitions."""
         return self._primitives.get(name) or self.operator(name)
 
     def operator(self, name: str) -> Primitive | None:
-        """An operator whose sizes are written."""
+        """An operator with a line in ``data/shapes.txt``."""
         definition = _written(name)
         return None if definition is None else definition.primitive
 
@@ -504,7 +504,7 @@ def derived_sizes(name: str) -> SizeFunction | None:
             return call(values)
         except IllegalSizesError:
             if SCALAR in values.values():
-                # definitions take numbers as if they had a dimension
+                # definitions treat numbers as if they had dimensions
                 raise SizesError from None
             raise
 

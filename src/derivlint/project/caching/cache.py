@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 
-#: Names the folder, instead of the one that the system has for caches.
+#: The variable that overrides the system's cache folder.
 VARIABLE = "DERIVLINT_CACHE_DIR"
-#: Larger files are nothing that was put into a cache.
+#: Larger files were not written by the cache.
 MAX_BYTES = 64 * 1024 * 1024
 
 Value = TypeVar("Value")
@@ -39,8 +39,7 @@ Value = TypeVar("Value")
 def cache_folder() -> Path | None:
     """Return the folder of the cache, which only this user can write to; create it if it is missing.
 
-    None if the system has no place for one, or where that place is not the user's alone: then there is no cache,
-    and nothing that is built is kept.
+    None if the system has no place for one, or if that place is not private to the user: then nothing is cached.
     """
     place = _place()
     if place is None:
@@ -56,7 +55,7 @@ def cache_folder() -> Path | None:
 
 
 def _place() -> tuple[Path, Path | None] | None:
-    """The folder of the cache and the parent that has to exist, or None if the system has no place for one."""
+    """The folder of the cache and the parent that must exist, or None if the system has no place for one."""
     configured = os.environ.get(VARIABLE)
     if configured:
         return Path(os.path.abspath(configured)), None
@@ -68,12 +67,12 @@ def _place() -> tuple[Path, Path | None] | None:
     if base and os.path.isabs(base):
         return Path(base) / "derivlint", None
     home = os.path.expanduser("~")
-    # a home that does not exist, as that of users without one, is not made
+    # a missing home folder, as of system users, is not created
     return (Path(home) / ".cache" / "derivlint", Path(home)) if os.path.isabs(home) and home != "/" else None
 
 
 def _make(folder: Path) -> None:
-    """Make a folder with those above it, for this user alone."""
+    """Create a folder and its parents, private to this user."""
     missing = []
     while not folder.is_dir():
         missing.append(folder)
@@ -82,14 +81,14 @@ def _make(folder: Path) -> None:
         try:
             os.mkdir(parent, 0o700)
         except FileExistsError:
-            # another run has made it
+            # another run has created it
             if not parent.is_dir():
                 raise
 
 
 def sha256(data: bytes) -> _Hash:
-    """A digest, which is begun with ``data``."""
-    # hashlib loads OpenSSL, for nothing in a run without a cache
+    """Start a SHA-256 digest with ``data``."""
+    # hashlib loads OpenSSL, needlessly in a run without a cache
     import hashlib
 
     return hashlib.sha256(data)
@@ -100,7 +99,7 @@ def read_entry(path: Path, limit: int = MAX_BYTES) -> bytes | None:
 
     Args:
         path: the file.
-        limit: how many bytes it may have.
+        limit: the maximum number of bytes.
     """
     try:
         return read_input(path, limit, follow=False)
@@ -109,7 +108,7 @@ def read_entry(path: Path, limit: int = MAX_BYTES) -> bytes | None:
 
 
 def sealed(body: bytes) -> bytes:
-    """Prefix data with their digest; one line if they are."""
+    """Prefix data with their digest; single-line data stay on one line."""
     return sha256(body).hexdigest().encode() + b" " + body
 
 
@@ -124,8 +123,8 @@ def fits(value: object, shape: Shape) -> bool:
 
     Args:
         value: the value.
-        shape: a type, ``object`` for anything; a list with the form of its items; a mapping with the forms of the keys
-            that may be there, ``"*"`` for all others; a tuple of alternative forms; or a :class:`Row`.
+        shape: a type, ``object`` for any; a list with the form of its items; a mapping with the forms of possible keys,
+            ``"*"`` for all others; a tuple of alternatives; or a :class:`Row`.
     """
     if shape is None:
         return value is None
@@ -146,13 +145,13 @@ def fits(value: object, shape: Shape) -> bool:
 
 
 class Row:
-    """The form of a list whose items have forms of their own."""
+    """The form of a list with a form for each item."""
 
     def __init__(self, *items: Shape) -> None:
         self.items = items
 
 
-#: What :func:`fits` compares with.
+#: The forms for :func:`fits`.
 Shape: TypeAlias = "type | list[Any] | dict[str, Any] | tuple[Any, ...] | Row | None"
 
 
@@ -164,14 +163,14 @@ def cached(
     shape: Shape = object,
     use_cache: bool = True,
 ) -> Value:
-    """A value that can be written as JSON, from the cache or made again.
+    """Return a JSON value from the cache, or compute it.
 
     Args:
-        kind: what it is, a part of the file's name.
-        material: what it is made from.
-        make: makes it.
-        shape: the form that it has; what is in the cache and has another one is made again.
-        use_cache: whether to look into the cache and to write to it.
+        kind: its kind, a part of the file's name.
+        material: its inputs.
+        make: computes it.
+        shape: its form; a cached value with another form is recomputed.
+        use_cache: whether to read and write the cache.
     """
     folder = cache_folder() if use_cache else None
     if folder is None:
@@ -193,20 +192,20 @@ def cached(
 
 
 def write_entry(path: Path, body: bytes) -> bool:
-    """Put something into the cache, where that is possible; whether it is there now."""
+    """Write an entry to the cache if possible; returns whether it is there."""
     try:
-        # a crash of the machine may cost what is in it
+        # a crash of the machine may lose the entry
         replace_file(path, sealed(body), mode=0o600, durable=False)
     except OSError:
         return False
     return True
 
 
-#: The names of entries: what they are, and a digest of what they were made from.
+#: The names of entries: the kind, and the digest of the inputs.
 _ENTRY = re.compile(r"[a-z]+-[0-9a-f]{32,64}(?:\.json)?")
-#: Folders with what was built: numerical checks, precompiled headers, object files, replaced derivatives.
+#: Folders of build results: numerical checks, precompiled headers, object files, replaced derivatives.
 _BUILT = ("verify", "headers", "objects", "run")
-#: What is in them: folders named by a digest, recorded inputs, object files.
+#: Their contents: folders named by a digest, recorded inputs, object files.
 _WORK = re.compile(r"[0-9a-f]{32}|samples-[\w.+-]+\.bin|\w+-[0-9a-f]{20}\.o")
 
 
@@ -215,8 +214,8 @@ class Cleaned(Struct, frozen=True):
 
     Attributes:
         folder: the folder of the cache, or None.
-        files: how many files.
-        size: how many bytes.
+        files: the number of files.
+        size: the number of bytes.
     """
 
     folder: Path | None
@@ -225,9 +224,9 @@ class Cleaned(Struct, frozen=True):
 
 
 def clean() -> Cleaned:
-    """Remove everything from the cache that derivlint has put there; what cannot be removed stays.
+    """Remove everything that derivlint has put into the cache, as far as possible.
 
-    The folder itself stays as well: the user may have named one that has other files.
+    The folder itself is kept: it may have other files of the user.
     """
     folder = cache_folder()
     if folder is None:
@@ -248,7 +247,7 @@ def clean() -> Cleaned:
 
 
 def _ours(folder: Path) -> Iterator[Path]:
-    """The files and folders that derivlint has made, in the cache and below it."""
+    """The files and folders that derivlint has created in the cache."""
     for path in sorted(folder.iterdir()):
         if is_made_by_user(path) and (_ENTRY.fullmatch(path.name) or path.name.startswith(PREFIX)):
             yield path

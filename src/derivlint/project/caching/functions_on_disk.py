@@ -1,4 +1,4 @@
-"""The cache of native functions: PyTorch's file has 2,600 entries, which seldom change."""
+"""The cache of native functions: PyTorch's file has 2,600 entries and seldom changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from derivlint.source import SourceFile, Span
 if TYPE_CHECKING:
     from derivlint.schema import NativeFunctions
 
-#: What ``schema.index`` makes of functions, where their schemas begin and end in the file, and the tags of tags.yaml.
+#: The encoded functions of ``schema.index``, the spans of their schemas in the file, and the tags of tags.yaml.
 _FORM = {"profiles": [{"*": object}], "functions": [list], "places": [Row(int, int)], "tags": ([str], None)}
 
 
@@ -20,12 +20,12 @@ def read_functions(
 ) -> NativeFunctions:
     """The native functions of files, as :func:`~derivlint.schema.read_native_functions` reads them.
 
-    A single file that is a list without problems, as PyTorch's own, comes from the cache.
+    A single file that is a list without problems, such as PyTorch's own, is cached.
 
     Args:
         sources: the files.
         tags: tags.yaml.
-        namespaces: as of :func:`~derivlint.schema.read_native_functions`.
+        namespaces: as for :func:`~derivlint.schema.read_native_functions`.
         use_cache: whether the functions may come from the cache.
     """
     from derivlint.schema import read_native_functions
@@ -61,7 +61,7 @@ def _table_of(natives: NativeFunctions) -> dict[str, Any] | None:
 
 
 def _from_table(table: Mapping[str, Any], source: SourceFile) -> NativeFunctions | None:
-    """Decode the functions of a file, or return None if the table is not one of it."""
+    """Decode the functions of a file, or return None if the table does not belong to it."""
     from derivlint.schema import IndexFormatError, NativeFunctions
     from derivlint.schema.index import functions_of
     from derivlint.schema.native_function import AUTOGRAD_KEYS
@@ -70,7 +70,7 @@ def _from_table(table: Mapping[str, Any], source: SourceFile) -> NativeFunctions
     try:
         functions = functions_of(table)
         for function, (start, end) in zip(functions, table["places"], strict=True):
-            # what someone else has put into the cache
+            # the cache has been tampered with
             if not (0 <= start <= end and text[start:end].endswith(function.func_text)):
                 return None
             function.source = (source.path, Span(start, end))

@@ -1,8 +1,8 @@
-"""The memos of a file on disk: after an edit only what it can have changed is checked.
+"""The memos of a file on disk: after an edit, only affected entries are checked.
 
-Stored are the newest text and its results. The answers in their traces are not: what an index answers follows from the
-rows of the entries, and what a fact answers is its value. The bytes are MessagePack under a digest; whatever they are,
-results have the right types, and their places lie in the entries that they are about, or they are not used.
+The newest text and its results are stored, without the answers in their traces: those of an index follow from the rows
+of the entries, and that of a fact is its value. The bytes are MessagePack with a digest; results are used only if they
+have the right types and spans inside their entries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from derivlint.source import Span, replace_file
 
 V = TypeVar("V")
 _UNKNOWN = object()
-#: The memos of the real file have 500 KB.
+#: The memos of PyTorch's file have 500 KB.
 MAX_BYTES = 32 * 1024 * 1024
 
 
@@ -36,7 +36,7 @@ class _Result(Struct, array_like=True):
 
 
 class _Entry(Struct, array_like=True):
-    """An entry: its text, the rows that each index has of it, its facts with their dependencies, and its result."""
+    """An entry: its text, its rows by index, its facts with their dependencies, and its result."""
 
     text: str
     rows: tuple[Row, ...]
@@ -48,12 +48,12 @@ class _Stored(Struct, array_like=True):
     """The memos of a text.
 
     Attributes:
-        layout: the layout that the text gives away.
-        indexes: the names of the indexes that rows belong to.
-        dependencies: what was read anywhere.
+        layout: the layout that keys of the text identify.
+        indexes: the names of the indexes of rows.
+        dependencies: all dependencies.
         entries: the entries, in file order.
-        facts: the number of each fact, which is a dependency, its value, and its own dependencies, which come before.
-        file: the dependencies of the file as a whole, where nothing was found in it.
+        facts: for each fact, the number of its dependency, its value, and its own dependencies, which come before it.
+        file: the dependencies of the rules for the file as a whole, if they had no findings.
     """
 
     layout: str | None
@@ -65,7 +65,7 @@ class _Stored(Struct, array_like=True):
 
 
 def store_memos(file: Path, memos: Memos) -> None:
-    """Keep the memos of the newest text, where that is possible.
+    """Store the memos of the newest text, if possible.
 
     Args:
         file: the file of the cache.
@@ -76,16 +76,16 @@ def store_memos(file: Path, memos: Memos) -> None:
         if len(data) <= MAX_BYTES:
             replace_file(file, data, mode=0o600, durable=False)
     except (OSError, UnicodeEncodeError):
-        # half a surrogate pair, as the name of a file can have, is not UTF-8
+        # a lone surrogate, as in a file name, is not UTF-8
         return
 
 
 def load_memos(file: Path, path: str) -> Memos:
-    """The memos that a file of the cache holds; none if it holds something else.
+    """Load memos from a file of the cache; empty if it is missing or has another form.
 
     Args:
         file: the file of the cache.
-        path: the path of the derivatives file that it is about.
+        path: the path of the derivatives file.
     """
     data = read_entry(file, MAX_BYTES)
     body = unsealed(data) if data is not None else None
@@ -101,7 +101,7 @@ def _stored(memos: Memos) -> _Stored:
     numbers: dict[Dependency, int] = {}
 
     def numbered(memo: Memo[Any]) -> tuple[int, ...] | None:
-        """The numbers of the dependencies of a result that holds in the newest text; None of another one."""
+        """The numbers of the dependencies of a result that is valid in the newest text, else None."""
         if any(memos.answers.get(dependency, _UNKNOWN) != answer for dependency, answer in memo.trace):
             return None
         return tuple([numbers.setdefault(dependency, len(numbers)) for dependency in memo.reads])
@@ -126,10 +126,10 @@ def _stored(memos: Memos) -> _Stored:
 
 
 def _memos(stored: _Stored, path: str) -> Memos:
-    """The memos of a text.
+    """Decode the memos of a text.
 
     Raises:
-        LookupError: they do not fit together.
+        LookupError: they are inconsistent.
         ValueError: likewise.
     """
     memos = Memos()

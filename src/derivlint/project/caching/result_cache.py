@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 def encoded(findings: Findings) -> bytes:
-    """Findings as bytes.
+    """Serialize findings.
 
     Raises:
-        UnicodeEncodeError: half a surrogate pair, as the name of a file can have, is not UTF-8.
+        UnicodeEncodeError: a lone surrogate, as in a file name, is not UTF-8.
     """
     return sealed(json.encode(findings, order="deterministic"))
 
@@ -50,8 +50,8 @@ def decoded(data: bytes, path: str, lengths: Mapping[str | None, int]) -> Findin
 
     Args:
         data: the bytes.
-        path: the path of the file that they are about.
-        lengths: how many code points there are in the files that places may be in, by path; None is the file itself.
+        path: the path of the checked file.
+        lengths: the numbers of code points in files with spans, by path; None is the checked file itself.
     """
     body = unsealed(data)
     if body is None:
@@ -64,7 +64,7 @@ def decoded(data: bytes, path: str, lengths: Mapping[str | None, int]) -> Findin
 
 
 def _is_possible(findings: Findings, path: str, lengths: Mapping[str | None, int]) -> bool:
-    """Whether they are such as a check of the file can give, without crashes."""
+    """Whether a check of the file without crashes can have these findings."""
     most = lengths[None]
     return (
         findings.crashes == 0
@@ -87,16 +87,18 @@ def _places(item: Diagnostic) -> Iterator[tuple[str | None, Span]]:
     yield from ((None, edit.span) for edit in (item.fix.edits if item.fix is not None else ()))
 
 
-#: How many results are kept; the real file's has 60 KB.
+#: The number of stored results; that of PyTorch's file has 60 KB.
 MAX_RESULTS = 256
-#: A result that is larger is not worth keeping: it has thousands of findings.
+#: Larger results, with thousands of findings, are not stored.
 MAX_BYTES = 8 * 1024 * 1024
 PREFIX = "findings-"
 MEMOS = "memos-"
-#: The name of a result: nothing else is deleted, whose folder ever it is.
+#: The names of results; other files are never deleted, whatever the folder.
 _NAME = re.compile(f"(?:{PREFIX}|{MEMOS})[0-9a-f]{{64}}")
 
-#: The settings that decide what is shown, or what is read, whose content counts instead.
+#: The cache of findings: a file that was checked before is not checked again. An entry is named by a digest of
+#: everything that findings depend on: the text, the operators and headers, the rules with their options, and derivlint
+#: itself. Filters of findings (severities, baselines, suppressions, formats) are applied later and are not part of it.
 _BESIDE_THE_POINT = frozenset(
     {
         "origin",
@@ -119,7 +121,7 @@ _BESIDE_THE_POINT = frozenset(
         "fail_level",
     }
 )
-#: The packages that read files for us.
+#: The packages that parse files.
 _READERS = ("lark", "ruamel.yaml", "_ruamel_yaml")
 
 
@@ -127,10 +129,10 @@ class CacheEntry(KeyedEquality, Struct, frozen=True):
     """The location of the cached result of a file.
 
     Attributes:
-        file: the file with the result, which need not be there.
-        memos: the file with the memos of the file, which need not be there either.
+        file: the file with the result, which may be missing.
+        memos: the file with the memos, which may be missing.
         sources: the files of native functions, into which diagnostics may point.
-        length: how many code points the file has.
+        length: the number of code points in the file.
     """
 
     file: Path
@@ -139,7 +141,7 @@ class CacheEntry(KeyedEquality, Struct, frozen=True):
     length: int
 
     def identity(self) -> tuple[Any, ...]:
-        """The fields that are compared."""
+        """The fields that equality compares."""
         return (self.file,)
 
 
@@ -148,7 +150,7 @@ def cache_entry_of(source: SourceFile, operators: Operators, settings: Settings)
 
     Args:
         source: the file.
-        operators: what it is judged against.
+        operators: its operators.
         settings: the settings for it.
     """
     folder = cache_folder()
@@ -180,13 +182,13 @@ def cache_entry_of(source: SourceFile, operators: Operators, settings: Settings)
 
 def _add(digest: _Hash, text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
-    # without the length, two texts could be cut in another way
+    # with the length, no two sequences of texts give the same bytes
     digest.update(b"%d " % len(data))
     digest.update(data)
 
 
 def _stable(value: object) -> str:
-    """A value as text that does not depend on the order in which a mapping or a set was made."""
+    """A value as text that is independent of the order of mappings and sets."""
     if isinstance(value, dict):
         return repr(sorted((str(key), _stable(item)) for key, item in value.items()))
     if isinstance(value, (set, frozenset)):
@@ -195,11 +197,11 @@ def _stable(value: object) -> str:
 
 
 def stored_findings(entry: CacheEntry, path: str) -> Findings | None:
-    """Return the stored findings, or None if there are none that can be read.
+    """Return the stored findings, or None if there are no readable ones.
 
     Args:
-        entry: where they are.
-        path: the path of the file that they are about.
+        entry: the cache entry.
+        path: the path of the checked file.
     """
     data = read_entry(entry.file, MAX_BYTES)
     if data is None:
@@ -217,7 +219,7 @@ def store_findings(entry: CacheEntry, findings: Findings) -> None:
     """Store findings if possible, except for those of a check that crashed, and findings in headers.
 
     Args:
-        entry: where to.
+        entry: the cache entry.
         findings: the findings.
     """
     if findings.crashes or any(item.elsewhere for item in findings.diagnostics):
@@ -248,7 +250,7 @@ def _sweep(folder: Path) -> None:
 
 @cache
 def program_digest() -> str:
-    """A digest of derivlint and of what it reads files with, by the times and sizes of their files."""
+    """A digest of derivlint and its parsers, by the times and sizes of their files."""
     digest = sha256(f"{__version__} {sys.version}".encode())
     for stamp in sorted(_stamps()):
         digest.update(stamp.encode("utf-8", "surrogateescape"))

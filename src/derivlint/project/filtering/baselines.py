@@ -1,4 +1,4 @@
-"""Baselines as files: reading, judging whether they are stale, and writing."""
+"""Baseline files: reading, detection of stale findings, and writing."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from derivlint.lint.wording import counted, quoted
 from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile, read_bytes, write_file
 
-#: How many stale findings are reported one by one.
+#: The maximum number of stale findings that are listed.
 MAX_REPORTED = 5
 
 
 class BaselineFile:
-    """A baseline and what the files of a run have to do with it.
+    """A baseline file during a run.
 
     Attributes:
         path: the file.
-        baseline: what it holds.
+        baseline: its contents.
     """
 
     def __init__(self, path: Path, baseline: Baseline) -> None:
@@ -51,7 +51,7 @@ class BaselineFile:
         Raises:
             InputError: it cannot be read, or is not a baseline.
         """
-        # a link to nothing is missing, too: writing makes what it points to
+        # a dangling link counts as missing: writing creates its target
         if not os.path.exists(path) and not os.path.isdir(path):
             if may_be_missing:
                 return cls(path, Baseline())
@@ -73,11 +73,11 @@ class BaselineFile:
 
         Args:
             path: the file, or None.
-            updates: whether it is written again, so that it may be missing.
-            writes: whether it is changed in any way, so that there has to be one.
+            updates: whether it is rewritten, so that it may be missing.
+            writes: whether it is modified, so that there must be one.
 
         Raises:
-            InputError: it cannot be read, or there is none to change.
+            InputError: it cannot be read, or there is none to modify.
         """
         if path is not None:
             return cls.read(path, may_be_missing=updates)
@@ -105,10 +105,10 @@ class BaselineFile:
         """Return the diagnostics of a file that are not in the baseline.
 
         Args:
-            diagnostics: what was found, sorted.
+            diagnostics: the findings, sorted.
             source: the file.
             ran: the rules that ran; findings of other rules are not stale.
-            unjudged: operators, and the rules that ran and did not judge them.
+            unjudged: operators, each with the rules that ran but did not judge them.
         """
         name = self.name_of(source)
         without = {(entry, rule) for entries, rules in unjudged for entry in entries for rule in rules}
@@ -124,15 +124,15 @@ class BaselineFile:
     def record(
         self, diagnostics: tuple[Diagnostic, ...], source: SourceFile, shows: Callable[[Diagnostic], bool]
     ) -> tuple[Diagnostic, ...]:
-        """Remember the findings of a file that an update is to write.
+        """Record the findings of a file for an update of the baseline.
 
         Args:
-            diagnostics: what was found.
+            diagnostics: the findings.
             source: the file.
             shows: whether a finding is shown at all; hidden findings are not added.
 
         Returns:
-            the findings that are not written.
+            The findings that are not recorded.
         """
         name = self.name_of(source)
         recorded = {item for item in diagnostics if item.rule not in NEVER_KNOWN and shows(item)}

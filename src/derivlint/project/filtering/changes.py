@@ -1,4 +1,4 @@
-"""The findings about changes since a revision, which are those that concern a review.
+"""Selects the findings about changes since a revision, for reviews.
 
 An entry has changed if its values have, or those of one of its functions in a file of native functions.
 """
@@ -30,15 +30,15 @@ class ChangeFilter:
     def about_changed(
         self, model: Model, diagnostics: Sequence[Diagnostic], path: Path, native_functions: Iterable[Path] = ()
     ) -> tuple[Diagnostic, ...]:
-        """The findings in entries that changed; those that belong to no entry, where their first line changed.
+        """The findings in changed entries, and findings without entry on changed lines.
 
-        A finding in a header counts where that file changed.
+        A finding in a header counts if that file changed.
 
         Args:
             model: the file as it is.
-            diagnostics: what was found in it.
+            diagnostics: its findings.
             path: the file.
-            native_functions: the files of native functions that it is judged against.
+            native_functions: its files of native functions.
 
         Raises:
             InputError: there is no git, no repository, or no such revision.
@@ -69,7 +69,7 @@ class ChangeFilter:
         return tuple(about_changed)
 
     def _functions_of(self, path: Path) -> frozenset[str]:
-        """The functions of a file that changed; none for a file that the repository did not have.
+        """The changed functions of a file; none for a file outside of the revision.
 
         An installed file of native functions, for example, belongs to no revision.
         """

@@ -31,14 +31,14 @@ class Findings(Struct, frozen=True):
 
     Attributes:
         diagnostics: the findings, sorted, with the severities of the rules.
-        silenced: those of them that comments in the file are about.
+        silenced: the suppressed ones among them.
         ran: the names of the rules that ran.
-        crashes: how many checks of rules crashed; each is a diagnostic as well.
+        crashes: the number of crashed checks; each is a diagnostic as well.
         entries: the number of entries.
         formulas: the number of formulas.
-        unjudged: names of operators, and the rules that ran and did not judge their entries, so that findings may be
-            missing there. An empty name is for findings outside of entries. None unless a baseline needs it.
-        unknown_functions: the functions that formulas call and no known header declares.
+        unjudged: names of operators, each with the rules that ran but did not judge their entries, so that findings may
+            be missing. An empty name is for findings outside of entries. None unless a baseline needs it.
+        unknown_functions: the called functions that no known header declares.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -56,9 +56,9 @@ class NarrowedFindings(Struct, frozen=True):
 
     Attributes:
         diagnostics: the selected findings.
-        suppressed: how many that would be shown comments silence.
-        baselined: how many of the others are in the baseline.
-        unchanged: how many of the rest are in entries that did not change.
+        suppressed: the number of suppressed findings among those to show.
+        baselined: the number of the others in the baseline.
+        unchanged: the number of the rest in unchanged entries.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -71,7 +71,7 @@ class FindingFilter(Struct, frozen=True):
     """Selects findings by comments, a baseline and changes.
 
     Attributes:
-        comments: whether comments silence findings.
+        comments: whether comments suppress findings.
         baseline: the known findings.
         updates_baseline: whether present findings are added to the baseline.
         finds_stale: whether to collect findings of the baseline that no longer occur.
@@ -100,9 +100,9 @@ class FindingFilter(Struct, frozen=True):
         Args:
             source: the file.
             diagnostics: the findings, sorted.
-            silenced: those that comments are about.
+            silenced: the suppressed ones among them.
             settings: the severities and confidences to show; hidden findings are not added to a baseline.
-            findings: the rules that ran, and the entries that they did not judge.
+            findings: the rules that ran, and the entries not judged.
             model: the file; only needed to select changes.
 
         Raises:
@@ -139,12 +139,12 @@ class FilteredFindings(Struct, frozen=True):
     Attributes:
         findings: the findings.
         shown: the diagnostics that the settings show, sorted.
-        hidden: how many diagnostics lie below the wanted severity or confidence.
-        fails: whether something shown is at the fail level or above.
-        unfiltered: every finding, whatever comments, the baseline and the settings hide.
-        suppressed: how many diagnostics comments silence.
-        baselined: how many the baseline knows.
-        unchanged: how many are in entries that did not change, where only changes are wanted.
+        hidden: the number of diagnostics below the minimum severity or confidence.
+        fails: whether a shown diagnostic is at or above the fail level.
+        unfiltered: all findings, including those that suppressions, the baseline and the settings hide.
+        suppressed: the number of suppressed diagnostics.
+        baselined: the number of diagnostics in the baseline.
+        unchanged: the number of diagnostics in unchanged entries, if only changes are checked.
     """
 
     findings: Findings
@@ -175,7 +175,7 @@ def filter_findings(
         findings: the findings.
         source: the file.
         settings: severities, ignored rules, and the minimum to show.
-        finding_filter: selects findings; by default those that comments do not silence, unless untrusted.
+        finding_filter: selects findings; by default those that are not suppressed, unless untrusted.
         model: the file; only needed to select changes.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Adding suppressions to a file for everything that is found in it."""
+"""Adds suppressions to a file for all of its findings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Checker = Callable[[SourceFile], CheckedFile]
 
 
 class IgnoredFile(Struct, frozen=True):
-    """A file with suppressions for what was found in it.
+    """A file with suppressions for its findings.
 
     Attributes:
-        source: the file as it is then.
-        checked: the check of it.
-        silenced: what the suppressions are for.
+        source: the new text.
+        checked: its check.
+        silenced: the suppressed findings.
     """
 
     source: SourceFile
@@ -32,7 +32,7 @@ class IgnoredFile(Struct, frozen=True):
 
 
 def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> IgnoredFile:
-    """Add a suppression for every finding that is shown, as far as it can be suppressed.
+    """Add a suppression for every shown finding that can be suppressed.
 
     Only comments are added; the result is checked to have the same values and no such findings.
 
@@ -42,7 +42,7 @@ def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> Ignor
         reason: the text after the names, one line.
 
     Raises:
-        InputError: the file is not YAML, or a comment cannot silence a finding.
+        InputError: the file is not YAML, or a finding cannot be suppressed.
     """
     model = checked.model
     path = model.source.path

@@ -1,4 +1,4 @@
-"""A configuration as a document: its values with their places, and the mistakes that are found in them."""
+"""A configuration document: its values with their positions, and the mistakes in it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
 from derivlint.source.lazy import cached_property
 
-#: How many mistakes, and how many warnings, a configuration may have until the rest is not looked at.
+#: The maximum number of mistakes and of warnings in a configuration.
 MAX_MISTAKES = 50
-#: How many dots a line may have: the parser takes a time that grows with the square of the parts of a key.
+#: The maximum number of dots in a line: the parser takes quadratic time in the parts of a key.
 MAX_DOTS = 1000
 
 
 class SettingsMistake(Struct, frozen=True):
-    """Something in a configuration that cannot be.
+    """A mistake in a configuration.
 
     Attributes:
-        document: the name of the document that holds it; empty for options of the command line.
+        document: the name of its document; empty for options of the command line.
         line: the line, counted from 1.
         column: the column in code points, counted from 1.
-        message: what is wrong.
+        message: the message.
     """
 
     document: str
@@ -71,15 +71,15 @@ class Notes(Struct, eq=False):
     """The mistakes and warnings of documents.
 
     Attributes:
-        mistakes: what makes the run fail.
-        warnings: what still works, but is not as it should be.
+        mistakes: the errors.
+        warnings: the warnings.
     """
 
     mistakes: list[SettingsMistake] = field(default_factory=list)
     warnings: list[SettingsMistake] = field(default_factory=list)
 
     def check(self) -> None:
-        """Raise what is wrong.
+        """Raise if there are mistakes.
 
         Raises:
             ConfigurationError: there are mistakes.
@@ -92,20 +92,20 @@ class SettingsDocument:
     """The text of a configuration, parsed.
 
     Attributes:
-        name: what messages call it.
-        folder: what its paths are relative to.
+        name: its name in messages.
+        folder: the folder that its paths are relative to.
         data: the whole document.
-        path: the file, None for a document that is none.
-        notes: where its mistakes and warnings go.
+        path: the file, or None for a document without one.
+        notes: the collected mistakes and warnings.
     """
 
     def __init__(self, name: str, text: str, folder: Path, notes: Notes, path: Path | None = None) -> None:
-        """Parse a text; where it is not TOML, that is noted and the document is empty."""
+        """Parse a text; if it is not TOML, record a mistake and leave the document empty."""
         self.name = name
         self.folder = folder
         self.notes = notes
         self.path = path
-        # the parser refuses the byte order mark that some editors write
+        # the parser rejects the byte order mark of some editors
         self._source = SourceFile(name, text.removeprefix(BOM))
         self.data: dict[str, Any] = {}
         try:
@@ -116,7 +116,7 @@ class SettingsDocument:
             notes.mistakes.append(SettingsMistake(name, 1, 1, "is nested too deep"))
 
     def _syntax_error(self, message: str) -> SettingsMistake:
-        """The parser's message, which ends with ``(at line 1, column 2)`` or ``(at end of document)``."""
+        """Convert the parser's message, which ends with ``(at line 1, column 2)`` or ``(at end of document)``."""
         fact, _, where = message.rpartition(" (at ")
         words = where.rstrip(")").replace(",", "").split()
         if len(words) == 4 and words[1].isdigit() and words[3].isdigit():
@@ -154,8 +154,8 @@ class SettingsValue(Struct, frozen=True):
 
     Attributes:
         document: the document.
-        way: the keys and indexes that lead to it.
-        data: what the parser made of it.
+        way: its path of keys and indexes.
+        data: its parsed value.
     """
 
     document: SettingsDocument
@@ -164,7 +164,7 @@ class SettingsValue(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The key that the value, or the array around it, has."""
+        """The key of the value, or of the array around it."""
         return next((part for part in reversed(self.way) if isinstance(part, str)), "")
 
     @property
@@ -174,7 +174,7 @@ class SettingsValue(Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """The place as ``pyproject.toml:3:1``."""
+        """The position, ``pyproject.toml:3:1``."""
         return str(self._note("", key=True)).removesuffix(": ")
 
     def items(self) -> Iterator[SettingsValue]:
@@ -184,10 +184,10 @@ class SettingsValue(Struct, frozen=True):
             yield SettingsValue(self.document, (*self.way, key), data)
 
     def wrong(self, message: str, *, key: bool = False) -> None:
-        """Note a mistake in the value, or in its key.
+        """Record a mistake in the value, or in its key.
 
         Raises:
-            ConfigurationError: there are so many that no more are looked for.
+            ConfigurationError: there are too many mistakes.
         """
         mistakes = self.document.notes.mistakes
         mistakes.append(self._note(message, key=key))
@@ -197,7 +197,7 @@ class SettingsValue(Struct, frozen=True):
             )
 
     def warn(self, message: str, *, key: bool = False) -> None:
-        """Note a warning about the value, or about its key."""
+        """Record a warning about the value, or about its key."""
         if len(self.document.notes.warnings) < MAX_MISTAKES:
             self.document.notes.warnings.append(self._note(message, key=key))
 

@@ -1,4 +1,4 @@
-"""The keys of ``[tool.derivlint]``, from which the reader, the JSON schema and the documentation are made."""
+"""The keys of ``[tool.derivlint]``, from which the reader, the JSON schema and the documentation are generated."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Key(Struct, frozen=True):
     """A key of the configuration.
 
     Attributes:
-        name: the key; the field of ``Settings`` is called the same, with underscores.
-        kind: what values it takes.
-        doc: what it does, one sentence.
+        name: the key; the field of ``Settings`` has the same name with underscores.
+        kind: the kind of its values.
+        doc: its effect, one sentence.
     """
 
     name: str
@@ -112,7 +112,7 @@ KEYS: dict[str, Key] = {
     )
 }
 
-#: Former names of keys, which work for a release, with their present names.
+#: Former names of keys, which stay valid for a release, with their current names.
 FORMER = {"operators-elsewhere": "external-operators", "overrides": "replaces-pytorch"}
 
 
@@ -121,7 +121,7 @@ UNSET = "unset"
 
 
 def described(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """Every key with its value as TOML and the place that it comes from, in the order of the table of keys."""
+    """Yield every key with its value as TOML and its origin, in the order of the table of keys."""
     for key in KEYS.values():
         yield key.name, _value(settings, key.field), settings.origin_of(key.field)
 
@@ -136,14 +136,14 @@ def _value(settings: Settings, field: str) -> str:
 
 
 def selectors(settings: Settings, field: str) -> tuple[str, ...]:
-    """The selectors of ``select``, ``ignore`` or ``extend_select`` that count: a ``select`` overrides all before it."""
+    """The effective selectors of ``select``, ``ignore`` or ``extend_select``: a ``select`` overrides all before it."""
     counting: list[str] = []
     off = {rule for rule, severity in settings.severity.items() if severity is None}
     for selection in settings.selections:
         if selection.select:
             counting.clear()
         names: Iterable[str] = getattr(selection, field)
-        # what is turned off is shown with the severities
+        # disabled rules are shown with the severities
         counting += [name for name in names if field != "ignore" or name not in off]
     return tuple(dict.fromkeys(counting))
 
@@ -165,7 +165,7 @@ def toml(value: object) -> str:
         return toml(value.pattern)
     if isinstance(value, Path):
         return toml(str(value))
-    # the escapes of JSON are those of TOML, but for DEL
+    # JSON escapes are valid in TOML, except for DEL
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -175,7 +175,7 @@ def _key(key: object) -> str:
     return text if bare.isascii() and bare.isalnum() else toml(text)
 
 
-#: The schema that is shipped.
+#: The path of the bundled schema.
 SHIPPED = Path(__file__).parent.parent / "data" / "derivlint.schema.json"
 
 

@@ -17,15 +17,15 @@ from derivlint.project.globs import PathGlob
 from derivlint.project.settings.document import SettingsValue
 from derivlint.project.settings.selection import resolve
 
-#: Turns off a rule, where severities are given.
+#: The severity that disables a rule.
 OFF = "off"
 
-#: The part of a JSON schema that describes a value.
+#: A part of a JSON schema, for a value.
 Schema = dict[str, Any]
 
 
 class WrongValueError(Exception):
-    """A value is not what its key takes."""
+    """A value is invalid for its key."""
 
 
 class ValueKind(Struct, frozen=True):
@@ -33,8 +33,8 @@ class ValueKind(Struct, frozen=True):
 
     Attributes:
         expected: what a value must be, as a phrase.
-        convert: makes a setting of a value and notes mistakes in parts of it; raises ``WrongValueError`` where the
-            whole is something else.
+        convert: converts a value to a setting and records mistakes in parts of it; raises ``WrongValueError`` for
+            another type.
         schema: the JSON schema, of a value as the parser gives it.
     """
 
@@ -261,10 +261,10 @@ class Preset(Struct, frozen=True):
     """The conventions of all derivatives files of a project.
 
     Attributes:
-        layout: how they hold their entries.
+        layout: their layout.
         native_functions: the names of the files of native functions next to them, which declare the project's own
             operators and kernels.
-        namespace: the namespace of own operators, if their schemas do not name it, else None.
+        namespace: the namespace of the project's operators, if their schemas do not name it, else None.
     """
 
     layout: Layout
@@ -279,5 +279,5 @@ PRESETS = {
 
 
 def namespace_of(name: str) -> str | None:
-    """The namespace of the own operators in a file of native functions, by the name of the file."""
+    """The namespace of the custom operators in a file of native functions, by the name of the file."""
     return next((preset.namespace for preset in PRESETS.values() if name in preset.native_functions), None)
