@@ -1,4 +1,4 @@
-"""Builds nodes: operators that are called with values and constants, arithmetic on numbers."""
+"""Builds nodes: operators called with values and constants, and arithmetic on numbers."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class TensorOptions(Struct, frozen=True):
     of: GraphValue
 
 
-#: What an expression stands for: a value of the graph, or what is known while the graph is built. None is an absent
-#: tensor as well.
+#: The meaning of an expression: a value of the graph, or a value known while the graph is built. None is also an absent
+#: tensor.
 Item: TypeAlias = "GraphValue | TensorOptions | bool | int | float | str | list[Item] | None"
 
-#: What schemas write for numbers.
+#: The values of names in schema defaults.
 NAMED_DEFAULTS = {"Mean": 1, "Sum": 2, "contiguous_format": 0, "preserve_format": 1, "long": 4}
 ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 COMPARISONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -60,9 +60,9 @@ class Builder:
     """Appends nodes to a block.
 
     Attributes:
-        operators: the operators there are.
-        block: the block that nodes are appended to.
-        origin: what new nodes come from.
+        operators: the available operators.
+        block: the block to which nodes are appended.
+        origin: the origin of new nodes.
     """
 
     def __init__(self, operators: GraphOperators, block: GraphBlock) -> None:
@@ -73,9 +73,9 @@ class Builder:
 
     @contextmanager
     def inside(self, block: GraphBlock) -> Iterator[GraphBlock]:
-        """Append to another block for a while."""
+        """Append to another block temporarily."""
         saved = self.block, self._constants
-        # constants of a block outside may be used inside, not the other way round
+        # inner blocks may use constants of outer ones, but not vice versa
         self.block, self._constants = block, dict(self._constants)
         try:
             yield block
@@ -91,7 +91,7 @@ class Builder:
         return node
 
     def constant(self, value: Constant) -> GraphValue:
-        """A constant, the same value for equal ones."""
+        """A constant; equal constants share a value."""
         key = constant_key(value)
         value_of_constant = self._constants.get(key)
         if value_of_constant is None:
@@ -101,7 +101,7 @@ class Builder:
         return value_of_constant
 
     def value(self, item: Item, element: GraphType = INT) -> GraphValue:
-        """The value of an item; ``element`` is the type of the elements of an empty list."""
+        """Convert an item to a value; ``element`` is the element type of an empty list."""
         if isinstance(item, GraphValue):
             return item
         if isinstance(item, TensorOptions):
@@ -123,7 +123,7 @@ class Builder:
         """Call an operator.
 
         Returns:
-            its result; a list of the results where it has several.
+            The result; a list of several results.
 
         Raises:
             GraphError: no overload takes such operands.
@@ -166,7 +166,7 @@ class Builder:
         return self.node("prim::dtype", [value], [INT]).output
 
     def sizes(self, value: GraphValue) -> Item:
-        """The sizes of a tensor, as constants where its type says them."""
+        """The sizes of a tensor, as constants if its type has them."""
         shape = value.type.static_shape
         if shape is not None:
             return list(shape)
@@ -204,10 +204,10 @@ class Builder:
         return self.node("aten::__not__", [item], [BOOL]).output
 
     def binary(self, op: str, left: Item, right: Item) -> Item:
-        """``x op y`` of tensors and numbers, in any mixture.
+        """``x op y`` for any combination of tensors and numbers.
 
         Raises:
-            GraphError: the operator means nothing for them.
+            GraphError: the operator is not defined for them.
         """
         if not isinstance(left, GraphValue) and not isinstance(right, GraphValue):
             return self._static(op, left, right)
@@ -236,7 +236,7 @@ class Builder:
             if op == "/":
                 if right == 0:
                     raise GraphError("division by zero")
-                # both integers: as C++ divides
+                # both integers: C++ division
                 if isinstance(left, int) and isinstance(right, int):
                     return int(left / right)
                 return left / right
@@ -250,7 +250,7 @@ class Builder:
 
     def _numbers(self, op: str, left: Item, right: Item) -> Item:
         if op in ("&&", "||"):
-            # one side is known: it decides, or does not matter
+            # one side is known: it decides, or is irrelevant
             for constant, operand in ((left, right), (right, left)):
                 if isinstance(constant, bool):
                     return operand if constant == (op == "&&") else constant
@@ -268,7 +268,7 @@ class Builder:
         return self.node(f"aten::{ARITHMETIC[op]}", values, [type_]).output
 
     def conditional(self, condition: Item, then: Callable[[], Item], otherwise: Callable[[], Item]) -> Item:
-        """``condition ? then : otherwise``; a node with two blocks where the condition is not known yet."""
+        """``condition ? then : otherwise``; a node with two blocks if the condition is unknown."""
         if not isinstance(condition, GraphValue):
             return then() if condition else otherwise()
         node = GraphNode(IF, [condition], origin=self.origin)
@@ -301,7 +301,7 @@ def default_of(argument: Argument) -> Item:
 
 
 def item_of(value: GraphValue) -> Item:
-    """A value as an item: what is known of it instead of it, and lists of tensors as lists."""
+    """Convert a value to an item: a constant if it is known, a list for a list of tensors."""
     if is_constant(value):
         constant = constant_of(value)
         return list(constant) if isinstance(constant, tuple) else constant

@@ -1,4 +1,4 @@
-"""Helper functions of formulas that build nodes by more than an expression."""
+"""Helper functions of formulas whose nodes no single expression gives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from derivlint.graph.types import GraphError
 
 
 def handle_r_to_c(builder: Builder, scalar_type: Item, grad: Item) -> Item:
-    """The real part of a complex gradient where the input is real."""
+    """The real part of a complex gradient if the input is real."""
     of: Item = scalar_type
     if isinstance(of, GraphValue) and of.node is not None and of.node.kind == "prim::dtype":
         of = of.node.inputs[0]
@@ -20,10 +20,10 @@ def handle_r_to_c(builder: Builder, scalar_type: Item, grad: Item) -> Item:
 
 
 def _dimensions(dims: Item) -> list[int] | None:
-    """Reduced dimensions; None for all of them.
+    """The reduced dimensions, or None for all.
 
     Raises:
-        GraphError: they are not known before the graph runs.
+        GraphError: they are not constant.
     """
     if dims is None or dims == []:
         return None
@@ -35,7 +35,7 @@ def _dimensions(dims: Item) -> list[int] | None:
 
 
 def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None, rank: Item = None) -> Item:
-    """Put the dimensions back that a reduction left out, each with size one."""
+    """Restore the dimensions that a reduction removed, each with size one."""
     reduced_dims = _dimensions(dims)
     if keepdim is True or reduced_dims is None:
         return reduced
@@ -47,14 +47,14 @@ def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None,
         return reduced
     if min(reduced_dims) < 0 <= max(reduced_dims):
         raise GraphError("dimensions are counted from both ends")
-    # from the outside in, so that each counts what the others have put back already
+    # from the outside in, so that each index counts the restored dimensions
     for dim in sorted(reduced_dims, key=abs):
         reduced = builder.call("unsqueeze", [reduced, dim])
     return reduced
 
 
 def count(builder: Builder, sizes: Item, dims: Item, numel: Item) -> Item:
-    """The number of elements a reduction takes together."""
+    """The number of reduced elements."""
     reduced_dims = _dimensions(dims)
     if reduced_dims is None:
         return numel
@@ -66,13 +66,13 @@ def count(builder: Builder, sizes: Item, dims: Item, numel: Item) -> Item:
 
 
 def mean_over(builder: Builder, tensor: Item, dims: Item) -> Item:
-    """The mean, with the dimensions kept; over all of them where none are named."""
+    """The mean with the dimensions kept, by default over all of them."""
     reduced_dims = _dimensions(dims)
     return builder.call("mean", [tensor] if reduced_dims is None else [tensor, list(reduced_dims), True])
 
 
 def sum_over(builder: Builder, tensor: Item, dims: Item, keepdim: Item = None) -> Item:
-    """The sum; over all dimensions where none are named."""
+    """The sum, by default over all dimensions."""
     reduced_dims = _dimensions(dims)
     if reduced_dims is None and keepdim is not True:
         return builder.call("sum", [tensor])
@@ -86,7 +86,7 @@ def halves(builder: Builder, tensor: Item, dim: Item) -> Item:
 
 
 def products_of_others(builder: Builder, tensor: Item, dim: Item) -> Item:
-    """The products of all elements along a dimension but each: of those before it, times those after it."""
+    """The products of all other elements along a dimension: of those before, times those after each element."""
     size = builder.binary("-", builder.size(builder.sizes(builder.value(tensor)), dim), 1)
     ones = builder.call("ones_like", [builder.call("narrow", [tensor, dim, 0, 1])])
     before = builder.call("narrow", [tensor, dim, 0, size])
@@ -120,7 +120,7 @@ def last_dims(builder: Builder, sizes: Item) -> Item:
 
 
 def freedom(builder: Builder, number: Item, correction: Item) -> Item:
-    """The degrees of freedom; where the number is not constant, there are supposed to be some."""
+    """The degrees of freedom; for a non-constant number, they are assumed to be positive."""
     degrees = builder.binary("-", number, correction)
     return max(0, degrees) if isinstance(degrees, (int, float)) else degrees
 
@@ -146,7 +146,7 @@ def is_vector(builder: Builder, matrix: Item, right_side: Item) -> Item:
 
 
 def only(builder: Builder, items: Item) -> Item:
-    """The one item of a list."""
+    """The only item of a list."""
     if isinstance(items, list) and len(items) == 1:
         return items[0]
     if isinstance(items, int):
@@ -191,12 +191,12 @@ def _needs_options() -> Item:
 
 
 def nan_like(builder: Builder, tensor: Item) -> Item:
-    """Not a number, in the same shape."""
+    """NaN in the same shape."""
     return builder.call("full_like", [tensor, float("nan")])
 
 
 def make_tuple(builder: Builder, *items: Item) -> Item:
-    """Several gradients."""
+    """A list of gradients."""
     return list(items)
 
 
@@ -206,12 +206,12 @@ def refuse(builder: Builder, *_items: Item) -> Item:
 
 
 def is_number(builder: Builder, item: Item) -> Item:
-    """Whether it is not a tensor."""
+    """Whether the item is not a tensor."""
     return not (isinstance(item, GraphValue) and item.type.is_tensor)
 
 
 def is_complex_tensor(builder: Builder, item: Item) -> Item:
-    """Whether it is a complex tensor."""
+    """Whether the item is a complex tensor."""
     return isinstance(item, GraphValue) and item.type.is_complex
 
 
@@ -225,7 +225,7 @@ def _offsets(builder: Builder, sizes: Sequence[Item]) -> list[Item]:
 
 
 def cat_tensors_backward(builder: Builder, grad: Item, sizes: Item, _types: Item, dim: Item) -> Item:
-    """The parts of a gradient that belong to the tensors that were joined."""
+    """Split a gradient into those of the joined tensors."""
     if not isinstance(sizes, list):
         raise GraphError("the sizes of the tensors that were joined are not known")
     lengths = [builder.size(size, dim) for size in sizes]
@@ -243,12 +243,12 @@ def to_args_sizes(builder: Builder, tensors: Item) -> Item:
 
 
 def to_args_scalartypes(builder: Builder, tensors: Item) -> Item:
-    """The scalar types of a list of tensors, which real graphs do not ask for."""
+    """The scalar types of a list of tensors; None, since real graphs do not need them."""
     return None
 
 
 def sum_to(builder: Builder, tensor: Item, sizes: Item) -> Item:
-    """The sum over the dimensions that broadcasting added or stretched."""
+    """The sum over broadcast dimensions."""
     value = builder.value(tensor)
     return builder.node("aten::_grad_sum_to_size", [value, builder.value(sizes)], [value.type]).output
 
@@ -263,7 +263,7 @@ def permute_backwards(builder: Builder, grad: Item, dims: Item) -> Item:
 
 
 def constant_pad_nd_backward(builder: Builder, grad: Item, pad: Item) -> Item:
-    """The padded tensor, by padding of the opposite sign."""
+    """Pad with the opposite sign, which crops to the padded tensor."""
     if not isinstance(pad, list):
         raise GraphError("the padding is not constant")
     return builder.call("constant_pad_nd", [grad, [builder.negative(size) for size in pad]])

@@ -1,4 +1,4 @@
-"""Compares the numbers of derived graphs with those of PyTorch's own autograd."""
+"""Compares derived graphs with PyTorch's own autograd."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def compare(graph: Graph, entries: Entries, wrt: Collection[str], order: int) ->
     """Derive a graph in reverse mode and compare each order with PyTorch, on random numbers between 0.2 and 0.8.
 
     Returns:
-        a line that says how well they agree.
+        A line about the agreement.
 
     Raises:
         GraphError: there is no PyTorch, the graph cannot be run on such inputs, or the numbers differ.

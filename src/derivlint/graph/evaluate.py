@@ -59,7 +59,7 @@ class _GraphRun:
             value = node.attributes.get("value")
             return [list(value) if isinstance(value, tuple) else value]
         if kind == GRAD_OF:
-            # linear: without any gradient there is nothing to compute
+            # linear: without any gradient all results are zero
             return [None] * len(node.outputs) if all(item is None for item in inputs) else self.run(node.blocks[0], ())
         if kind == IF:
             return self.run(node.blocks[0 if inputs[0] else 1], ())
@@ -134,7 +134,7 @@ class _GraphRun:
 
 
 def _sum(first: Any, second: Any) -> Any:
-    """The sum of two gradients, either may be undefined; lists are added item by item."""
+    """The sum of two possibly undefined gradients; lists are added item by item."""
     if first is None or second is None:
         return second if first is None else first
     if isinstance(first, list):

@@ -1,7 +1,7 @@
 """The intermediate representation: values in static single assignment, nodes, blocks, graphs.
 
-Values are numbered when they are printed. Blocks hold their nodes in execution order; a value may be used in every
-block inside of the one that it is defined in.
+Values are numbered when they are printed. Blocks hold their nodes in execution order; a value is visible in all blocks
+nested in the one that defines it.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ ADD = "prim::AutogradAdd"
 GRAD_OF = "prim::GradOf"
 IF = "prim::If"
 
-#: What a constant can be; lists are tuples here, and only constants hold them.
+#: The possible constants; lists are tuples here, and occur only in constants.
 Constant = int | float | bool | str | None | tuple[int, ...] | tuple[float, ...]
 ConstantKey = tuple[str, str]
 
 
 class NodeOrigin(Struct, frozen=True):
-    """The formula that a node was made from.
+    """The formula from which a node was generated.
 
     Attributes:
         operator: the operator whose entry it is, with its overload.
-        key: the names that the formula is for, as written; empty for what no entry says.
-        path: the derivatives file; empty if no entry says it.
+        key: the key of the formula, as written; empty without an entry.
+        path: the derivatives file; empty without an entry.
         line: the line of the formula in it, from 1.
         formula: the formula's text.
     """
@@ -59,8 +59,8 @@ class GraphValue(Struct, eq=False):
 
     Attributes:
         type: its type.
-        name: its name without the percent sign; empty if it has none of its own.
-        node: the node that defines it, None for a parameter of a block.
+        name: its name without the percent sign, or empty.
+        node: the node that defines it, or None for a parameter of a block.
     """
 
     type: GraphType
@@ -74,12 +74,12 @@ class GraphNode(Struct, eq=False):
     Attributes:
         kind: the operator, ``aten::mul``.
         inputs: its operands.
-        outputs: what it defines.
-        attributes: of constants ``value``, of linear blocks ``name``.
+        outputs: the values that it defines.
+        attributes: ``value`` of constants, ``name`` of linear blocks.
         blocks: the blocks in it.
-        function: the overload that is meant, once it is resolved.
-        origin: the formula that it comes from, None for a node of the graph that was given.
-        line: the line of the text that it was read from, from 1; None if it was not read.
+        function: the overload, once it is resolved.
+        origin: the formula from which it was generated, or None for a node of the input graph.
+        line: the line in the source text, from 1, or None if it was not parsed.
     """
 
     kind: str
@@ -93,32 +93,32 @@ class GraphNode(Struct, eq=False):
 
     @property
     def output(self) -> GraphValue:
-        """The value of a node that defines just one."""
+        """The only value that the node defines."""
         (value,) = self.outputs
         return value
 
     def add_output(self, type_: GraphType, name: str = "") -> GraphValue:
-        """Define one more value."""
+        """Define another value."""
         value = GraphValue(type_, name, self)
         self.outputs.append(value)
         return value
 
 
 class GraphBlock(Struct, eq=False):
-    """Nodes in order, what they are given and what they return."""
+    """Nodes in order, with parameters and returned values."""
 
     inputs: list[GraphValue] = field(default_factory=list)
     nodes: list[GraphNode] = field(default_factory=list)
     outputs: list[GraphValue] = field(default_factory=list)
 
     def add_input(self, type_: GraphType, name: str = "") -> GraphValue:
-        """One more parameter."""
+        """Add a parameter."""
         value = GraphValue(type_, name)
         self.inputs.append(value)
         return value
 
     def walk(self) -> Iterator[GraphNode]:
-        """Every node, those of inner blocks after the node that has them."""
+        """All nodes, those of inner blocks after the node that contains them."""
         for node in self.nodes:
             yield node
             for block in node.blocks:
@@ -126,7 +126,7 @@ class GraphBlock(Struct, eq=False):
 
 
 class Graph(GraphBlock, eq=False):
-    """A block that stands for itself: a function."""
+    """A top-level block: a function."""
 
     def input(self, name: str) -> GraphValue:
         """The parameter of a name.
@@ -168,7 +168,7 @@ def constant_key(value: Constant) -> ConstantKey:
 
 
 def is_constant(value: GraphValue) -> bool:
-    """Whether the value is a constant, a list of constants among them."""
+    """Whether the value is a constant, possibly a list."""
     node = value.node
     return node is not None and (
         node.kind == CONSTANT or (node.kind == LIST and all(is_constant(item) for item in node.inputs))
@@ -176,10 +176,10 @@ def is_constant(value: GraphValue) -> bool:
 
 
 def constant_of(value: GraphValue) -> Constant:
-    """The constant that a value is.
+    """The value of a constant.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a constant.
     """
     node = value.node
     if node is not None and node.kind == CONSTANT:
@@ -198,12 +198,12 @@ def clone_into(
     """Append copies of all nodes of a block to another one.
 
     Args:
-        block: the block that they are appended to.
-        source: the block they are taken from; its outputs are left to the caller.
+        block: the destination.
+        source: the block to copy; its outputs are left to the caller.
         replacements: the values for the parameters of the source and for values from outside; others stay as they are.
 
     Returns:
-        the value that stands for each value of the source, those of ``replacements`` included.
+        The new value for each value of the source, including ``replacements``.
     """
     values = dict(replacements)
     for node in source.nodes:
@@ -234,7 +234,7 @@ def _clone(node: GraphNode, values: dict[GraphValue, GraphValue]) -> GraphNode:
 
 
 def copy_graph(graph: Graph) -> tuple[Graph, dict[GraphValue, GraphValue]]:
-    """A copy of a graph, and which value became which."""
+    """Copy a graph; returns the copy, and the new value for each value."""
     copy = Graph()
     values = {value: copy.add_input(value.type, value.name) for value in graph.inputs}
     values = clone_into(copy, graph, values)
@@ -243,7 +243,7 @@ def copy_graph(graph: Graph) -> tuple[Graph, dict[GraphValue, GraphValue]]:
 
 
 def replace_uses(block: GraphBlock, values: Mapping[GraphValue, GraphValue]) -> None:
-    """Use other values in a block and everything inside."""
+    """Replace values in a block and everything nested."""
     for node in block.walk():
         node.inputs = [values.get(value, value) for value in node.inputs]
         for inner in node.blocks:
@@ -252,7 +252,7 @@ def replace_uses(block: GraphBlock, values: Mapping[GraphValue, GraphValue]) -> 
 
 
 def unique_names(graph: Graph) -> dict[GraphValue, str]:
-    """A name for each value of the graph, its own where it is free; numbers for those without one."""
+    """A unique name for each value of the graph, its own if that is free; numbers for unnamed values."""
     names: dict[GraphValue, str] = {}
     taken: set[str] = set()
     counter = 0

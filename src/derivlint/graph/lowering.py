@@ -1,4 +1,4 @@
-"""Formulas to nodes: the syntax tree of a C++ formula is evaluated over values of a graph."""
+"""Lowers formulas to nodes: evaluates the syntax tree of a C++ formula over values of a graph."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from derivlint.operators.constants import constant_named, scalar_type_named
 from derivlint.operators.reference.definitions import Definition, helper_named, tree_of
 from derivlint.operators.special import RAISING
 
-#: Calls that stand for their first argument.
+#: Calls that return their first argument.
 TRANSPARENT = words(
     "double Scalar Tensor c10::SymInt c10::Scalar at::Scalar int64_t std::optional<Tensor> IntArrayRef SymInt bool "
     "c10::SymIntArrayRef c10::fromIntArrayRefSlow wrap_opt_if std::move at::IntArrayRef std::vector<Tensor> "
     "std::optional<at::Tensor> toTensorOptionsForDevice expect_int asIntArrayRefUnchecked C10_AS_INTARRAYREF_SLOW "
     "wrapped_scalar_tensor"
 )
-#: Members that stand for the object they are called on.
+#: Members that return their object.
 IDENTITIES = words(
     "vec to_vec value toDouble toTensor unpack contiguous item guard_int expect_int detach_unless resolve_conj"
 )
@@ -56,7 +56,7 @@ class Lowering:
     """Evaluates formulas.
 
     Attributes:
-        builder: where nodes are built.
+        builder: the builder of nodes.
     """
 
     def __init__(self, builder: Builder) -> None:
@@ -67,7 +67,7 @@ class Lowering:
         """Lower a formula to nodes.
 
         Raises:
-            GraphError: it calls something that is opaque here.
+            GraphError: it calls an unsupported function.
         """
         if formula.tree is None:
             text = formula.text if len(formula.text) <= 80 else f"{formula.text[:60]}..."
@@ -79,14 +79,14 @@ class Lowering:
         """Lower an expression to nodes.
 
         Raises:
-            GraphError: it calls something that is opaque here, or with arguments that have no meaning in graphs.
+            GraphError: it calls an unsupported function, or passes unsupported arguments.
         """
         evaluation = _Evaluation(self, names)
         try:
             return evaluation.of(node)
         except FAILURES as error:
             not_understood(error)
-            # parts before what they are parts of
+            # inner parts first
             unknown = (part for part in reversed(list(walk(node))) if part not in evaluation.found)
             part = next((part for part in unknown if isinstance(part, (Call, Binary, Unary))), node)
             raise GraphError(f"{_described(part)} is not supported in graphs for these operands") from error
@@ -110,7 +110,7 @@ class Lowering:
         definition = helper_named(name)
         if definition is not None:
             return self.helper(definition, arguments)
-        # an in-place call is one on a fresh tensor
+        # an in-place call on a fresh tensor
         bare = functional(name)
         if not self.builder.operators.exists(bare):
             raise UnknownOperatorError(f'the helper "{name}" is opaque', bare)
@@ -149,7 +149,7 @@ class Lowering:
         if name == "value_or":
             return arguments[0] if held is None else held
         if name in ("conj", "resolve_conj") and not is_complex(held):
-            # of what is real it is the same
+            # the identity for real numbers
             return held
         if isinstance(held, list):
             if name == "size":
@@ -201,7 +201,7 @@ class Lowering:
         if name == "sizes":
             return builder.sizes(held)
         if name in ("strides", "sym_strides", "layout", "device"):
-            # formulas of strided tensors look at them for other layouts only
+            # formulas for strided tensors only use them for other layouts
             return None
         if name == "size":
             return builder.size(builder.sizes(held), arguments[0])
@@ -234,7 +234,7 @@ class Lowering:
 
 @cache
 def _parameters(function: Callable[..., Item]) -> tuple[int, int]:
-    """The number of arguments a helper takes after the builder: at least, and at most."""
+    """The minimum and maximum number of arguments of a helper after the builder."""
     parameters = list(signature(function).parameters.values())[1:]
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return sum(parameter.kind is not parameter.VAR_POSITIONAL for parameter in parameters), sys.maxsize
@@ -242,7 +242,7 @@ def _parameters(function: Callable[..., Item]) -> tuple[int, int]:
 
 
 def _described(node: Expr) -> str:
-    """An expression as a message names it."""
+    """An expression in messages."""
     if isinstance(node, (Binary, Unary)):
         return f'the operator "{node.op}"'
     callee = node.callee if isinstance(node, Call) else node
@@ -252,7 +252,7 @@ def _described(node: Expr) -> str:
 
 
 class _Evaluation(Analysis[Item]):
-    """Evaluates expressions with values for names."""
+    """Evaluates expressions, given values for names."""
 
     def __init__(self, lowering: Lowering, names: Mapping[str, Item]) -> None:
         super().__init__()
@@ -325,7 +325,7 @@ class _Evaluation(Analysis[Item]):
             raise GraphError("a call of an expression is not supported in graphs")
         spelling = callee.spelling
         if spelling in ("GradMode::is_enabled", "at::GradMode::is_enabled", "any_grad_defined"):
-            # the result is to be differentiable itself
+            # the result must be differentiable
             return True
         if spelling in ("areAnyTensorSubclassLike", "isTensorSubclassLike", "at::isTensorSubclassLike"):
             return False
@@ -361,7 +361,7 @@ _NUMERIC: dict[str, Callable[..., Item]] = {"sqrt": _square_root}
 
 
 def is_complex(item: Item) -> bool:
-    """Whether a tensor, or a scalar type that was asked of one, is complex."""
+    """Whether a tensor, or the scalar type of one, is complex."""
     if isinstance(item, TensorOptions):
         return item.of.type.is_complex
     if not isinstance(item, GraphValue):
@@ -376,7 +376,7 @@ WORDS = frozenset({"true", "false", "nullptr"})
 
 
 def variables_of(formula: Formula) -> tuple[str, ...]:
-    """The variables of an expression, in the order in which they occur; functions that it calls are not among them."""
+    """The variables of an expression, in order of occurrence; called functions are not included."""
     callees = {id(node.callee) for node in formula.nodes if isinstance(node, Call)}
     names = (name for name in free_names(formula) if id(name) not in callees)
     return tuple(dict.fromkeys(name.simple for name in names if name.simple is not None and name.simple not in WORDS))
@@ -388,10 +388,10 @@ def formula_graph(formula: Formula, operators: GraphOperators, inputs: Mapping[s
     Args:
         formula: the expression.
         operators: the operators that it may call.
-        inputs: its variables with their types, in the order that the inputs of the graph have.
+        inputs: its variables with their types, in the order of the graph's inputs.
 
     Raises:
-        GraphError: it calls something that does not exist or is not known.
+        GraphError: it calls a missing or unsupported function.
     """
     graph = Graph()
     builder = Builder(operators, graph)

@@ -1,4 +1,4 @@
-"""Arithmetic on numbers in graphs: what TorchScript's operators of these names give for numbers and lists of them."""
+"""Arithmetic on numbers in graphs, as TorchScript's operators define it for numbers and lists of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INTEGERS: Mapping[str, Callable[..., Any]] = {
     "__getitem__": operator.getitem,
 }
 _FLOATS: Mapping[str, Callable[..., Any]] = {"log": math.log}
-#: What an operator does with numbers and lists of them.
+#: The operators on numbers and lists of them.
 NUMBERS: Mapping[str, Callable[..., Any]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -67,12 +67,12 @@ def read_number(text: str) -> int | float:
     """The value of a C++ number.
 
     Raises:
-        GraphError: it is too large for C++, or written as Python cannot read it.
+        GraphError: it is too large for C++, or in a notation that Python cannot parse.
     """
     bare = text.replace("'", "")
     bare = bare.rstrip("uUlL") if bare.lower().startswith("0x") else bare.rstrip("uUlLfF")
     try:
-        # digits that Python does not take for an integer are octal, or more than it reads
+        # digits that Python rejects as an integer are octal, or too many
         value = int(bare, 0) if bare.isdecimal() or bare[:2].lower() in ("0x", "0b") else float(bare)
     except ValueError:
         value = math.inf

@@ -1,7 +1,7 @@
 """Overload resolution of the nodes of a graph.
 
-Follows the choice that TorchScript makes (torch/csrc/jit/frontend/schema_matching.cpp): the arguments have to fit; of
-several overloads the one with the fewest conversions wins, the first of equals.
+Follows the choice that TorchScript makes (torch/csrc/jit/frontend/schema_matching.cpp): the arguments must match; of
+several overloads the one with the fewest conversions wins, and the first of ties.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from derivlint.schema import (
     Type,
 )
 
-#: The types of constants that a parameter of a schema takes, with the cost of the conversion.
+#: The types of constants accepted by a parameter type, with the cost of the conversion.
 ACCEPTED: dict[str, dict[str, int]] = {
     "Scalar": {"number": 0, "float": 1, "int": 1, "bool": 2},
     "float": {"float": 0, "number": 1, "int": 2},
@@ -60,9 +60,9 @@ GRAPH_TYPES = {
     "Layout": INT,
     "Device": DEVICE,
 }
-#: Operators that return real tensors of complex ones.
+#: Operators that return real tensors for complex ones.
 MAKES_REAL = Book.by_hand("makes-real")
-#: Operators that return complex tensors of real ones.
+#: Operators that return complex tensors for real ones.
 MAKES_COMPLEX = Book.by_hand("makes-complex")
 
 
@@ -71,8 +71,8 @@ class Bound(Struct, frozen=True):
 
     Attributes:
         function: the overload.
-        places: for each argument of the schema that is given, its name and what it is given: the position among the
-            positional operands, or the name of a keyword. Later arguments that are left out are not among them.
+        places: the name of each passed argument, with the position of its operand or the name of its keyword. Omitted
+            trailing arguments are not included.
     """
 
     function: NativeFunction
@@ -80,7 +80,7 @@ class Bound(Struct, frozen=True):
 
 
 class GraphOperators:
-    """The operators of a PyTorch, by what they are called with."""
+    """The operators of a PyTorch, resolved by operand types."""
 
     def __init__(self, natives: NativeFunctions) -> None:
         self.natives = natives
@@ -91,7 +91,7 @@ class GraphOperators:
         return bool(self.overloads(name))
 
     def overloads(self, name: str) -> tuple[NativeFunction, ...]:
-        """The overloads of a name; one for a full name."""
+        """The overloads of an operator; a single one for a full name."""
         if "." in name:
             overload = self.natives.operator(name)
             return () if overload is None else (overload,)
@@ -100,7 +100,7 @@ class GraphOperators:
     def bind(
         self, name: str, operands: Sequence[GraphType], keywords: Mapping[str, GraphType] | None = None
     ) -> Bound | None:
-        """The overload that takes such operands, None if none does."""
+        """The overload that accepts the operands, or None."""
         key = (name, tuple(operands), tuple((keywords or {}).items()))
         if key not in self._known:
             candidates: list[tuple[tuple[int, int], Bound]] = []
@@ -117,8 +117,8 @@ class GraphOperators:
         arguments = function.schema.arguments.flat_non_out
         if len(operands) > len(arguments) or not keywords.keys() <= {argument.name for argument in arguments}:
             return None
-        # of equals the one is meant that takes these operands by position in Python, too: "sum(x, 0)"; TorchScript
-        # writes keyword-only arguments by position as well, but then it writes all of them: "addmm(b, x, y, 1, 1)"
+        # among ties, the one that takes these operands by position in Python wins: "sum(x, 0)"; TorchScript passes
+        # keyword-only arguments by position as well, but then all of them: "addmm(b, x, y, 1, 1)"
         is_whole = len(operands) == len(arguments)
         keywords_by_position = 0 if is_whole else max(len(operands) - len(function.schema.arguments.flat_positional), 0)
         total = keywords_by_position
@@ -153,7 +153,7 @@ def _cost(parameter: Type, operand: GraphType) -> int | None:
     if isinstance(parameter, ListType):
         if operand.is_list:
             return _cost(parameter.elem, operand.elements[0]) if operand.elements else 0
-        # "int[1] dim" takes a lone number
+        # "int[1] dim" accepts a single number
         cost = None if parameter.size is None or parameter.is_tensor_like else _cost(parameter.elem, operand)
         return None if cost is None else cost + 1
     name = str(parameter)
@@ -163,7 +163,7 @@ def _cost(parameter: Type, operand: GraphType) -> int | None:
 
 
 def returned_types(function: NativeFunction, operands: Sequence[GraphType]) -> list[GraphType]:
-    """The types of what an overload returns: complex where an operand is or the operator makes it so."""
+    """The types of an overload's returns: complex if an operand is or the operator makes them so."""
     schema = function.schema
     makes_complex = any(_has_complex(operand) for operand in operands) and schema.name.base not in MAKES_REAL
     return [_graph_type(item.type, makes_complex or schema.name.base in MAKES_COMPLEX) for item in schema.returns]

@@ -1,4 +1,4 @@
-"""Transformations that leave what a graph computes as it is; each takes time linear in its nodes."""
+"""Transformations that preserve the semantics of a graph, each in linear time."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ from derivlint.graph.ir import (
 from derivlint.operators import Book
 from derivlint.schema import load_index
 
-#: Nodes that read the shape or the type of a tensor, not its elements.
+#: Nodes that read the shape or type of a tensor, not its elements.
 METADATA = frozenset({"aten::size", "aten::dim", "aten::numel", "prim::dtype"})
-#: The tag of operators that give something else each time.
+#: The tag of nondeterministic operators.
 RANDOM = "nondeterministic_seeded"
-#: Where the gradient of a value is complete; takes a further gradient where the value becomes a temporary output.
+#: Marks the complete gradient of a value; takes another gradient if the value becomes a temporary output.
 TOTAL = "derivlint::total"
 
 
 def is_pure(node: GraphNode) -> bool:
-    """Whether the node does the same each time, and nothing but define its values."""
+    """Whether the node is deterministic and has no side effects."""
     name = node.kind.rpartition("::")[2]
     return node.kind not in ("prim::Print", TOTAL) and not name.endswith("_") and not _differs_each_time(node, name)
 
 
 def _differs_each_time(node: GraphNode, name: str) -> bool:
-    """Whether an operator gives something else each time: it is random, or leaves memory as it finds it."""
+    """Whether an operator is nondeterministic: it is random, or returns uninitialized memory."""
     is_random = name in _random_names() if node.function is None else RANDOM in node.function.tags
     return is_random or name in Book.by_hand("uninitialized")
 
 
 @cache
 def _random_names() -> frozenset[str]:
-    """The names of random operators, for nodes that are not resolved."""
+    """The names of random operators, for unresolved nodes."""
     names = (function.name.name_without_overload for function in load_index().written if RANDOM in function.tags)
     return frozenset(names)
 
 
 def eliminate_dead_code(block: GraphBlock) -> None:
-    """Remove the nodes whose values no one uses, and the outputs of linear blocks that no one uses."""
+    """Remove nodes with unused values, and unused outputs of linear blocks."""
     live = set(block.outputs)
     _sweep(block, live)
 
@@ -76,7 +76,7 @@ def _sweep(block: GraphBlock, live: set[GraphValue]) -> None:
 
 
 def is_removable(node: GraphNode) -> bool:
-    """Whether the node may go where no one uses its values: it has no side effects."""
+    """Whether the node may be removed if its values are unused: it has no side effects."""
     return node.kind != "prim::Print" and not node.kind.endswith("_")
 
 
@@ -91,7 +91,7 @@ class _Subexpressions:
         self._tables: list[dict[object, GraphNode]] = []
 
     def run(self, block: GraphBlock) -> None:
-        """One block; those outside of it have their tables on the stack."""
+        """Process one block; the tables of outer blocks are on the stack."""
         table: dict[object, GraphNode] = {}
         self._tables.append(table)
         unique = []
@@ -122,7 +122,7 @@ def _key(node: GraphNode) -> object:
 
 
 def move_constants(block: GraphBlock) -> None:
-    """Have each constant once, in front of everything that uses it."""
+    """Deduplicate constants, and move them before all uses."""
     pool: dict[ConstantKey, GraphNode] = {}
     same: dict[GraphValue, GraphValue] = {}
     _collect(block, pool, same)
@@ -148,7 +148,7 @@ def _collect(block: GraphBlock, pool: dict[ConstantKey, GraphNode], same: dict[G
 
 
 def inline_linear_blocks(block: GraphBlock) -> None:
-    """Put the nodes of linear blocks in the place of the blocks: nothing is skipped any more."""
+    """Replace linear blocks by their nodes, which then run even for zero gradients."""
     same: dict[GraphValue, GraphValue] = {}
     block.nodes = list(_inlined(block, same))
     block.outputs = [_final(value, same) for value in block.outputs]
@@ -176,9 +176,9 @@ def _final(value: GraphValue, same: dict[GraphValue, GraphValue]) -> GraphValue:
 
 
 def simplify(block: GraphBlock) -> None:
-    """Leave out zeros that are known: sums with them, linear blocks of them; and take apart what was just put together.
+    """Remove known zeros from sums and linear blocks, and pairs of construction and unpacking.
 
-    The linear blocks have to be inlined only where their gradients are known to be zero.
+    Linear blocks are only inlined if their gradients are known to be zero.
     """
     same: dict[GraphValue, GraphValue] = {}
     _simplified(block, same)
@@ -216,12 +216,12 @@ def _is_gone(node: GraphNode, same: dict[GraphValue, GraphValue]) -> bool:
 
 
 def is_zero(value: GraphValue) -> bool:
-    """Whether it is a gradient that is known to be zero."""
+    """Whether the value is a gradient known to be zero."""
     return value.node is not None and value.node.kind == ZERO
 
 
 def drop_sum_to_size(graph: Graph) -> None:
-    """Take the operands of every operator to have one shape, so that no gradient has to be summed."""
+    """Assume that the operands of every operator have one shape, so that no gradient needs to be summed."""
     same: dict[GraphValue, GraphValue] = {}
 
     def run(block: GraphBlock) -> None:
@@ -241,7 +241,7 @@ def drop_sum_to_size(graph: Graph) -> None:
 
 
 def optimize(graph: GraphBlock) -> None:
-    """All of these that make a graph smaller, linear blocks kept."""
+    """Run all passes that shrink a graph; linear blocks are kept."""
     simplify(graph)
     move_constants(graph)
     eliminate_common_subexpressions(graph)

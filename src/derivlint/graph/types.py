@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-#: The scalar types of tensors in TorchScript's text, and whether each is complex; what is false is real.
+#: The complex scalar types in TorchScript's text; the other tensors are real.
 COMPLEX_SCALARS = frozenset({"ComplexHalf", "ComplexFloat", "ComplexDouble"})
-#: The numbers of those that are integral, or booleans, where a graph has a scalar type as a number.
+#: The numbers of integral and boolean scalar types.
 INTEGRAL_NUMBERS = frozenset({0, 1, 2, 3, 4, 11})
 INTEGRAL_SCALARS = frozenset({"Byte", "Char", "Short", "Int", "Long", "Bool"})
 
 
 class GraphError(Exception):
-    """A graph, or the text of one, that cannot be used; the message says why."""
+    """A graph, or its text, is unusable; the message says why."""
 
 
 class GraphSyntaxError(GraphError):
-    """A text that is not a graph.
+    """The text is not a graph.
 
     Attributes:
-        line: where it stops being one, from 1.
-        column: the same, from 1.
+        line: the line of the error, from 1.
+        column: the column of the error, from 1.
     """
 
     def __init__(self, message: str, line: int, column: int) -> None:
@@ -30,10 +30,10 @@ class GraphSyntaxError(GraphError):
 
 
 class UnknownOperatorError(GraphError):
-    """A call of something that is not there.
+    """A call of a missing operator.
 
     Attributes:
-        name: what is called.
+        name: the called name.
     """
 
     def __init__(self, message: str, name: str) -> None:
@@ -45,7 +45,7 @@ class UndifferentiableError(GraphError):
     """A graph with operators that cannot be differentiated.
 
     Attributes:
-        reasons: why, each operator once, in the order of the graph.
+        reasons: the reasons, each operator once, in graph order.
     """
 
     def __init__(self, reasons: tuple[str, ...]) -> None:
@@ -58,11 +58,11 @@ class GraphType(Struct, frozen=True):
 
     Attributes:
         name: ``Tensor``, ``int``, ``float``, ``number``, ``bool``, ``str``, ``NoneType``, ``Device``, ``list``,
-            ``tuple``, ``optional``, or a name that is not known.
+            ``tuple``, ``optional``, or an unknown name.
         elements: the types in a list, a tuple or an optional.
-        scalar: of a tensor its scalar type, ``Double``; None if it is not known.
-        shape: of a tensor its sizes, None for one that is not known; None if not even their number is known.
-        requires_grad: of a tensor what is said of it, None for nothing.
+        scalar: the scalar type of a tensor, ``Double``, or None if unknown.
+        shape: the sizes of a tensor, None for an unknown size; None if the rank is unknown.
+        requires_grad: the ``requires_grad`` of a tensor, or None if unspecified.
         strides: the strides of a tensor, if given.
         device: the device of a tensor, if given.
     """
@@ -97,14 +97,14 @@ class GraphType(Struct, frozen=True):
 
     @property
     def is_differentiable(self) -> bool:
-        """Whether gradients can flow through such a value, as far as the type says."""
+        """Whether gradients can flow through a value of the type."""
         if self.is_tensor_list:
             return True
         return self.is_tensor and self.scalar not in INTEGRAL_SCALARS
 
     @property
     def static_shape(self) -> tuple[int, ...] | None:
-        """The sizes, where all are known."""
+        """The sizes, if all are known, else None."""
         if self.shape is None or any(size is None for size in self.shape):
             return None
         return tuple(size for size in self.shape if size is not None)
@@ -117,7 +117,7 @@ class GraphType(Struct, frozen=True):
         if self.name == "tuple":
             return f"({', '.join(map(str, self.elements))})"
         if self.name != "Tensor" or (self.scalar is None and self.shape is None):
-            # as in TorchScript, a tensor says more of itself only where its scalar type is known
+            # as in TorchScript, a tensor type has more details only if its scalar type is known
             return self.name
         parts = ["*" if size is None else str(size) for size in self.shape or ()]
         if self.strides is not None:
@@ -130,14 +130,14 @@ class GraphType(Struct, frozen=True):
         return f"{scalar}({', '.join(parts)})" if parts or self.shape is not None else scalar
 
 
-#: The types that hold no tensor; of a type that is not known, it is not known.
+#: The types that hold no tensor; an unknown type may.
 _WITHOUT_TENSORS = frozenset(
     {"int", "float", "number", "bool", "str", "complex", "NoneType", "Device", "Generator", "Layout", "Stream"}
 )
 
 
 def holds_tensors(type_: GraphType) -> bool:
-    """Whether gradients may flow through a value of a type in any way: a type that is not known may hold tensors."""
+    """Whether a type may hold tensors, as unknown types may."""
     if type_.is_tensor:
         return type_.is_differentiable
     if type_.name in ("list", "tuple", "optional"):

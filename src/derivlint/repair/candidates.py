@@ -18,10 +18,10 @@ class Target(Struct, frozen=True):
     """A formula to repair, or a key whose formula is missing.
 
     Attributes:
-        body: the formulas that it is one of, or will be.
+        body: the formulas of its dispatch key.
         key: the key: an argument, ``result``, or several names.
-        formula: the formula that is wrong, or None if there is none yet.
-        findings: the findings that say so.
+        formula: the wrong formula, or None if it is missing.
+        findings: the findings about it.
     """
 
     body: DispatchBody
@@ -35,10 +35,10 @@ class Candidate(Struct, frozen=True):
 
     Attributes:
         text: the formula.
-        how: the source of it.
-        cost: how unlikely it is to be meant; candidates are ranked by it.
-        edits: the changes of the formula that stands there; empty if it replaces the whole.
-        cause: the slip that the edits undo, in words, ``the factor 2 is missing``; empty for a derivation.
+        how: its source.
+        cost: the improbability that it is meant, by which candidates are ranked.
+        edits: the edits of the present formula; empty if it is replaced as a whole.
+        cause: a description of the mistake that the edits fix, ``the factor 2 is missing``; empty for a derivation.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Causes of wrong values: the one small edit that makes a formula right, for the help of a finding."""
+"""Explains wrong values by the small edit that makes a formula right, for the help of a finding."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from derivlint.repair.candidates import Candidate, Target
 from derivlint.repair.edits import edited_formulas
 from derivlint.repair.judge import distance_of, is_proved
 
-#: The rules whose findings have two numbers, and no cause.
+#: The rules whose findings have two values, and no cause.
 EXPLAINED = frozenset({"wrong-gradient", "wrong-tangent"})
-#: So many formulas of a file are explained, and so many edits are tried for each.
+#: The maximum number of explained formulas of a file, and of edits tried for each.
 MAX_EXPLAINED = 8
 MAX_TRIED = 40
 
@@ -37,7 +37,7 @@ def explained(model: Model, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagn
             }
         formula = formulas.get((item.entry, item.dispatch, item.key))
         n_explained += 1
-        # a keyword has no part that could be another one
+        # a keyword has no parts that could be edited
         cause = None if formula is None or formula.auto is not None else _cause(model, formula, item)
         yield item if cause is None else replace(item, help=f"{cause.cause}; write {quoted(cause.text)}")
 

@@ -1,8 +1,8 @@
-"""Candidates by derivation: from what an operator is linear in, from its backward formulas, from its definition.
+"""Candidates by derivation: from linearity, from backward formulas, and from reference definitions.
 
 Forward formulas have three sources, in this order: ``auto_linear``, ``auto_element_wise`` and sums of calls of the
-operator itself, one for each factor of a product, where the operator book says that it is linear; the backward formulas
-with tangents in the place of gradients, for functions of single elements; and the tangent of the reference definition
+operator itself, one for each factor of a product, if the operator book has it as linear; the backward formulas with
+tangents in place of gradients, for elementwise functions; and the tangent of the reference definition
 (:mod:`derivlint.repair.linearization`). The judge decides which of them is right.
 """
 
@@ -32,7 +32,7 @@ from derivlint.schema import Argument, NativeFunction, OptionalType, load_index
 
 GRAD = "grad"
 ABSENT = "::std::nullopt"
-#: Methods that read no element of a tensor.
+#: Methods that read no tensor elements.
 _METADATA = words("""
     sizes sym_sizes size sym_size numel sym_numel strides sym_strides layout options scalar_type dim defined is_complex
     device sym_blocksize suggest_memory_format requires_grad
@@ -49,7 +49,7 @@ def derived_formulas(target: Target, model: Model) -> Iterator[Candidate]:
 
 
 def derivation_of(target: Target, model: Model) -> Derivation | None:
-    """The derivation of an entry's formulas, or None if its operator is not known."""
+    """The derivation of an entry's formulas, or None if its operator is unknown."""
     entry, info = target.body.entry, target.body.info
     if entry.function is None or info is None:
         return None
@@ -128,7 +128,7 @@ class Derivation:
         return polynomial
 
     def _linear(self) -> Iterator[tuple[float, str]]:
-        """Calls of the operator itself with tangents, without what is added to a linear function."""
+        """Calls of the operator itself with tangents, without constant terms."""
         constants = {item.name: absent for item in self._arguments if (absent := self._unread(item))}
         polynomial = self._polynomial()
         if self._is_constant_in_values() or (polynomial is not None and self._is_linear(polynomial)):
@@ -148,13 +148,13 @@ class Derivation:
                 yield 0.2, " + ".join(self._products(polynomial, products, constants))
 
     def _is_linear(self, polynomial: Polynomial) -> bool:
-        """Whether an operator is linear in all differentiable arguments together."""
+        """Whether an operator is jointly linear in all differentiable arguments."""
         factors = [[name for name in term.factors if name in self._moving] for term in polynomial.terms]
         plain = not any(term.divisors or term.unclear for term in polynomial.terms)
         return plain and sorted(factors) == sorted([name] for name in self._moving)
 
     def _is_constant_in_values(self) -> bool:
-        """Whether the gradients depend on no value, so that the function is linear but for a constant."""
+        """Whether the gradients depend on no values, so that the function is linear up to a constant."""
         names = {*self._moving, "result", *(item.name for item in self._function.schema.returns if item.name)}
         names |= {f"result{place}" for place in range(len(self._function.schema.returns))}
         written = [derivative.written for derivative in self._info.derivatives]
@@ -167,7 +167,7 @@ class Derivation:
         )
 
     def _unread(self, argument: Argument) -> str:
-        """The value for an argument that no gradient reads, so that it can only be added; empty for any other."""
+        """The value for an argument that no gradient reads, so that it is only added; empty for other arguments."""
         is_number = str(argument.type) in ("float", "Scalar")
         if argument.name in self._moving or not (is_number or str(argument.type) == "Tensor?"):
             return ""
@@ -212,7 +212,7 @@ class Derivation:
         return text if len(function.schema.returns) == 1 else f"std::get<0>({text})"
 
     def _from_backward(self) -> Iterator[tuple[float, str]]:
-        """The backward formulas with tangents for gradients, which is right for functions of single elements."""
+        """The backward formulas with tangents for gradients, which is right for elementwise functions."""
         derivatives = self._info.derivatives
         if any(len(derivative.var_names) != 1 or derivative.written is None for derivative in derivatives):
             return
@@ -240,7 +240,7 @@ class Derivation:
             yield 0.5, f"result.dim() == 0 ? ({slope} * {name}{TANGENT}).sum() : ({slope} * {name}{TANGENT}).sum(-1)"
 
     def _moved(self, derivative: Derivative, name: str, tangent: str = "") -> str:
-        """A backward formula with a tangent in the place of the gradient."""
+        """A backward formula with a tangent in place of the gradient."""
         is_foreach = self._function.name.is_foreach
         names = {argument: argument + PRIMAL for argument in self._moving}
         names["grads" if is_foreach else GRAD] = tangent or name + TANGENT
@@ -260,7 +260,7 @@ class Derivation:
         return tree is not None and self._scales(tree)
 
     def _scales(self, tree: Expr) -> bool:
-        """Whether an expression multiplies the gradient element by element."""
+        """Whether an expression multiplies the gradient elementwise."""
         if isinstance(tree, Index):
             return isinstance(tree.object, Name) and tree.object.simple == "grads" and self._function.name.is_foreach
         if isinstance(tree, Name):
@@ -357,13 +357,13 @@ class Derivation:
             self.reasons.append(str(error))
             return
         if value.tangent is not None:
-            # of a function of single elements the gradient is the tangent, up to conjugation
+            # for an elementwise function the gradient is the tangent, up to conjugation
             yield 0.6, value.tangent[0]
 
 
 @cache
 def _scales_first(name: str) -> bool:
-    """Whether a helper multiplies its first argument element by element, as far as its own definition says it."""
+    """Whether a helper multiplies its first argument elementwise, according to its definition."""
     definition, facts = definitions().get(name), derived(name)
     if definition is None or facts is None:
         return False
@@ -374,7 +374,7 @@ def _scales_first(name: str) -> bool:
 
 
 def _leaves(definition: Definition) -> set[str]:
-    """The functions without definition that a definition comes to."""
+    """The functions without definition that a definition calls, directly or indirectly."""
     seen: set[str] = set()
     pending = set(definition.called)
     while pending:
@@ -387,23 +387,23 @@ def _leaves(definition: Definition) -> set[str]:
 
 @cache
 def _keeps_elements(name: str) -> bool:
-    """Whether a function computes each element of its result from those at the same place."""
+    """Whether a function is elementwise."""
     if name in _METADATA or name in _ELEMENT_WISE:
         return True
     functions = [function for function in load_index().named(name) if not function.schema.is_out]
     return bool(functions) and all(_POINTWISE in function.tags for function in functions)
 
 
-#: Backward operators and conversions that keep each element of a gradient where it is.
+#: Backward operators and conversions that preserve the positions of a gradient's elements.
 _SCALING = Book.by_hand("scales-elements") | words("conj contiguous to")
-#: Primitives of definitions that do the same.
+#: Elementwise primitives of definitions.
 _ELEMENT_WISE = words("""
     handle_r_to_c zeros_like equal is_number is_complex_tensor refuse value_or conj to full Tensor masked_fill real imag
 """)
 
 
 def _reads(tree: Expr, names: set[str]) -> bool:
-    """Whether an expression reads elements of a name, and not only its sizes or its type."""
+    """Whether an expression reads elements of a name, not only its sizes or type."""
     only_metadata = {
         id(node.callee.object)
         for node in walk(tree)

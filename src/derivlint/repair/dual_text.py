@@ -11,11 +11,11 @@ ZERO: Text = ("0", 0)
 
 
 class UnsupportedError(Exception):
-    """A definition has no tangent as a formula; the message says why."""
+    """A definition has no tangent as a formula."""
 
 
 class RefusedCaseError(UnsupportedError):
-    """A case that a definition refuses."""
+    """The definition rejects a case."""
 
 
 class DualText(Struct, frozen=True):
@@ -24,8 +24,8 @@ class DualText(Struct, frozen=True):
     Attributes:
         primal: the expression, or None for an absent value.
         tangent: the tangent, or None if it is zero.
-        items: several values, of a list or tuple.
-        symbolic: whether it is made of symbolic sizes.
+        items: the items of a list or tuple.
+        symbolic: whether it consists of symbolic sizes.
         may_be_absent: whether it is an optional argument.
     """
 

@@ -1,8 +1,8 @@
-"""Candidates that are one small edit away from the formula that stands there.
+"""Candidates that are one small edit away from the present formula.
 
-Edits are made on the syntax tree, and keep the rest of the text; only a text without a tree is edited by its tokens.
-Each kind has a weight, the number of times that the history of PyTorch's derivatives.yaml corrects such a slip; the
-more edits there are of a kind, the less likely is each.
+Edits are made on the syntax tree and preserve the rest of the text; only unparsable text is edited by tokens. Each kind
+has a weight, the number of such corrections in the history of PyTorch's derivatives.yaml; the more edits there are of a
+kind, the less likely is each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from derivlint.repair.slips import WEIGHTS, Slip
 from derivlint.repair.token_edits import token_changes
 from derivlint.repair.tree_edits import TreeChanges
 
-#: How many times as likely a slip is at a place that a finding underlines, and in the fix of one.
+#: The factor by which mistakes are likelier at an underlined position, and in a finding's fix.
 AT_FINDING = 50
 IN_FIX = 1000
 

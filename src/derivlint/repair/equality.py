@@ -26,7 +26,7 @@ from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Member, Name, Node, Number, Parenthesized, parse_formula
 from derivlint.model import Differentiability, DispatchBody, Model
 
-#: The factor between the arguments here and those of checks.
+#: The scale of the arguments relative to those of checks.
 SCALE = 1.0625
 
 
@@ -39,7 +39,7 @@ class Equality(Enum):
 
 
 def spelling(text: str) -> str:
-    """A formula without blanks and parentheses that do not count."""
+    """A formula without blanks and redundant parentheses."""
     tree = parse_formula(text).tree
     return text if tree is None else _spelling(tree)
 
@@ -85,7 +85,7 @@ def _typed(model: Model, body: DispatchBody, key: str, text: str) -> TypedFormul
 def _elements(
     differentiability: Differentiability, first: TypedFormula, second: TypedFormula, scale: float
 ) -> Iterator[bool]:
-    """Compare values on one element: whether they differ at each point where both are known."""
+    """Compare values on one element: yields for each point with both values known whether they differ."""
     evaluators = [of_elements.compile_formula(formula) for formula in (first, second)]
     if None in evaluators:
         return

@@ -1,4 +1,4 @@
-"""Candidates that call a helper made for the operator, its arguments matched by the names of its parameters."""
+"""Candidates that call a helper for the operator, with arguments matched by parameter names."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from derivlint.model.scope import visible_names
 from derivlint.operators.special import ParameterRole, role_of_name
 from derivlint.repair.candidates import Candidate
 
-#: How unlikely it is that a formula is replaced by a call of a helper.
+#: The cost of replacing a formula by a call of a helper.
 COST = 3.0
 _BACKWARD, _AGAIN = "_backward", "_double_backward"
-#: So many helpers are tried.
+#: The maximum number of helpers tried.
 MAX_HELPERS = 12
 
 
@@ -41,7 +41,7 @@ def helper_calls(model: Model, formula: DerivativeFormula) -> Iterator[Candidate
 
 
 def _arguments(formula: DerivativeFormula, overload: Function) -> list[str] | None:
-    """The variables for the parameters of a function, or None if there is none for one of them."""
+    """The variables for the parameters of a function, or None if one has none."""
     function = formula.entry.function
     visible = set(visible_names(formula))
     outputs = [output.name for output in function.outputs] if function is not None else []

@@ -1,4 +1,4 @@
-"""The edit that writes a formula under a key that an entry does not have."""
+"""Writes a formula under a key that an entry lacks."""
 
 from __future__ import annotations
 

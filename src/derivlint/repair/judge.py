@@ -27,13 +27,13 @@ from derivlint.repair.candidates import Candidate, Target, edited
 from derivlint.repair.insertion import insertion
 from derivlint.source import SourceFile
 
-#: The rule about outputs without forward formula beside one that has one: several are written one by one.
+#: The rule about outputs without forward formula when another has one: several are written one by one.
 PARTIAL = "missing-forward-output"
 #: The distances from a right formula of mistakes that are not about values.
 DISTANCES = ("type", "name", "syntax")
 #: The distance of a formula without certain mistakes for each of its findings.
 LEAST_DISTANCE = 1e-3
-#: How much less likely a candidate is meant for each advice of the rules, and for each property that is not checked.
+#: The factor on the cost of a candidate for each advice of the rules, and for each unchecked property.
 COST_OF_DOUBT = 3
 
 
@@ -54,8 +54,8 @@ class Accepted(Struct, frozen=True):
 
     Attributes:
         candidate: the candidate.
-        edits: the edits of the file that put it in place.
-        judged: what is checked of it, or None if the operator's function is not known.
+        edits: the edits of the file that write it.
+        judged: its checked properties, or None if the operator's function is unknown.
         run: its run in PyTorch, or None if it was not run.
     """
 
@@ -126,7 +126,7 @@ class Judge:
         """Check a candidate: the cheap analyses of its formula first, then the rules on the file with it in place.
 
         Returns:
-            the candidate with its proof, or its distance from a right one if anything is found.
+            The candidate with its proof, or its distance from a right one if there are findings.
         """
         distance = distance_of(self.model, target, candidate.text)
         edits = edits_for(target, candidate, self.model.source.text) if not distance else ()
@@ -179,7 +179,7 @@ def distance_of(model: Model, target: Target, text: str) -> float:
 
 
 def is_proved(model: Model, target: Target, text: str) -> bool:
-    """Whether a formula without mistakes is checked in every way in which the one in its place is."""
+    """Whether all checks that apply to the present formula also apply to a formula without mistakes."""
     probe = _probe(model, target, text)
     judged = None if probe is None else _judged(probe, probe.entries[0].bodies[0], target.key)
     return judged is not None and _is_judged_like(judged, _judged(model, target.body, target.key))
@@ -204,7 +204,7 @@ def _is_own(finding: Diagnostic, target: Target) -> bool:
 
 
 def _is_judged_like(judged: JudgedFormula, before: JudgedFormula | None) -> bool:
-    """Whether everything is checked of a candidate that is checked of the formula in its place."""
+    """Whether all checked properties of the present formula are checked for a candidate."""
     if before is None or judged.not_asked:
         return True
     if before.points.keys() - judged.points.keys() or bool(before.n_tensors) > bool(judged.n_tensors):

@@ -112,7 +112,7 @@ class Linearizer:
 
 
 class _Linearization(Analysis[DualText]):
-    """Evaluates an expression over values with tangents."""
+    """Evaluates an expression over dual values."""
 
     def __init__(self, linearizer: Linearizer, values: Mapping[str, DualText]) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ class _Linearization(Analysis[DualText]):
         return self._made("!" + enclosed(condition, UNARY), UNARY)
 
     def _refusing(self, condition: Text, value: DualText) -> DualText:
-        """A value whose tangent raises in a case that the definition refuses."""
+        """Make the tangent of a value raise in a case that the definition rejects."""
         if value.items is not None:
             return DualText(value.primal, items=tuple(self._refusing(condition, item) for item in value.items))
         if value.tangent is None:
@@ -584,7 +584,7 @@ class _Substitution(_Linearization):
         return self._made(f"{name}({', '.join(texts)})")
 
     def _passed(self, argument: DualText) -> DualText:
-        """An argument as it is passed: zeros for a tangent that is zero."""
+        """An argument to pass: zeros for a zero tangent."""
         if argument.tangent is None:
             return argument
         text = self._zeros(argument.primal) if argument.tangent == ZERO else argument.tangent

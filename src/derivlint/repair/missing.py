@@ -1,4 +1,4 @@
-"""Missing formulas of a file: which they are, which can be written, and why the others cannot."""
+"""The missing formulas of a file, those that can be written, and the reasons why others cannot."""
 
 from __future__ import annotations
 

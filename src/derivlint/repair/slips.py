@@ -1,4 +1,4 @@
-"""Kinds of slips, and how often people make them."""
+"""Kinds of mistakes, with their frequencies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Slip(Enum):
     TOKEN = "token"
 
 
-#: How many of 150 corrected formulas of PyTorch's history had a slip of a kind; nearly none is counted as three.
+#: The number of mistakes of each kind among 150 corrected formulas of PyTorch's history; rare kinds count as three.
 WEIGHTS = {
     Slip.CONJUGATE: 61,
     Slip.ARGUMENT_COUNT: 16,
@@ -55,9 +55,9 @@ class Change(Struct, frozen=True):
     """An edit of a formula.
 
     Attributes:
-        slip: the kind of slip that it undoes.
+        slip: the kind of mistake that it fixes.
         edit: the edit.
-        cause: the slip, in words.
+        cause: a description of the mistake.
         weight: how likely it is among the changes of its kind.
     """
 

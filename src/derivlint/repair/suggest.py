@@ -16,14 +16,14 @@ from derivlint.repair.edits import edited_formulas, twice_edited
 from derivlint.repair.equality import Equality, compare_formulas
 from derivlint.repair.judge import LEAST_DISTANCE, Accepted, Judge, distance_of
 
-#: Where candidates come from, each in the order of their cost.
+#: The sources of candidates, each in order of cost.
 Source = Callable[[Target, Model], Iterator[Candidate]]
 SOURCES: tuple[Source, ...] = (edited_formulas, derived_formulas)
-#: So many candidates of a formula are judged, so many more after the first right one, and so many are shown.
+#: The maximum number of judged candidates of a formula, of further ones after the first right one, and of shown ones.
 MAX_JUDGED = 400
 MAX_MORE = 80
 MAX_SHOWN = 3
-#: Of so many wrong candidates that came nearest the edits are tried, and so many of these are judged.
+#: The number of nearest wrong candidates whose edits are tried, and of such edits that are judged.
 MAX_NEAREST = 6
 MAX_JUDGED_TWICE = 300
 
@@ -34,7 +34,7 @@ class Suggestion(Struct, frozen=True):
     Attributes:
         target: the formula, or the key without one.
         candidates: at most three with different values, the best one first.
-        unsolved: why there is none, or empty.
+        unsolved: the reason why there is none, or empty.
         refuted: the formulas that a run in PyTorch refuted, each with the finding.
     """
 
@@ -45,7 +45,7 @@ class Suggestion(Struct, frozen=True):
 
     @property
     def is_certain(self) -> bool:
-        """Whether the one candidate is one edit, compared with the operator, and everything that can be checked is."""
+        """Whether the only candidate was compared with the operator, and all its properties are checked."""
         only = self.candidates[0] if len(self.candidates) == 1 else None
         if only is None or only.judged is None or len(only.candidate.edits) != 1:
             return False
@@ -108,7 +108,7 @@ class _Search:
                 self._rejected.append((verdict, candidate))
                 continue
             equal = [item for item in self.accepted if self._is_equal(verdict, item)]
-            # the author's own style goes before a derived formula
+            # the author's own style takes precedence over a derived formula
             if not equal or (candidate.how == "edit" and equal[0].candidate.how == "derivation"):
                 self.accepted = [*(item for item in self.accepted if item not in equal), verdict]
                 most = min(most, MAX_MORE)

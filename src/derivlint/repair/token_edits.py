@@ -1,4 +1,4 @@
-"""Changes of a formula that is not C++: of one token, or between two, so that it can be parsed."""
+"""Edits of a formula that does not parse: of one token, or between two."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from derivlint.model import DerivativeFormula
 from derivlint.model.scope import visible_names
 from derivlint.repair.slips import Change, Slip
 
-#: What is lost or typed for something else.
+#: Tokens that are often lost or mistyped.
 _MARKS = ("(", ")", ",", ".", "::", "*", "-", "+", "/", "_")
 #: Longer formulas are not edited by tokens.
 MAX_TOKENS = 400

@@ -1,4 +1,4 @@
-"""Changes of a formula on its syntax tree: each undoes one slip, and keeps the rest of the text."""
+"""Edits of a formula on its syntax tree: each fixes one mistake, and preserves the rest of the text."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ from derivlint.operators.reference.definitions import Definition, DefinitionKind
 from derivlint.schema import Argument, NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 
-#: Operators whose values are not differentiable: comparisons, truth values, counts and positions.
+#: Operators with non-differentiable values: comparisons, booleans, counts and positions.
 _DISCRETE = frozenset[str]().union(*map(Book.by_hand, ("compares", "answers", "boolean-output", "integral-output")))
 _of_natives: WeakKeyDictionary[NativeFunctions, Model] = WeakKeyDictionary()
 
 
 def model_of_book(natives: NativeFunctions) -> Model:
-    """The model of the derivatives that the operator book has, for the operators of a PyTorch."""
+    """The model of the operator book's derivatives, for the operators of a PyTorch."""
     model = _of_natives.get(natives)
     if model is None:
         text = BOOK_OF_DERIVATIVES.read_text(encoding="ascii")
@@ -36,11 +36,11 @@ def model_of_book(natives: NativeFunctions) -> Model:
 
 
 class NodeArguments(Struct, frozen=True):
-    """The arguments of a node by the names of its overload.
+    """The arguments of a node, by the parameter names of its overload.
 
     Attributes:
         function: the overload.
-        items: what each argument is.
+        items: the item of each argument.
         values: the operands, each with its argument.
     """
 
@@ -52,13 +52,13 @@ class NodeArguments(Struct, frozen=True):
 class Entries:
     """The entries of a model, for the nodes of graphs.
 
-    An operator that the file could have an entry for and has not, takes that of the operator book, or is taken apart
-    by its reference definition.
+    An operator without an entry that the file could have uses that of the operator book, or is decomposed by its
+    reference definition.
 
     Attributes:
         model: the model.
         operators: its operators.
-        from_book: the operators whose derivatives the file lacks and the book has, by full name, in the order of use.
+        from_book: the operators whose derivatives come from the book, by full name, in order of use.
     """
 
     def __init__(self, model: Model) -> None:
@@ -96,7 +96,7 @@ class Entries:
         return NodeArguments(bound.function, items, tuple(values))
 
     def info(self, function: NativeFunction) -> DifferentiabilityInfo | None:
-        """The formulas of an overload, None if no entry has some."""
+        """The formulas of an overload, or None if no entry has any."""
         name = str(function.name)
         if name not in self._infos:
             match = self._model_for(function).match(function)
@@ -106,7 +106,7 @@ class Entries:
         return self._infos[name]
 
     def _model_for(self, function: NativeFunction) -> Model:
-        """The model with the derivatives of an overload: the file's, or the book's if the file is silent about it."""
+        """The model with the derivatives of an overload: the file's, or the book's if the file lacks it."""
         if not self._is_silent(function):
             return self.model
         book = model_of_book(self.model.natives)
@@ -116,7 +116,7 @@ class Entries:
         return book
 
     def _is_silent(self, function: NativeFunction) -> bool:
-        """Whether the file lacks an entry that PyTorch has: it is a part of PyTorch's, a back end's, or the book's."""
+        """Whether the file lacks an entry that PyTorch has: it is incomplete, a back end's, or the book's."""
         way = derivatives_of(self.model).of(function).way
         return way is Way.UNKNOWN or (
             way is Way.MISSING
@@ -125,9 +125,9 @@ class Entries:
         )
 
     def _definition(self, function: NativeFunction) -> Definition | None:
-        """The definition that an operator without entry is taken apart by."""
+        """The definition by which an operator without entry is decomposed, or None."""
         if self.info(function) is not None:
-            # an entry of what is composed may be for backends alone, such as that of nested tensors
+            # a composite operator may have an entry for some backends only, such as nested tensors
             is_composed = function.has_composite_implicit_autograd_kernel
             return composite_named(str(function.name)) if is_composed else None
         definition = composite_named(str(function.name))
@@ -143,25 +143,25 @@ class Entries:
         return self._forwards[str(function.name)]
 
     def is_decomposed(self, function: NativeFunction) -> bool:
-        """Whether an operator is composed of others that are known, or defined by them."""
+        """Whether an operator is composite with known parts, or has a definition."""
         return self._definition(function) is not None
 
     def decompose(self, builder: Builder, function: NativeFunction, arguments: NodeArguments) -> Item:
-        """Build what an operator without entry is made of.
+        """Decompose an operator without entry.
 
         Raises:
-            GraphError: it cannot be said as an expression.
+            GraphError: it has no supported decomposition.
         """
         definition = self._definition(function)
         assert definition is not None, f"{function.name} is not decomposed"
         items = arguments.items
         if definition.kind is DefinitionKind.OPERATOR:
-            # it has those parameters of the schema that matter
+            # it has the relevant parameters of the schema only
             items = {name: items[name] for name in definition.parameters if name in items}
         return Lowering(builder).expanded(definition, list(items.values()))
 
     def differentiable_outputs(self, function: NativeFunction, count: int) -> list[bool]:
-        """The outputs of an overload that gradients flow to, as its entry declares."""
+        """The differentiable outputs of an overload, as its entry declares."""
         info = self.info(function)
         if info is not None and info.output_differentiability is not None:
             declared = list(info.output_differentiability)
@@ -169,11 +169,11 @@ class Entries:
         return [True] * count
 
     def ignored(self, function: NativeFunction) -> frozenset[str]:
-        """The arguments that no gradient flows through."""
+        """The arguments through which no gradient flows."""
         return derivatives_of(self._model_for(function)).of(function).ignored
 
     def carries_gradients(self, function: NativeFunction) -> bool:
-        """Whether gradients can flow through an operator at all."""
+        """Whether gradients can flow through an operator."""
         way = derivatives_of(self._model_for(function)).of(function).way
         is_constant = way is not Way.FORMULA and not _DISCRETE.isdisjoint(
             (function.name.base, f"{function.name.base}(0)")
@@ -194,7 +194,7 @@ class Entries:
         return "it has no entry"
 
     def origin(self, function: NativeFunction, derivative: Derivative | ForwardDerivative) -> NodeOrigin:
-        """The place of a formula."""
+        """The origin of nodes from a formula."""
         formula = derivative.written
         key = ", ".join(derivative.var_names)
         if formula is None:
@@ -216,7 +216,7 @@ def operator_name(node: GraphNode) -> str:
 
 
 def output_names(function: NativeFunction, outputs: Sequence[GraphValue]) -> dict[str, Item]:
-    """The outputs by the names that formulas have for them."""
+    """The outputs by their names in formulas."""
     names: dict[str, Item] = {}
     for number, (value, item) in enumerate(zip(outputs, function.schema.returns, strict=False)):
         names[f"result{number}"] = value

@@ -1,6 +1,6 @@
-"""Forward mode: a graph that gives the tangents of its outputs as well as the outputs.
+"""Forward mode: a graph that computes the outputs and their tangents.
 
-An operator without forward formula has no tangent here: there is no automatic one.
+An operator without forward formula has no tangent; none is derived automatically.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from derivlint.model import ForwardDerivative
 from derivlint.model.keys import RESULT
 from derivlint.operators.reference.terms import LINEAR_IN_LIST, polynomials
 
-#: Operators over lists that are linear in them; their forward formulas take primals and tangents at once.
+#: Operators that are linear in lists; their forward formulas take primals and tangents together.
 LINEAR_IN_LISTS = frozenset(name for name, polynomial in polynomials().items() if polynomial == LINEAR_IN_LIST)
 TANGENT = "_t"
 PRIMAL = "_p"
 
 
 def jvp(graph: Graph, entries: Entries, wrt: Collection[str] | None = None, *, suffix: str = "t") -> Graph:
-    """A graph that computes Jacobian-vector products; the graph itself is left as it is.
+    """Derive a graph that computes Jacobian-vector products; the graph itself is not modified.
 
     Its inputs are those of the graph and after them a tangent, ``<name>_t``, for each input that has one. Its outputs
     are the outputs of the graph and after them the tangents of those that can have one.
 
     Args:
         graph: the graph.
-        entries: where the formulas come from.
+        entries: the source of the formulas.
         wrt: the names of the inputs that have a tangent; by default those that require a gradient.
-        suffix: what the names of tangents end with, after an underscore.
+        suffix: the suffix of the names of tangents, after an underscore.
 
     Raises:
-        UndifferentiableError: it has operators without usable formulas; all of them are named.
+        UndifferentiableError: it has operators without usable formulas; the message lists all of them.
     """
     return _Forward(PreparedGraph(graph, entries, wrt), suffix).run()
 
@@ -86,7 +86,7 @@ class _Forward:
         return graph
 
     def _tangent(self, value: GraphValue) -> GraphValue:
-        """The tangent of a value, zeros where it has none."""
+        """The tangent of a value, or zeros."""
         tangent = self._tangents.get(value)
         if tangent is None:
             tangent = self._builder.tensor("zeros_like", value)

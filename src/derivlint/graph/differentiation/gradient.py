@@ -1,4 +1,4 @@
-"""A graph with its derivative, and the two as one graph."""
+"""A graph with its derivative, and their combination as one graph."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Gradient(Struct):
     """A graph with its derivative; the fields are those of PyTorch's ``torch::jit::Gradient``.
 
     Attributes:
-        f: the graph with outputs added that its derivative needs.
+        f: the graph, with additional outputs for its derivative.
         df: from vector-Jacobian products of the outputs of ``f``, and captured values, to those of its inputs.
-        f_real_outputs: how many outputs the graph had.
+        f_real_outputs: the number of original outputs.
         df_input_vjps: the outputs of ``f`` that ``df`` takes a gradient for, in the order of its inputs.
         df_input_captured_inputs: the inputs of ``f`` that ``df`` takes after them.
         df_input_captured_outputs: the outputs of ``f`` that ``df`` takes after those.
-        df_output_vjps: the inputs of ``f`` that ``df`` gives the gradients of.
+        df_output_vjps: the inputs of ``f`` whose gradients ``df`` computes.
     """
 
     f: Graph
@@ -34,7 +34,7 @@ class Gradient(Struct):
         """One graph from the inputs of ``f`` and gradients of its real outputs to gradients of its inputs.
 
         Args:
-            names: what to call the gradients; by default ``grad``, or ``grad_0`` and so on where there are several.
+            names: the names of the gradients; by default ``grad``, or ``grad_0`` and so on for several.
         """
         graph, values = copy_graph(self.f)
         inputs, outputs = list(graph.inputs), list(graph.outputs)

@@ -1,6 +1,6 @@
-"""Makes a graph of its own of the reverse block: what it uses of the forward graph becomes its inputs.
+"""Lifts the reverse block to a separate graph, whose inputs are the captured values of the forward graph.
 
-Follows torch/csrc/jit/runtime/autodiff.cpp in what it gives: ``lambdaLiftReverse``, ``getReverseCaptures``,
+Gives the results of torch/csrc/jit/runtime/autodiff.cpp: ``lambdaLiftReverse``, ``getReverseCaptures``,
 ``liftConstants``, ``deduplicateSizeCaptures``.
 """
 
@@ -37,14 +37,14 @@ def lift(
     df_input_vjps: list[int],
     df_output_vjps: list[int],
 ) -> Gradient:
-    """The gradient of a graph, from the reverse block that was built on its values.
+    """Build the gradient of a graph from the reverse block over its values.
 
     Args:
-        graph: the graph, which gets the temporaries as further outputs.
+        graph: the graph; temporaries become further outputs.
         reverse: the block, whose inputs are gradients of the graph's outputs.
-        totals: for each value that a gradient was asked of, the node ``TOTAL`` that has it.
-        df_input_vjps: the outputs that the block's inputs belong to.
-        df_output_vjps: the inputs that the block's outputs belong to.
+        totals: the ``TOTAL`` node of each value with a requested gradient.
+        df_input_vjps: the outputs for the block's inputs.
+        df_output_vjps: the inputs for the block's outputs.
     """
     _use_metadata_of(graph, reverse)
     _own_constants(graph, reverse)
@@ -79,7 +79,7 @@ def lift(
 
 
 def _use_metadata_of(graph: Graph, reverse: GraphBlock) -> None:
-    """Reuse sizes and types that the graph computes anyway."""
+    """Reuse sizes and types that the graph computes already."""
     table: dict[object, GraphValue] = {}
     for node in graph.nodes:
         if node.kind in METADATA:
@@ -94,7 +94,7 @@ def _use_metadata_of(graph: Graph, reverse: GraphBlock) -> None:
 
 
 def _own_constants(graph: Graph, reverse: GraphBlock) -> None:
-    """Give the reverse block constants of its own instead of capturing them."""
+    """Copy constants into the reverse block instead of capturing them."""
     pool: dict[ConstantKey, GraphNode] = {}
     fresh: list[GraphNode] = []
     same: dict[GraphValue, GraphValue] = {}
@@ -115,9 +115,9 @@ def _own_constants(graph: Graph, reverse: GraphBlock) -> None:
 
 
 def _move_metadata(graph: Graph, reverse: GraphBlock) -> None:
-    """Move sizes and types to the forward graph, so that only they are captured and not the whole tensor.
+    """Move sizes and types to the forward graph, so that they are captured instead of the tensors.
 
-    Those of a tensor that is captured for its elements anyway stay in the reverse block.
+    Those of tensors that are captured anyway stay in the reverse block.
     """
     defined = _defined(graph)
     needed: set[GraphValue] = set(reverse.outputs)
@@ -133,7 +133,7 @@ def _move_metadata(graph: Graph, reverse: GraphBlock) -> None:
         nodes = []
         for node in block.nodes:
             if node.kind in METADATA and node.inputs[0] in defined and node.inputs[0] not in needed:
-                # what follows the tensor is the number of a dimension
+                # the operand after the tensor is a dimension
                 key = (node.kind, *(_identity(value) for value in node.inputs))
                 if key not in moved:
                     moved[key] = _moved(graph, node)
@@ -175,7 +175,7 @@ def _defined(graph: Graph) -> set[GraphValue]:
 
 
 def _captures(graph: Graph, reverse: GraphBlock) -> list[GraphValue]:
-    """The values of the graph that the block uses, each once, in the order of the graph."""
+    """The captured values of the graph, each once, in graph order."""
     used = set(reverse.outputs)
     for node in reverse.walk():
         used.update(node.inputs)
@@ -188,7 +188,7 @@ def _captures(graph: Graph, reverse: GraphBlock) -> list[GraphValue]:
 
 
 def _complete(graph: Graph, reverse: GraphBlock, totals: dict[GraphValue, GraphNode], result: Gradient) -> None:
-    """Add an input for the gradient of each temporary, which second derivatives pass."""
+    """Add an input for the gradient of each temporary, which second derivatives provide."""
     for place in range(result.f_real_outputs, len(graph.outputs)):
         value = graph.outputs[place]
         total = totals.get(value)

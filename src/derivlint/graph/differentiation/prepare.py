@@ -1,4 +1,4 @@
-"""Makes a graph ready to be differentiated: nested blocks inlined, operators without entry taken apart."""
+"""Prepares a graph for differentiation: inlines nested blocks, and decomposes operators without entry."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from derivlint.graph.ir import (
 from derivlint.graph.passes import METADATA, inline_linear_blocks, optimize
 from derivlint.graph.types import INTEGRAL_NUMBERS, GraphError, UndifferentiableError, holds_tensors
 
-#: Nodes that are not operators and that gradients pass through.
+#: Nodes other than operators through which gradients flow.
 STRUCTURE = frozenset({LIST, LIST_UNPACK, TUPLE, TUPLE_UNPACK, ADD, "aten::_grad_sum_to_size"})
-#: Nodes whose values no gradient flows through; the prim:: operators beside them are not known.
+#: Nodes through which no gradient flows; other prim:: operators are unknown.
 OPAQUE = METADATA | {CONSTANT, ZERO}
 MAX_DECOMPOSITIONS = 10
 
 
 class PreparedGraph:
-    """A graph of nodes that are differentiated one by one.
+    """A graph whose nodes are differentiated one by one.
 
     Attributes:
-        graph: the graph, a copy of the one given.
-        entries: what its nodes' derivatives are.
-        requires_grad: the values that depend on an input whose gradient is asked for.
+        graph: a copy of the original graph.
+        entries: the derivatives of its nodes.
+        requires_grad: the values that depend on an input with a requested gradient.
         arguments: the arguments of each operator that requires a gradient.
-        problems: why operators cannot be differentiated.
+        problems: the reasons why operators cannot be differentiated.
     """
 
     def __init__(self, graph: Graph, entries: Entries, wrt: Collection[str] | None) -> None:
@@ -49,7 +49,7 @@ class PreparedGraph:
         self.arguments: dict[GraphNode, NodeArguments] = {}
         self.problems: dict[str, None] = {}
         self._same: dict[GraphValue, GraphValue] = {}
-        # what changes something may look as if no one used it, so that it has to be found before anything is left out
+        # mutations may look unused, so they are detected before dead code is eliminated
         for node, reason in refused(self.graph, entries):
             self.problem(node, reason)
         if self.problems:
@@ -63,7 +63,7 @@ class PreparedGraph:
             if is_requested and value.type.is_differentiable:
                 self.requires_grad.add(values[value])
         if wrt is None and any(value.type.requires_grad for value in graph.inputs):
-            # where some say so, the others do not
+            # if some inputs declare it, the others do not require a gradient
             self.requires_grad = {value for value in self.requires_grad if value.type.requires_grad}
         self._rewrite()
 
@@ -120,7 +120,7 @@ class PreparedGraph:
         self._operator(node, arguments)
 
     def _refuse_untracked(self, node: GraphNode) -> None:
-        """Refuse a node whose outputs may hold tensors that require a gradient, in a way that is not followed."""
+        """Reject a node whose outputs may hold tensors that require a gradient in an unsupported way."""
         for value in node.outputs:
             if holds_tensors(value.type) and not carries(value):
                 self.problem(node, f"gradients through a value of the type {value.type} are not followed")
@@ -165,7 +165,7 @@ class PreparedGraph:
 
 
 def used_by(node: GraphNode) -> Iterator[GraphValue]:
-    """Yield the values that a node uses: its operands, and those that its blocks use or return."""
+    """Yield the values used by a node: its operands, and those that its blocks use or return."""
     yield from node.inputs
     for block in node.blocks:
         yield from block.outputs
@@ -174,7 +174,7 @@ def used_by(node: GraphNode) -> Iterator[GraphValue]:
 
 
 def carries(value: GraphValue) -> bool:
-    """Whether gradients are followed through a value of its type: a tensor, a list of tensors, a tuple of those."""
+    """Whether gradients are supported for a value of its type: a tensor, a list of tensors, a tuple of those."""
     if value.type.name != "tuple":
         return value.type.is_differentiable
     parts = [element for element in value.type.elements if holds_tensors(element)]

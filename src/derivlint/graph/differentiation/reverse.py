@@ -1,6 +1,6 @@
 """Reverse mode: the derivative of a graph, node by node from its outputs to its inputs.
 
-Follows torch/csrc/jit/runtime/autodiff.cpp in what it gives: ``differentiate``, ``addReverseInline``,
+Gives the results of torch/csrc/jit/runtime/autodiff.cpp: ``differentiate``, ``addReverseInline``,
 ``linearGradientForNode``.
 """
 
@@ -34,23 +34,23 @@ from derivlint.graph.types import GraphError, UndifferentiableError, list_of
 from derivlint.model import Derivative
 from derivlint.operators import Book
 
-#: Operators whose operands never have another shape than their gradients, so that nothing is to be summed.
+#: Operators whose operands always have the shape of their gradients, so that no sum is needed.
 NEVER_BROADCASTS = Book.by_hand("never-broadcasts")
 SUM_TO_SIZE = "aten::_grad_sum_to_size"
 _PLAIN = NodeOrigin("sum over uses")
 
 
 def differentiate(graph: Graph, entries: Entries, wrt: Collection[str] | None = None) -> Gradient:
-    """The derivative of a graph; the graph itself is left as it is.
+    """Differentiate a graph; the graph itself is not modified.
 
     Args:
         graph: the graph. Linear blocks in it are inlined, so that derivatives can be differentiated again.
-        entries: where the formulas come from.
-        wrt: the names of the inputs whose gradients are wanted; by default those that require one, or all where no
-            input says so.
+        entries: the source of the formulas.
+        wrt: the names of the inputs whose gradients are computed; by default those that require one, or all if none
+            declares it.
 
     Raises:
-        UndifferentiableError: it has operators without usable formulas; all of them are named.
+        UndifferentiableError: it has operators without usable formulas; the message lists all of them.
     """
     return _Reverse(PreparedGraph(graph, entries, wrt)).gradient()
 
@@ -98,7 +98,7 @@ class _Reverse:
         self._grads[value] = grad
 
     def _grad(self, value: GraphValue) -> GraphValue:
-        """The gradient of a value when all its uses have been seen, zero where there are none."""
+        """The gradient of a value after all its uses were processed, or zero."""
         grad = self._grads.get(value)
         self._builder.origin = None
         if grad is None:
@@ -134,7 +134,7 @@ class _Reverse:
             self._unpacked(node)
 
     def _expand(self, node: GraphNode) -> None:
-        """A sum over broadcast dimensions spreads its gradient over them."""
+        """Expand the gradient of a sum over broadcast dimensions."""
         value = node.inputs[0]
         incoming = self._grad(node.output)
         with self._linear(node, [incoming]) as linear:
@@ -184,7 +184,7 @@ class _Reverse:
     def _gradient_names(
         self, names: dict[str, Item], node: GraphNode, arguments: NodeArguments, grads: Sequence[GraphValue]
     ) -> None:
-        """``grad``, ``grads`` and ``grad_<output>``; a missing one is zeros, except where formulas ask for it."""
+        """Bind ``grad``, ``grads`` and ``grad_<output>``; a missing one is zeros, unless formulas test for it."""
         function = arguments.function
         info = self._entries.info(function)
         assert info is not None
@@ -233,7 +233,7 @@ class _Reverse:
         return pairs
 
     def _reduced(self, arguments: NodeArguments, value: GraphValue, grad: GraphValue) -> GraphValue:
-        """The gradient with the shape of its input, to which the operator may have broadcast it."""
+        """Reduce a gradient to the shape of its input, which the operator may have broadcast."""
         tensors = [operand for _, operand in arguments.values if operand.type.is_tensor]
         if not value.type.is_tensor or len(tensors) < 2 or arguments.function.name.base in NEVER_BROADCASTS:
             return grad
@@ -246,13 +246,13 @@ class _Reverse:
 
 
 def _asks_whether_defined(derivative: Derivative) -> bool:
-    """Whether a formula looks for gradients that are not there: ``grads[1].defined()``."""
+    """Whether a formula tests for missing gradients: ``grads[1].defined()``."""
     nodes = derivative.written.parsed.nodes if derivative.written is not None else ()
     return any(isinstance(node, Member) and node.name == "defined" for node in nodes)
 
 
 def _is_zero(value: GraphValue) -> bool:
-    """Whether nothing uses the value whose gradient this is."""
+    """Whether the value of this gradient is unused."""
     node = value.node
     if node is not None and node.kind == TOTAL:
         node = node.inputs[0].node
@@ -260,7 +260,7 @@ def _is_zero(value: GraphValue) -> bool:
 
 
 class _Linear:
-    """A linear block that is being built: what comes out of it is zero where all gradients that go in are."""
+    """A linear block under construction: its outputs are zero if all incoming gradients are."""
 
     def __init__(self, builder: Builder, node: GraphNode, grads: Sequence[GraphValue], reverse: _Reverse) -> None:
         self.outputs: list[tuple[GraphValue, GraphValue]] = []

@@ -1,1 +1,1 @@
-"""Graphs as text and as pictures."""
+"""Textual and graphical forms of graphs."""

@@ -1,4 +1,4 @@
-"""Graphs as pictures: DOT for Graphviz, and SVG that needs nothing else."""
+"""Draws graphs: DOT for Graphviz, and self-contained SVG."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Box(Struct):
     """A box of a drawing.
 
     Attributes:
-        label: what is in it.
-        note: where it comes from; empty for what was given.
+        label: its text.
+        note: its origin; empty for parts of the input graph.
         kind: ``input``, ``node`` or ``output``.
-        row: how many boxes are above it at least.
+        row: the minimum number of boxes above it.
         sources: the boxes that point to it.
-        x: its left edge, once it is placed.
+        x: its left edge, set by the layout.
     """
 
     label: str
@@ -70,7 +70,7 @@ def boxes_of(graph: Graph) -> list[Box]:
 
 
 def _label(node: GraphNode) -> str:
-    """The operator, with the constants that it is given."""
+    """The operator, with its constant operands."""
     parts = []
     for value in node.inputs:
         if not is_constant(value):
@@ -95,7 +95,7 @@ def dot(graph: Graph) -> str:
 
 
 def svg(graph: Graph) -> str:
-    """A graph as a picture: rows in the order of computation, each box with the entry it comes from."""
+    """Draw a graph: rows in order of computation, each box with its entry."""
     boxes = boxes_of(graph)
     rows: dict[int, list[Box]] = {}
     for box in boxes:

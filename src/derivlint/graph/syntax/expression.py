@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lark import Token, Tree
 
 WORDS: dict[str, Item] = {"True": True, "False": False, "None": None}
-#: Nodes that are not operators, by the names that they have in expressions.
+#: Nodes other than operators, by their names in expressions.
 SPECIAL = {
     "AutogradAdd": ADD,
     "AutogradZero": ZERO,
@@ -43,7 +43,7 @@ SPECIAL = {
     "_grad_sum_to_size": "aten::_grad_sum_to_size",
 }
 _RESULTS = {ADD: TENSOR, ZERO: TENSOR, "prim::dtype": INT, "aten::dim": INT, "aten::numel": INT}
-#: What gives the items of a list, each a name: ``a, b = ListUnpack(unbind(x, 0))``.
+#: The function that unpacks a list: ``a, b = ListUnpack(unbind(x, 0))``.
 UNPACK = "ListUnpack"
 #: Deeper expressions are printed in several statements.
 MAX_PRINTED = 30
@@ -56,17 +56,17 @@ def read_expression(
     inputs: list[str] | None = None,
     types: Mapping[str, GraphType] | None = None,
 ) -> Graph:
-    """The graph of an expression; names that nothing defines are its inputs, in the order in which they occur.
+    """Parse an expression; undefined names are the inputs of the graph, in order of occurrence.
 
     Args:
         text: the expression, with definitions before it: ``h = mul(a, b); sigmoid(h)``.
         operators: the operators that it may call.
-        inputs: the inputs, where their order matters or some are not used.
+        inputs: the inputs, if their order matters or some are unused.
         types: the types of inputs that are not plain tensors.
 
     Raises:
         GraphSyntaxError: the text is not an expression.
-        GraphError: it calls what does not exist, or with the wrong arguments.
+        GraphError: it calls a missing function, or passes wrong arguments.
     """
     return _ExpressionReader(operators, types or {}, inputs or []).program(parse("graph_expression", text, "program"))
 
@@ -185,11 +185,11 @@ class _ExpressionReader:
 
 
 def print_expression(graph: Graph, *, origins: bool = False) -> str:
-    """A graph in the syntax of expressions; values that are used more than once get names of their own.
+    """Print a graph in the syntax of expressions; values that are used more than once are named.
 
     Args:
         graph: the graph; linear blocks are inlined.
-        origins: whether to write below each line which formulas its operators come from.
+        origins: whether to print the formulas of the operators below each line.
 
     Raises:
         GraphError: it has control flow, which expressions do not have.
@@ -300,7 +300,7 @@ class _ExpressionPrinter:
 
 
 def _identifier(name: str) -> str:
-    """A name of a graph as it can be in an expression."""
+    """Convert a name of a graph to an identifier."""
     cleaned = re.sub(r"\W", "_", name)
     return "" if not cleaned or cleaned[0].isdigit() else cleaned
 

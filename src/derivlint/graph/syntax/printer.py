@@ -1,4 +1,4 @@
-"""Graphs as TorchScript prints them."""
+"""Prints graphs in TorchScript's textual form."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ INDENT = "  "
 
 
 def print_graph(graph: Graph, *, origins: bool = False) -> str:
-    """A graph in TorchScript's textual form.
+    """Print a graph in TorchScript's textual form.
 
     Args:
         graph: the graph.
-        origins: whether to write the entry and the line that a node comes from the end it, as a comment.
+        origins: whether to append the entry and line of each node as a comment.
     """
     return _Printer(unique_names(graph), origins).graph(graph)
 

@@ -17,16 +17,16 @@ from derivlint.graph.types import TENSOR, GraphError, GraphSyntaxError, GraphTyp
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
-#: What TorchScript calls the types whose names differ here.
+#: TorchScript's names of types that differ here.
 SYNONYMS = {"Scalar": "number", "None": "NoneType"}
-#: Deeper blocks are refused, so that code that walks them may use recursion.
+#: The maximum nesting of blocks, so that code may recurse over them.
 MAX_BLOCKS = 50
 _BRACKETS = re.compile(r"[()\[\]{}]")
 SCALARS = words("Half Float Double BFloat16 ComplexHalf ComplexFloat ComplexDouble Byte Char Short Int Long Bool")
 
 
 def read_graph(text: str) -> Graph:
-    """The graph of a text.
+    """Parse a graph.
 
     Raises:
         GraphSyntaxError: the text is not a graph.
@@ -44,11 +44,11 @@ def parser(grammar: str, start: str) -> Lark:
 
 
 def parse(grammar: str, text: str, start: str = "graph") -> Tree[Token]:
-    """The syntax tree of a text.
+    """Parse a text with a grammar.
 
     Raises:
         GraphSyntaxError: it does not follow the grammar.
-        GraphError: it is nested too deeply: what walks its tree may use recursion.
+        GraphError: it is nested too deeply for recursion over its tree.
     """
     nested = 0
     for bracket in _BRACKETS.findall(text):
@@ -130,7 +130,7 @@ class _GraphReader:
         return node
 
     def _convert_constant(self, node: GraphNode) -> None:
-        """Give a constant the Python type that its declared type says: bool constants are written 0 and 1."""
+        """Convert a constant to its declared type: bool constants are written 0 and 1."""
         value = node.attributes.get("value")
         declared = node.outputs[0].type.name if node.outputs else ""
         if declared == "bool" and isinstance(value, int):
@@ -143,7 +143,7 @@ class _GraphReader:
             raise GraphError(f'"%{name}" is defined twice')
         self._values[name] = value
         if name.isdigit():
-            # numbers are not names of their own: printing numbers again
+            # numbers are not names: values are renumbered when printed
             value.name = ""
 
     def _uses(self, tree: Tree[Token]) -> list[GraphValue]:
@@ -178,7 +178,7 @@ def unquoted(text: str) -> str:
     """Return the value of a string literal.
 
     Raises:
-        GraphError: it has an escape that is none.
+        GraphError: it has an invalid escape.
     """
     try:
         return str(json.loads(text, strict=False))
@@ -187,7 +187,7 @@ def unquoted(text: str) -> str:
 
 
 def read_type(tree: Tree[Token]) -> GraphType:
-    """The type of a syntax tree."""
+    """Convert a syntax tree to a type."""
     kind = tree.data
     inner = children(tree)
     if kind == "tuple":
