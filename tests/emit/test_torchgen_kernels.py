@@ -1,7 +1,7 @@
 """Every autograd kernel is torchgen's, statement by statement, but for differences that are named here.
 
-Kernels are compared by operator and dispatch key. torchgen's text is rewritten by :data:`DIFFERENCES`, each of which
-has its reason; what both say is then the same text.
+Kernels are compared by operator and dispatch key, after torchgen's text is rewritten by :data:`DIFFERENCES`, each with
+its reason.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ DIFFERENCES = (
         r"for(const auto i:c10::irange(grad_fns.size())){if(grad_fns[i]){\2(\1[i],grad_fns[i]);}}",
     ),
     Difference(
-        "an empty list is no case of its own",
+        "an empty list is not a case of its own",
         r"if\(!grad_fns\.empty\(\)\)\{for\(const auto i:c10::irange\(grad_fns\.size\(\)\)\)\{"
         r"auto grad_fn=grad_fns\[i\];if\(grad_fn!=nullptr\)\{(.*?)\}\}\}",
         r"for(const auto i:c10::irange(grad_fns.size())){if(const auto&grad_fn=grad_fns[i]){\1}}",
@@ -233,7 +233,7 @@ def _own(kernel: Kernel) -> str:
     """Our kernel without namespaces, and with torchgen's name."""
     text = _without_layout(without_marks(kernel.text)).replace("nodes::", "").replace("_kernel(c10::D", "(c10::D", 1)
     text = text.replace(f"at::_ops::{kernel.function.name.unambiguous_name}::redispatch(", "REDISPATCH(")
-    # the type of a lambda expression and room for nodes are no statements
+    # not statements: the return type of a lambda, reserved room for nodes
     text = re.sub(r"\[&\]\(\)->[\w:<>,]+\{", "[&](){", text).replace("grad_fns.reserve(self.size());", "")
     return _plain(text)
 

@@ -76,6 +76,21 @@ def test_a_plain_list_has_one_model_and_no_version(bundled_natives: NativeFuncti
     assert (model.layout, model.version, model.versions) == (PLAIN, None, None)
 
 
+def test_a_plain_list_serves_the_versions_that_its_entries_name(bundled_natives: NativeFunctions) -> None:
+    text = ABS + "  version: v1.11, v2.0\n" + NEG + ABS + "  version: [v2.2, v2.10]\n"
+    models = build_models(source(text), bundled_natives)
+    assert [model.version for model in models] == ["v2.10", "v2.0"]
+    assert [[entry.operator for entry in model.entries] for model in models] == [["neg", "abs"], ["abs", "neg"]]
+    assert models[0].versions is not None
+    assert models[0].versions.names == ("v1.11", "v2.0", "v2.2", "v2.10")
+    assert [formula.key_text for body in models[0].bodies() for formula in body.formulas] == ["self", "self"]
+
+
+@pytest.mark.parametrize("line", ["# version: v2.0\n", "  self: grad  # version: v2.0\n", "  version: grad\n"])
+def test_other_lines_with_that_word_make_no_versions(line: str, bundled_natives: NativeFunctions) -> None:
+    assert build_model(source("- name: abs(Tensor self) -> Tensor\n" + line), bundled_natives).versions is None
+
+
 def test_a_layout_can_be_given(bundled_natives: NativeFunctions) -> None:
     layout = Layout(entries="entries", ignored=frozenset({"owner"}))
     text = "entries:\n" + ABS + "  owner: me\n"

@@ -180,6 +180,20 @@ def test_groups_of_a_backend_add_operators_and_change_none() -> None:
     ]
 
 
+def test_groups_without_a_list_serve_the_versions_that_they_name() -> None:
+    """As in op-plugin until November 2024."""
+    natives = read("""\
+custom:
+  - func: f(Tensor self) -> Tensor
+    impl_ns: acl_op, acl_op
+    version: v2.0, v2.1
+  - func: g(Tensor self) -> Tensor
+    version: v1.11
+  - func: h(Tensor self) -> Tensor
+""")
+    assert [function.versions for function in natives.written] == [{"v2.0", "v2.1"}, {"v1.11"}, None]
+
+
 def test_an_operator_of_a_backend_needs_a_derivative() -> None:
     """The backend has its kernel, so it is not made of other operators, which autograd could differentiate instead."""
     natives = read(GROUPED)

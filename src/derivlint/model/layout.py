@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,7 +29,7 @@ class Layout(Struct, frozen=True):
         foreach: whether foreach operators share the formulas of the operators that they apply to each tensor.
         semicolons: whether a formula may end with a semicolon.
         cpp: whether formulas are C++ that is compiled with PyTorch's headers.
-        marks: keys of entries that identify this layout in a plain list.
+        marks: beginnings of lines of entries that identify this layout in a plain list.
     """
 
     entries: str | None = None
@@ -44,13 +43,13 @@ class Layout(Struct, frozen=True):
     foreach: bool = True
     semicolons: bool = False
     cpp: bool = True
-    marks: frozenset[str] = frozenset()
+    marks: tuple[str, ...] = ()
 
     def fitting(self, root: YamlNode | None, source: SourceFile | None = None) -> Layout:
         """The layout of one file in a project whose layout is this one.
 
-        A plain list without versions may be a file of any project; a mapping that has a list under the entry key of a
-        known layout, and under no other known key, has that layout.
+        A plain list may be a file of any project, unless its entries are marked; a mapping that has a list under the
+        entry key of a known layout, and under no other known key, has that layout.
 
         Args:
             root: the root of the file.
@@ -67,12 +66,17 @@ class Layout(Struct, frozen=True):
         return self
 
     def of_list(self, source: SourceFile | None) -> Layout:
-        """The layout of a plain list: the one that its keys identify, unless this layout is not the default."""
-        plain = replace(self, entries=None, versions=None)
+        """The layout of a plain list: the one that its entries are marked with, unless this layout is not the default.
+
+        The versions of a plain list are those that its entries name.
+        """
         marked = marked_layout(source) if source is not None else None
+        has_versions = marked is not None and marked.version is not None
+        plain = replace(self, entries=None, versions=self.versions if has_versions else None)
         if marked is None or replace(plain, ignored=frozenset(), elsewhere=()) != PLAIN:
             return plain
-        return replace(marked, ignored=marked.ignored | self.ignored, elsewhere=(*marked.elsewhere, *self.elsewhere))
+        elsewhere = (*marked.elsewhere, *self.elsewhere)
+        return replace(marked, entries=None, ignored=marked.ignored | self.ignored, elsewhere=elsewhere)
 
     def list_in(self, root: YamlNode | None) -> YamlNode | None:
         """The node under the entry key, or the root; None if it is absent."""
@@ -96,10 +100,16 @@ class Layout(Struct, frozen=True):
 
 
 PLAIN = Layout()
-#: torch_npu's op_plugin/config/derivatives.yaml: one file for all supported versions of PyTorch. torch_npu itself
-#: declares the casts of formats, in npu_native_functions.yaml.
+#: torch_npu's op_plugin/config/derivatives.yaml: one file for all supported versions of PyTorch; until November 2024 a
+#: plain list with ``version: v1.11, v2.0`` in each entry. torch_npu itself declares the casts of formats, in
+#: npu_native_functions.yaml.
 TORCH_NPU = Layout(
-    entries="backward", versions=ALL_VERSIONS, version=VERSION, overrides=True, elsewhere=("_npu_format_cast*",)
+    entries="backward",
+    versions=ALL_VERSIONS,
+    version=VERSION,
+    overrides=True,
+    elsewhere=("_npu_format_cast*",),
+    marks=tuple(f"{VERSION}: {value}" for value in ("v1", "v2", "[v1", "[v2", ALL_VERSIONS)),
 )
 #: candle's copy of PyTorch's file, for a generator of its own, whose kernels and helpers are not PyTorch's.
 CANDLE = Layout(
@@ -109,7 +119,7 @@ CANDLE = Layout(
     foreach=False,
     semicolons=True,
     cpp=False,
-    marks=frozenset({VIEW_AUTOGRAD}),
+    marks=(f"{VIEW_AUTOGRAD}:",),
 )
 #: The named layouts.
 LAYOUTS = {"candle": CANDLE, "torch_npu": TORCH_NPU}
@@ -120,20 +130,19 @@ def name_of_layout(layout: Layout | None) -> str | None:
     return next((name for name, named in LAYOUTS.items() if named is layout), None)
 
 
-#: The layouts that a key of entries identifies, by that key.
-_MARKED = {key: layout for layout in LAYOUTS.values() for key in layout.marks}
-
-
 def marked_layout(source: SourceFile) -> Layout | None:
-    """The layout that the keys of a file's entries identify, or None for PyTorch's keys only."""
-    # a cheap substring test before the scan
-    return _marked_layout(source.text) if any(mark in source.lowered for mark in _MARKED) else None
+    """The layout whose mark a line of an entry has, or None."""
+    return next(
+        (layout for layout in LAYOUTS.values() if any(_has_line(source.text, mark) for mark in layout.marks)), None
+    )
 
 
-@lru_cache(maxsize=4)
-def _marked_layout(text: str) -> Layout | None:
-    for key, layout in _MARKED.items():
-        lines = text.split("\n") if key in text else ()
-        if any(line[:1].isspace() and line.partition(":")[0].strip() == key for line in lines):
-            return layout
-    return None
+def _has_line(text: str, beginning: str) -> bool:
+    """Whether an indented line has this beginning."""
+    start = text.find(beginning)
+    while start != -1:
+        indent = text[text.rfind("\n", 0, start) + 1 : start]
+        if indent and not indent.strip(" \t-"):
+            return True
+        start = text.find(beginning, start + 1)
+    return False

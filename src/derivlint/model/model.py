@@ -27,12 +27,12 @@ from derivlint.model.layout import PLAIN, Layout, marked_layout, name_of_layout
 from derivlint.model.match import COPY, FunctionMatch, InfoByKey, Matcher, MatchProblem, infos_of, twins_of
 from derivlint.model.memos import Dependency, Memos
 from derivlint.model.query import Answers, file_fact, query
-from derivlint.model.read import ListEntries, document_of, items_of, layout_of, read_syntax, versions_of
+from derivlint.model.read import ListEntries, document_of, items_of, layout_of, read_syntax, split_document, versions_of
 from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Sequence, YamlNode, read_yaml
-from derivlint.yaml_reader.split import SplitDocument, read_split
+from derivlint.yaml_reader.split import SplitDocument
 
 #: This many unresolved schemas are not typos: the file belongs to another release.
 MANY_UNKNOWN = 4
@@ -395,8 +395,8 @@ def build_model(
 def probe_model(text: str, like: Model) -> Model:
     """Build the model of a few entries outside of the file, with the operators of another model."""
     source = SourceFile("", text)
-    # bypasses the cache of document_of, which is for the file
-    return Model(read_split(source) or read_yaml(source), like.natives)
+    # not by document_of, whose cache is for the file
+    return Model(split_document(source) or read_yaml(source), like.natives)
 
 
 def build_models(
@@ -421,7 +421,7 @@ def build_models(
     document: Document
     if memos is not None:
         memos.begin(name_of_layout(marked_layout(source)))
-        document = read_split(source, memos.has_text) or document_of(source)
+        document = split_document(source, memos.has_text) or document_of(source)
     else:
         document = document_of(source)
     first = Model(document, natives, layout, version, memos=memos)

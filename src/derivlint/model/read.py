@@ -6,7 +6,7 @@ Follows torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives`` and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Seq
 from functools import lru_cache
 from typing import overload
@@ -15,7 +15,7 @@ from derivlint.formula import Call, Name, walk
 from derivlint.model.entry import Entry, EntryContext
 from derivlint.model.entry_syntax import BodySyntax, EntrySyntax, FormProblem, FormProblemKind, OutputDifferentiability
 from derivlint.model.keys import DEFAULT, DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
-from derivlint.model.layout import PLAIN, Layout
+from derivlint.model.layout import PLAIN, Layout, marked_layout
 from derivlint.schema import SchemaError, parse_schema
 from derivlint.schema.versions import FileVersions, entry_versions, file_versions
 from derivlint.source import SourceFile
@@ -34,8 +34,17 @@ def read_file(source: SourceFile) -> tuple[Entry, ...]:
 
 @lru_cache(maxsize=1)
 def document_of(source: SourceFile) -> Document:
-    """The YAML of a file; the last result is cached, since several callers need it in turn."""
-    return read_split(source) or read_yaml(source)
+    """The YAML of a file; that of the last file is kept, since several callers read it in turn."""
+    return split_document(source) or read_yaml(source)
+
+
+def split_document(source: SourceFile, is_readable: Callable[[str], bool] | None = None) -> SplitDocument | None:
+    """A plain list as texts of entries that are read on demand; None for other files.
+
+    Versions are a fact of the file as a whole, as :func:`derivlint.schema.versions.named_versions` collects them.
+    """
+    layout = marked_layout(source)
+    return read_split(source, is_readable) if layout is None or layout.version is None else None
 
 
 def layout_of(document: Document, layout: Layout = PLAIN) -> Layout:
@@ -71,8 +80,10 @@ def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
 
 
 def versions_of(document: Document, layout: Layout) -> FileVersions | None:
-    """The versions of a file, or None for a file without versions such as a plain list."""
-    return None if isinstance(document, SplitDocument) else file_versions(document.root, layout.versions)
+    """The versions that a file serves; None for a file without versions."""
+    if isinstance(document, SplitDocument):
+        return None
+    return file_versions(document.root, layout.versions, layout.version)
 
 
 class ListEntries(Seq[Entry]):

@@ -6,6 +6,8 @@ is an inclusive range, whose end may be ``newest``, and a string lists versions.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from enum import Enum
 
 from msgspec import Struct
@@ -15,6 +17,9 @@ from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 NEWEST = "newest"
 #: The key with the names of all versions, which also stands for all of them.
 ALL_VERSIONS = "all_version"
+
+_VERSION = re.compile(r"v?\d+(?:\.\d+)*")
+_NUMBER = re.compile(r"\d+")
 
 
 class VersionProblemKind(Enum):
@@ -70,13 +75,16 @@ class EntryVersions(Struct, frozen=True):
     problems: tuple[VersionProblem, ...] = ()
 
 
-def file_versions(root: YamlNode | None, word: str | None) -> FileVersions | None:
+def file_versions(root: YamlNode | None, word: str | None, key: str | None = None) -> FileVersions | None:
     """The versions of a file, or None for a file without versions.
 
     Args:
         root: the root of the file.
         word: the top-level key of the version list, or None if files of this kind have no versions.
+        key: the key of entries for their versions; those of a plain list are all that its entries name.
     """
+    if word is not None and key is not None and isinstance(root, Sequence):
+        return FileVersions(word, named_versions(root.items, key))
     if word is None or not isinstance(root, Mapping):
         return None
     node = root.get(word)
@@ -86,6 +94,14 @@ def file_versions(root: YamlNode | None, word: str | None) -> FileVersions | Non
     if not names:
         return FileVersions(word, (), VersionProblem(VersionProblemKind.LIST, node))
     return FileVersions(word, tuple(names))
+
+
+def named_versions(items: Iterable[YamlNode], key: str) -> tuple[str, ...]:
+    """The versions that entries name by a key, oldest first."""
+    values = [item.get(key) for item in items if isinstance(item, Mapping)]
+    texts = [text for value in values if value is not None for text in (_texts(value) or [getattr(value, "value", "")])]
+    words = {word.strip() for text in texts for word in text.split(",")}
+    return tuple(sorted(filter(_VERSION.fullmatch, words), key=lambda word: [int(n) for n in _NUMBER.findall(word)]))
 
 
 def entry_versions(node: YamlNode | None, file_versions: FileVersions) -> EntryVersions:
