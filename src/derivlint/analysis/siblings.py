@@ -102,13 +102,13 @@ STRING = "STRING"
 
 
 class OddToken(Struct, frozen=True):
-    """A token in which the formulas of two siblings differ, and nothing else does.
+    """A token that is the only difference between the formulas of two siblings.
 
     Attributes:
         written: the later formula.
         token: its token.
         sibling: the earlier formula.
-        counterpart: the token there.
+        counterpart: the corresponding token.
     """
 
     written: DerivativeFormula

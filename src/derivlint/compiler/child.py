@@ -1,14 +1,14 @@
-"""The place where a process of ours begins: run by path with ``-I``, before anything else of derivlint is imported.
+"""The entry point of child processes: run by path with ``-I``, before anything else of derivlint is imported.
 
-``child.py TASK ARGUMENT...`` is a Python process. It ends with the process that started it, gives itself the import
-path of that process without the folder that it was started in, imports the very same derivlint, and calls ``main`` of
-one of its modules with the number of the pipe that ends with the parent, for processes that it starts itself.
+``child.py TASK ARGUMENT...`` is a Python process. It ends with its parent, sets the parent's import path without the
+start folder, imports the same derivlint, and calls ``main`` of one of its modules with the number of the pipe that
+closes with the parent, for its own children.
 
-``child.py PIPE COMMAND...`` runs a command and ends as it ends, or with the process that started it: a compiler is a
-driver that starts the program that works, and neither notices when the parent has gone.
+``child.py PIPE COMMAND...`` runs a command and ends with its status, or with the parent: a compiler is a driver that
+starts the actual program, and neither notices the end of the parent.
 
-Nothing of derivlint can be imported here at the top: whose derivlint that would be is what this file decides. Little
-else is, since this starts with every run of the compiler.
+This module cannot import derivlint at the top, since it determines which one is imported. It imports little else, since
+it runs for every compiler call.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import sys
 import threading
 from collections.abc import Callable
 
-#: The status of a command that cannot be run, as shells have it.
+#: The exit status for a command that cannot be run, as in shells.
 CANNOT_RUN = 127
-#: The option of ``prctl`` that has a signal sent when the parent ends.
+#: The option of ``prctl`` for the signal sent when the parent ends.
 _PR_SET_PDEATHSIG = 1
 
 
 def _watch(lifeline: int, end: Callable[[], None]) -> None:
-    """Call ``end`` when nobody holds the other end of a pipe any more."""
+    """Call ``end`` when the other end of a pipe is closed."""
 
     def wait() -> None:
         try:
@@ -38,15 +38,15 @@ def _watch(lifeline: int, end: Callable[[], None]) -> None:
 
 
 def end_with_parent(lifeline: int, parent: int) -> None:
-    """Have this process ended when its parent ends, however that comes about.
+    """Make this process end with its parent, for whatever reason that ends.
 
     Args:
-        lifeline: the reading end of a pipe whose other end the parent holds and no one writes to.
+        lifeline: the reading end of a pipe that the parent keeps open without writing.
         parent: the process that started this one.
     """
     _watch(lifeline, lambda: os._exit(1))
     if sys.platform == "linux":
-        # at once, also while a library holds the interpreter
+        # works even while a library holds the GIL
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
@@ -55,7 +55,7 @@ def end_with_parent(lifeline: int, parent: int) -> None:
 
 
 def _run_module(text: str) -> None:
-    """Set up the process and call ``main`` of the module that the task names."""
+    """Set up the process and call ``main`` of the task's module."""
     import json
     from importlib import import_module
     from importlib.util import module_from_spec, spec_from_file_location
@@ -67,7 +67,7 @@ def _run_module(text: str) -> None:
 
         site.addsitedir(task["user_site"])
     own = list(sys.path)
-    # the folder that the parent was started in counts only if an installation put it on the path
+    # the parent's start folder only counts if an installation put it on the path
     inherited = [path for path in task["path"] if path in own or os.path.realpath(path) != task["start_folder"]]
     sys.path[:] = dict.fromkeys(inherited + own)
     spec = spec_from_file_location("derivlint", task["file"], submodule_search_locations=task["folders"])

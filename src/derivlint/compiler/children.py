@@ -1,4 +1,4 @@
-"""Child processes: isolated from the current folder, ended with this process or where they hang, their errors kept."""
+"""Child processes: isolated from the current folder, ended with this process or on hangs, with captured errors."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-#: The folder that processes run in: it is there, and nothing of the user's is in it.
+#: The working folder of processes, which exists and has no files of the user.
 NEUTRAL = os.path.abspath(os.sep)
-#: The last bytes of a process's standard error that are kept.
+#: The number of bytes kept of a process's standard error.
 KEPT = 8192
-#: A quotation of it is not longer than this.
+#: The maximum length of a quotation of it.
 QUOTED = 400
-#: So many lines of it are quoted.
+#: The maximum number of quoted lines.
 LINES = 3
-#: Seconds between two looks at whether a process hangs.
+#: Seconds between two checks whether a process hangs.
 LOOK = 5.0
-#: A process that uses less than this part of one processor, and waits for something else than a processor, hangs.
+#: A waiting process hangs if it uses less than this fraction of a processor.
 LEAST = 0.01
-#: Where the system does not say what a process uses, it may take as many times longer.
+#: The factor on the time limit if the system does not report processor usage.
 BLIND = 10.0
 _BEGINNING = Path(__file__).with_name("child.py")
 _lock = threading.Lock()
@@ -38,12 +38,12 @@ _interrupted = False
 
 
 class PythonChild:
-    """A Python process that runs ``main`` of one of our modules (:mod:`derivlint.compiler.child`).
+    """A Python process that runs ``main`` of a module of derivlint (:mod:`derivlint.compiler.child`).
 
     Standard input and output are pipes.
 
-    It sees the packages that this process sees, and nothing of the folder that this process was started in or of
-    ``PYTHONPATH`` where that names it. It is in a process group of its own and ends with this process.
+    It has the packages of this process, but not its start folder, even if that is in ``PYTHONPATH``. It has its own
+    process group and ends with this process.
 
     Args:
         module: the name of the module.
@@ -66,7 +66,7 @@ class PythonChild:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=(reading,),
-                # Ctrl-C is for us alone; we end the whole group
+                # only this process handles Ctrl-C; it ends the whole group
                 start_new_session=True,
             )
             self._end.enter_context(_running(partial(_kill, self.process)))
@@ -86,7 +86,7 @@ class PythonChild:
                 del self._tail[:-KEPT]
 
     def stderr_text(self) -> str:
-        """Return the end of its standard error in one line that can be shown.
+        """Return the end of its standard error as one printable line.
 
         Complete only after it has ended.
         """
@@ -94,7 +94,7 @@ class PythonChild:
         return quoted(bytes(self._tail))
 
     def end(self) -> int:
-        """End it with all that it started, where it has not ended; its status, negative for a signal."""
+        """End the process group if it still runs; returns the exit status, negative for a signal."""
         self._end.close()
         status = self.process.wait()
         self._listener.join(timeout=1.0)
@@ -115,10 +115,10 @@ def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
         "module": module,
         "lifeline": lifeline,
         "parent": os.getpid(),
-        # an empty entry, and one that is not absolute, depend on the current folder
+        # empty and relative entries depend on the current folder
         "path": [path for path in sys.path if os.path.isabs(path)],
         "start_folder": start_folder,
-        # empty if the user's own packages are not seen
+        # empty if the user's own packages are disabled
         "user_site": site.getusersitepackages() if site.ENABLE_USER_SITE else "",
         "file": os.path.abspath(str(package.__file__)),
         "folders": [os.path.abspath(path) for path in package.__path__],
@@ -134,11 +134,11 @@ class HungError(Exception):
 
 
 class HangDetector:
-    """Decides whether a process hangs.
+    """Detects whether a process hangs.
 
     Args:
         pid: the process.
-        idle: seconds that it may go without a message and without using the processor.
+        idle: the seconds without message and processor usage after which it hangs.
     """
 
     def __init__(self, pid: int, idle: float) -> None:
@@ -147,7 +147,7 @@ class HangDetector:
         self.reset()
 
     def reset(self) -> None:
-        """Start the interval again after a message of the process."""
+        """Restart the interval after a message of the process."""
         self._since = time.monotonic()
         self._used = _usage(self._pid)[0]
 
@@ -166,10 +166,10 @@ class HangDetector:
 
 
 def _usage(pid: int) -> tuple[float | None, bool]:
-    """The processor time of a process in seconds, None if that is not known; whether it waits for a processor."""
+    """The processor time of a process in seconds, or None if unknown, and whether it waits for a processor."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            # the name of the program may hold anything, blanks and brackets as well
+            # the program name may contain any characters, including blanks and brackets
             fields = file.read().rpartition(b")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), fields[0] == b"R"
     except (OSError, ValueError, IndexError, AttributeError):
@@ -207,7 +207,7 @@ def processors() -> int:
 
 
 class ProcessGroup:
-    """Commands that run at the same time for one purpose, and are ended together."""
+    """Concurrent commands with one purpose, which are ended together."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -216,7 +216,7 @@ class ProcessGroup:
 
     @contextmanager
     def running(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        """Have a process in the group while the block runs; it is ended at once if the others were."""
+        """Add a process to the group while the block runs; it is ended at once if the group was."""
         with self._lock:
             self._processes.add(process)
             if self._is_over:
@@ -228,7 +228,7 @@ class ProcessGroup:
                 self._processes.discard(process)
 
     def end(self) -> None:
-        """End all processes of the group, also those that are still to come."""
+        """End all processes of the group, including future ones."""
         with self._lock:
             self._is_over = True
             for process in self._processes:
@@ -237,11 +237,11 @@ class ProcessGroup:
 
 @contextmanager
 def running_command(command: Sequence[str], folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command without input and with messages in English; it ends with the block at the latest, or with us.
+    """Run a command without input, with messages in English; it ends with the block or with this process.
 
     Args:
         command: the command, with an absolute path.
-        folder: where it runs; by default not in the current folder.
+        folder: its working folder; by default a neutral one.
 
     Raises:
         OSError: it cannot be started.
@@ -273,7 +273,7 @@ def running_command(command: Sequence[str], folder: Path | None = None) -> Itera
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process with its group, which may live on when its leader is gone."""
+    """Kill a process with its group, which may outlive its leader."""
     if not hasattr(os, "killpg"):
         process.kill()
         return
@@ -283,7 +283,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _running(end: Callable[[], None]) -> Iterator[None]:
-    """Have something ended once: with the block, or by an interrupt before that."""
+    """Call a function once: after the block, or on an interrupt."""
     with _lock:
         if _interrupted:
             end()
@@ -302,9 +302,9 @@ def _running(end: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def ended_by_interrupt() -> Iterator[None]:
-    """While the block runs, Ctrl-C ends all processes that were started, also those that other threads wait for.
+    """While the block runs, Ctrl-C ends all started processes, including those that other threads wait for.
 
-    Those threads would have to be waited for. An interrupt that is ignored, as in background jobs, stays ignored.
+    Otherwise the program would wait for those threads. An ignored interrupt, as in background jobs, stays ignored.
     """
     global _interrupted
     is_ours = (
@@ -328,7 +328,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def end_all() -> None:
-    """End all processes that were started, also those that other threads wait for; no more are started."""
+    """End all started processes, including those that other threads wait for, and start no more."""
     global _interrupted
     _interrupted = True
     # without the lock, which the interrupted code may hold
@@ -341,7 +341,7 @@ def end_all() -> None:
 def quoted(data: bytes) -> str:
     """Quote the last lines of a process's output in one line, without control characters.
 
-    Of a traceback it is the error, which may have further lines.
+    For a traceback, the quotation is the error, which may have several lines.
     """
     lines = [line.rstrip() for line in data.decode(errors="replace").splitlines() if line.strip()]
     tracebacks = [place for place, line in enumerate(lines) if line.startswith("Traceback ")]
@@ -354,7 +354,7 @@ def quoted(data: bytes) -> str:
 
 
 def ended(status: int) -> str:
-    """The status or signal that ended a process.
+    """Describe the status or signal that ended a process.
 
     Args:
         status: as of :class:`subprocess.Popen`, negative for a signal.

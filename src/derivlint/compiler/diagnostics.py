@@ -1,4 +1,4 @@
-"""The compiler's refusals as diagnostics at the spans of formulas."""
+"""Compiler errors as diagnostics at the spans of formulas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from derivlint.model.generated.evaluation import Origin
 from derivlint.model.generated.typing import is_checkable
 from derivlint.source import Span
 
-#: The name under which findings of the compiler are reported.
+#: The rule name of compiler findings.
 COMPILER_ERROR = "compiler-error"
 
 
@@ -25,17 +25,17 @@ def compiler_diagnostics(
     includes: Sequence[Path] = (),
     progress: Callable[[str], None] = lambda message: None,
 ) -> list[Diagnostic]:
-    """The formulas that the compiler refuses, each once.
+    """Compile the formulas; yields one diagnostic for each compiler error in a formula.
 
     Args:
         model: the model.
         toolchain: the compiler and the headers.
-        reported: the entries, dispatch keys and keys of formulas that are reported already.
+        reported: the entries, dispatch keys and keys of formulas with errors already.
         includes: headers of the user.
-        progress: called with what is being done.
+        progress: called with the current step.
 
     Raises:
-        CompilerError: the compiler does not do its work.
+        CompilerError: the compiler fails.
     """
     evaluations = [
         evaluation
@@ -56,7 +56,7 @@ def compiler_diagnostics(
 
 
 def is_made_of(formula: DerivativeFormula, refused: Collection[DerivativeFormula]) -> bool:
-    """Whether a formula is an automatic one, made of a formula that is refused itself."""
+    """Whether a formula is automatic and derived from one with an error."""
     return formula.auto is not None and any(
         source in refused for source in formula.body.formulas if source.auto is None
     )
@@ -83,7 +83,7 @@ def _diagnostic(model: Model, refusal: CompilerRefusal) -> Diagnostic:
 
 
 def _place(refusal: CompilerRefusal) -> Span:
-    """The word that the compiler names, or the whole formula."""
+    """The word at the compiler's position, or the whole formula."""
     formula, offset = refusal.evaluation.written, refusal.offset
     if offset is None:
         return formula.value_span

@@ -1,6 +1,6 @@
-"""Running a C++ compiler with the headers of an installed PyTorch.
+"""Runs a C++ compiler with the headers of an installed PyTorch.
 
-No shell is involved, nothing is linked but our own programs, and every run has a time limit.
+No shell is involved, only derivlint's own programs are linked, and every run has a time limit.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from derivlint.compiler.children import ProcessGroup, running_command
 from derivlint.source import read_input
 
 DEFAULT_COMPILER = "g++"
-#: Compilers for what is built to be run at once, the fastest first.
+#: Compilers for code that is run at once, the fastest first.
 FASTEST = ("clang++", DEFAULT_COMPILER)
-#: The language and the warnings that PyTorch is built with; follows its CMakeLists.txt and cmake/public/utils.cmake.
+#: The C++ standard and warnings of PyTorch's build; follows its CMakeLists.txt and cmake/public/utils.cmake.
 PYTORCH_FLAGS = (
     "-std=c++20",
     "-DNDEBUG",
@@ -33,9 +33,9 @@ PYTORCH_FLAGS = (
     "-Werror=bool-operation",
     "-Werror=range-loop-construct",
 )
-#: Options to link a program that calls nothing of PyTorch's libraries: references of headers stay unresolved.
+#: Options to link a program that calls nothing in PyTorch's libraries: references from headers stay unresolved.
 _UNLINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all")
-#: Seconds for a run; a unit with all of PyTorch's headers takes about ten.
+#: The time limit in seconds; a unit with all of PyTorch's headers takes about ten.
 TIMEOUT = 600.0
 
 
@@ -45,7 +45,7 @@ _VERSION_PART = {
 
 
 class CompilerError(Exception):
-    """The compiler cannot be run or does not do its work; its verdict on a source is not an error of this kind."""
+    """The compiler cannot be run or fails; errors in the source are not reported by this exception."""
 
 
 class Compiler(Struct, frozen=True):
@@ -53,7 +53,7 @@ class Compiler(Struct, frozen=True):
 
     Attributes:
         path: the executable.
-        version: the first line of what ``--version`` prints.
+        version: the first line of ``--version``.
     """
 
     path: Path
@@ -61,19 +61,19 @@ class Compiler(Struct, frozen=True):
 
     @property
     def is_clang(self) -> bool:
-        """Whether it is clang, which takes most options of g++ and all of its language."""
+        """Whether the compiler is clang, which accepts most options of g++ and its language."""
         return "clang" in self.version
 
     @property
     def reading(self) -> tuple[str, ...]:
-        """The options for reading a source without making code of it: every error in a line, and no pictures."""
+        """The options for syntax checks: one-line errors, without source excerpts."""
         if self.is_clang:
             return ("-fsyntax-only", "-ferror-limit=0", "-fno-caret-diagnostics")
         return ("-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret")
 
 
 class Toolchain(Struct, frozen=True):
-    """A compiler and the headers that it reads.
+    """A compiler with PyTorch's headers.
 
     Attributes:
         compiler: the compiler.
@@ -88,8 +88,8 @@ class ProcessResult(Struct, frozen=True):
     """The result of a process.
 
     Attributes:
-        status: 0 where all was well.
-        stdout: what it printed.
+        status: the exit status, 0 for success.
+        stdout: its output.
         stderr: its messages.
     """
 
@@ -103,7 +103,7 @@ def find_compiler(name: str | None = None) -> Compiler | None:
     path = shutil.which(name or os.environ.get("CXX") or DEFAULT_COMPILER)
     if path is None:
         return None
-    # it runs in other folders than this one
+    # it runs in other working folders
     path = os.path.abspath(path)
     try:
         done = run([path, "--version"], timeout=30.0)
@@ -127,7 +127,7 @@ def torch_includes() -> list[Path] | None:
 
 
 def headers_version(includes: Sequence[Path]) -> str | None:
-    """The version of PyTorch that headers say they are of, or None if they do not say."""
+    """The version of PyTorch declared in headers, or None."""
     for directory in includes:
         for name in ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h", "torch/version.h"):
             try:
@@ -143,12 +143,12 @@ def headers_version(includes: Sequence[Path]) -> str | None:
 def find_toolchain(
     name: str | None = None, includes: Sequence[Path] | None = None, *, fastest: bool = False
 ) -> Toolchain:
-    """The compiler of that name, with the headers given, else those of the installed torch.
+    """The compiler with a name, with the given headers or those of the installed torch.
 
     Args:
         name: the name or path; by default ``$CXX``, else ``g++``.
         includes: the directories of headers.
-        fastest: whether Clang is the default where there is one.
+        fastest: whether Clang is the default if installed.
 
     Raises:
         CompilerError: there is no such compiler, or there are no headers.
@@ -167,16 +167,16 @@ def find_toolchain(
 
 
 def compile_command(toolchain: Toolchain, *arguments: str) -> list[str]:
-    """The command that compiles as PyTorch is compiled."""
+    """The command that compiles with PyTorch's options."""
     includes = [f"-I{directory}" for directory in toolchain.includes]
     return [str(toolchain.compiler.path), *PYTORCH_FLAGS, *includes, *arguments]
 
 
 def run_program(toolchain: Toolchain, source: str) -> str:
-    """Compile and run a program of ours, which may use what is in the headers and in no library; what it prints.
+    """Compile and run a program that only uses headers; returns its output.
 
     Raises:
-        CompilerError: it does not compile or does not run.
+        CompilerError: it does not compile or fails.
     """
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
         folder = Path(name)
@@ -191,7 +191,7 @@ def run_program(toolchain: Toolchain, source: str) -> str:
 
 
 def first_error(messages: str) -> str:
-    """The first error among a compiler's messages, else their first line."""
+    """The first error in a compiler's messages, or the first line."""
     lines = messages.splitlines()
     return next((line for line in lines if "error:" in line), lines[0] if lines else "it does not say why")
 
@@ -205,13 +205,13 @@ def run(
 ) -> ProcessResult:
     """Run a command, with messages in English.
 
-    It is ended with its children where it takes too long, and when this process ends.
+    It is ended with its children on a timeout, and when this process ends.
 
     Args:
         command: the command, with an absolute path.
-        folder: where it runs; by default not in the current folder.
-        timeout: seconds after which it is ended.
-        processes: the group of commands that it is ended with.
+        folder: its working folder; by default a neutral one.
+        timeout: the time limit in seconds.
+        processes: the group of commands with which it is ended.
 
     Raises:
         CompilerError: it could not be started or did not end in time.
@@ -221,7 +221,7 @@ def run(
         if not os.access(command[0], os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        # the process that guards the command could not say so
+        # the guarding process could not report that
         raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
     try:
         with running_command(command, folder) as process, (processes or ProcessGroup()).running(process):

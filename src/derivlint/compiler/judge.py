@@ -1,4 +1,4 @@
-"""Compiling expressions: which the compiler refuses, where, and why."""
+"""Compiles expressions, and maps compiler errors to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from derivlint.compiler.gxx import Compiler, CompilerError, Toolchain, compile_c
 from derivlint.compiler.unit import CONSUMER, FORMULA, is_backward, source_of
 from derivlint.model.generated.evaluation import Evaluation
 
-#: A template that breaks is reported where it is used first; other uses show when that one is gone.
+#: The maximum number of rounds: a broken template is only reported at its first use, so others show in later rounds.
 ROUNDS = 4
 _MESSAGE = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): +(?P<text>(?:fatal )?error: .*|required from .*)$"
@@ -24,12 +24,12 @@ _IN_UNIT = re.compile(rf"(?:{FORMULA}|{CONSUMER})\d+:")
 
 
 class CompilerRefusal(Struct, frozen=True):
-    """An expression that the compiler refuses.
+    """A compiler error in an expression.
 
     Attributes:
         evaluation: the expression.
-        message: the compiler's first message about it.
-        offset: the offset in the expression that the message names; None if it names what is around it.
+        message: the compiler's first error message.
+        offset: the offset in the expression, or None for an error in the surrounding code.
     """
 
     evaluation: Evaluation
@@ -38,7 +38,7 @@ class CompilerRefusal(Struct, frozen=True):
 
 
 def _options(compiler: Compiler) -> tuple[str, ...]:
-    """Columns in bytes, which clang counts anyway."""
+    """The option for columns in bytes, the default of clang."""
     return compiler.reading if compiler.is_clang else (*compiler.reading, "-fdiagnostics-column-unit=byte")
 
 
@@ -49,16 +49,16 @@ def refusals(
     includes: Sequence[Path] = (),
     progress: Callable[[str], None] = lambda message: None,
 ) -> list[CompilerRefusal]:
-    """The expressions that the compiler refuses, each with its first message.
+    """Compile expressions; returns the errors, one for each expression.
 
     Args:
         toolchain: the compiler and the headers.
-        evaluations: expressions with balanced brackets; what does not parse is not for a compiler.
+        evaluations: expressions with balanced brackets; unparsable ones are not compiled.
         includes: headers of the user.
-        progress: called with what is being done.
+        progress: called with the current step.
 
     Raises:
-        CompilerError: the compiler does not do its work.
+        CompilerError: the compiler fails.
     """
     numbered = list(enumerate(evaluations))
     parts = [[item for item in numbered if is_backward(item[1]) is flag] for flag in (True, False)]
@@ -85,7 +85,7 @@ def _judge(
 def _compile(
     toolchain: Toolchain, numbered: list[tuple[int, Evaluation]], includes: Sequence[Path]
 ) -> tuple[dict[int, CompilerRefusal], bool]:
-    """Return the refusals, and whether they are complete: other uses of a broken template are not reported."""
+    """Return the errors, and whether they are complete: other uses of a broken template are not reported."""
     if not numbered:
         return {}, True
     by_number = dict(numbered)
@@ -110,7 +110,7 @@ def _compile(
         if not match["text"].startswith(("error", "fatal")):
             continue
         if in_headers:
-            # what a broken header does not declare is not a fault of the expressions
+            # missing declarations of a broken header are not errors of the expressions
             raise CompilerError(f"the headers do not compile: {line}")
         is_complete = is_complete and place is not None
         if user is None:
@@ -127,7 +127,7 @@ def _compile(
 
 
 def _offset(text: str, line: int, column: int) -> int | None:
-    """The offset of a place that is given by line and byte."""
+    """The offset of a position given by line and byte."""
     lines = text.split("\n")
     if not 0 < line <= len(lines):
         return None

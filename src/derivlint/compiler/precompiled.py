@@ -1,7 +1,7 @@
-"""Precompiled headers: made once for each compiler, PyTorch and set of options, and kept in a folder of the user.
+"""Precompiled headers, compiled once for each compiler, PyTorch and set of options, and stored in a user folder.
 
-Reading PyTorch's headers takes most of the time of most units. With Clang, templates are instantiated in the header as
-well (``-fpch-instantiate-templates``), so that units need not do it.
+Headers take most of the compile time of most units. With Clang, templates are instantiated in the header as well
+(``-fpch-instantiate-templates``), so that units need not do it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, run
 from derivlint.source import is_own, read_input, replace_file
 
-#: Folders of headers that are kept: each takes up to half a gigabyte.
+#: The number of stored header folders: each takes up to half a gigabyte.
 KEPT = 4
 HEADER = "precompiled.h"
-#: The file with the size and time of the precompiled header, or with a mark that compiling it has failed.
+#: The file with the size and time of the precompiled header, or a mark that compiling it failed.
 _RECORD = "precompiled.txt"
 _FAILED = b"none"
 _CLANG = ("-fpch-instantiate-templates",)
@@ -36,11 +36,11 @@ def precompiled_header(
     """Return the options with which a unit begins with a header that is precompiled; make it if it is missing.
 
     Args:
-        place: the folder in which headers are kept, this user's alone; it is made.
+        place: the private folder of headers; created if missing.
         toolchain: the compiler and PyTorch's headers.
         text: the header.
-        options: the options of the units, which have to be those of the header.
-        progress: called with what is being done.
+        options: the options of the units, which must be equal for the header.
+        progress: called with the current step.
 
     Returns:
         the options; none if the header cannot be precompiled, for lack of memory or space, for example.
@@ -81,7 +81,7 @@ def _options(folder: Path, toolchain: Toolchain) -> tuple[str, ...]:
 def _is_made(
     folder: Path, toolchain: Toolchain, text: str, options: Sequence[str], progress: Callable[[str], None]
 ) -> bool:
-    """Whether the header is precompiled, by an earlier run or by this one."""
+    """Whether the header is precompiled, now or by an earlier run."""
     target, record = _target(folder, toolchain), folder / _RECORD
     recorded = read_input(record) if is_own(record) else None
     if recorded == _FAILED:
@@ -107,20 +107,20 @@ def _is_made(
         return True
     unfinished.unlink(missing_ok=True)
     if status > 0:
-        # what a signal ended, such as Ctrl-C, may succeed the next time
+        # a run ended by a signal, such as Ctrl-C, may succeed the next time
         replace_file(record, _FAILED, mode=0o600)
     progress("the headers cannot be precompiled; compiling with the headers themselves")
     return False
 
 
 def _stamp(path: Path) -> bytes:
-    """Return the size and time of a file: cheap for hundreds of megabytes, and different if it was cut off."""
+    """Return the size and time of a file: fast even for large files, and different after truncation."""
     status = path.stat()
     return f"{status.st_size} {status.st_mtime_ns}".encode()
 
 
 def _delete_oldest(folder: Path) -> None:
-    """Delete the headers that were not used for longest, but for one folder."""
+    """Delete the least recently used headers, except in one folder."""
     folders = sorted(
         (path for path in folder.parent.iterdir() if path != folder), key=lambda path: path.stat().st_mtime
     )
@@ -130,7 +130,7 @@ def _delete_oldest(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """While the block runs, no other process builds in the folder.
+    """Lock a folder against builds of other processes while the block runs.
 
     Raises:
         OSError: the folder cannot be written to.

@@ -1,11 +1,11 @@
-"""C++ that evaluates formulas as the generated code does, for a compiler to judge.
+"""Generates C++ that evaluates formulas as the generated code does, for a compiler to check.
 
-Each expression is in a function of its own, with the variables that the generated code has there as parameters,
-and what takes its value after it. The text of the expression is copied unchanged to lines of its own, so that a place
-in a message of the compiler is a place in it.
+Each expression is in a function of its own, with the variables of the generated code as parameters, followed by the use
+of its value. The text of the expression is copied unchanged to separate lines, so that positions in compiler messages
+are positions in it.
 
-Expressions are data. One that could reach beyond its function, by a directive or a bracket, is left out, and one that
-the compiler misreads must not make it refuse the others.
+Expressions are data. One that could affect code outside of its function, by a directive or a bracket, is left out, so
+that the compiler does not reject the others because of it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from derivlint.formula.parsing.diagnose import bracket_problem
 from derivlint.formula.vocabulary import BAD, UNCLOSED_COMMENT, UNCLOSED_STRING
 from derivlint.model.generated.evaluation import Evaluation, Mode
 
-#: The names of files in messages, before the number of the expression: in it, and in what is around it.
+#: The file names in messages, before the number of the expression: for the expression, and for the code around it.
 FORMULA, CONSUMER = "formula_", "consumer_"
 
-#: PyTorch's declarations of the helpers that formulas call; one of the user's own checkout is in its place.
+#: PyTorch's declarations of the helpers, unless the user's checkout replaces them.
 _MANUAL = "torch/csrc/autograd/FunctionsManual.h"
 _BACKWARD_HEADERS = ("ATen/NestedTensorImpl.h", "ATen/native/nested/NestedTensorUtils.h")
 _FORWARD_HEADERS = (
@@ -52,7 +52,7 @@ _RANGE = "IndexRange{0, 1}"
 
 
 def source_of(evaluations: Iterable[tuple[int, Evaluation]], *, backward: bool, includes: Iterable[str] = ()) -> str:
-    """One translation unit.
+    """Generate a translation unit.
 
     Args:
         evaluations: expressions with their numbers, all of nodes or all of kernels; those that are not confined
@@ -82,19 +82,19 @@ def _includes(backward: bool, own: list[str]) -> str:
     return "".join([*(f"#include <{name}>\n" for name in names), *(f'#include "{name}"\n' for name in own)])
 
 
-#: Tokens after which C++ is no longer where it seems to be; a "#" is a bad one.
+#: Tokens after which C++ may continue differently than expected; a "#" is a bad one.
 _UNCONFINED = frozenset({BAD, UNCLOSED_STRING, UNCLOSED_COMMENT})
 _OPAQUE = frozenset({"STRING", "CHAR", "COMMENT", "LINE_COMMENT"})
-#: What a preprocessor reads otherwise than we do: pragmas, raw strings, and other spellings of "#" and of brackets.
+#: Text that the preprocessor treats specially: pragmas, raw strings, and alternative spellings of "#" and brackets.
 _PREPROCESSED = re.compile(r"\b_*[Pp]ragma\b|\b(?:u8|[uUL])?R\"|%:|<%|%>|:>|<:(?!:[^:>])")
-#: A line that goes on in the next one.
+#: A line continuation.
 _CONTINUED = re.compile(r"\\[ \t\r\f\v]*(?:\n|\Z)")
 
 
 def is_confined(text: str) -> bool:
-    """Whether a text cannot reach beyond the function that it is in: no directive, no pragma, brackets that pair.
+    """Whether a text cannot affect code outside of its function: no directive, no pragma, balanced brackets.
 
-    It need not be an expression; whatever else is wrong with it is for the compiler to say.
+    It need not be an expression; the compiler reports other errors.
     """
     if _CONTINUED.search(text) is not None or any("\ud800" <= char <= "\udfff" for char in text):
         return False
@@ -112,7 +112,7 @@ def is_backward(evaluation: Evaluation) -> bool:
 def _function(number: int, evaluation: Evaluation, namespace: str) -> str:
     """The function of one expression.
 
-    It opens its namespace itself: where a compiler loses count of the braces in an expression, it closes this one.
+    It opens its own namespace: an unbalanced brace in an expression closes only that one.
     """
     parameters = ", ".join(f"[[maybe_unused]] {type} {name}" for name, type in evaluation.variables.items())
     before, after = _around(evaluation)

@@ -129,7 +129,7 @@ def _coverage_rows(report: CoverageReport) -> list[Row]:
 
 
 def coverage_summary(report: CoverageReport) -> Iterator[str]:
-    """The totals: how many operators have what."""
+    """The totals: the number of operators with each answer."""
     left_out = sum(row.way is Way.NON_DIFFERENTIABLE for row in report.rows)
     differentiable = len(report.rows) - left_out
     yield f"{counted(differentiable, 'operator')} that can be differentiated, {left_out:,} that cannot by declaration"

@@ -1,4 +1,4 @@
-"""Places in the units that consumers count in, and the names of files that they know."""
+"""Positions in the units of consumers, and the file names that they expect."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def shown_range(source: SourceFile, span: Span) -> tuple[Position, Position]:
 def shown_span(source: SourceFile, span: Span) -> Span:
     """A range for consumers that mark lines.
 
-    A range that takes a line end with it ends on that line, not before the first column of the next one, and the
-    empty line after the last line end is not a line of its own.
+    A range that includes a line end ends on that line, not before the first column of the next one, and the empty text
+    after the last line end is not a line.
     """
     start, end = span
     text = source.text
@@ -43,7 +43,7 @@ def shown_span(source: SourceFile, span: Span) -> Span:
 
 
 def repository_root(folder: Path) -> Path:
-    """The folder that paths in reports are relative to: what the environment names, the repository, the folder."""
+    """The folder for relative paths in reports: that of the environment, the repository, or the given folder."""
     for variable in ROOT_VARIABLES:
         named = os.environ.get(variable)
         if named and folder.is_relative_to(named):
@@ -52,7 +52,7 @@ def repository_root(folder: Path) -> Path:
 
 
 def is_file_name(path: str) -> bool:
-    """Whether a path names a file: standard input without a name is called ``<stdin>``, an editor may name anything."""
+    """Whether a path names a file, unlike ``<stdin>`` or the names of an editor."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:

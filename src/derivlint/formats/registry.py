@@ -1,4 +1,4 @@
-"""The formats of ``derivlint check``: their names, what they are for, and what renders them."""
+"""The formats of ``derivlint check``: their names, descriptions and renderers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Format(Struct, frozen=True):
     """A format; its module is imported when it is used.
 
     Attributes:
-        name: what ``--output-format`` calls it.
-        description: who reads it.
+        name: its name for ``--output-format``.
+        description: its consumers.
         renderer: the function that renders it, as ``module:function``.
         styled: whether it is for people: lines with styles instead of one text.
     """

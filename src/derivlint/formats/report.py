@@ -36,8 +36,8 @@ class NotReached(Struct, frozen=True):
     Attributes:
         entry: the operator of the entry.
         key: the key of the formula.
-        items: how many things could be reached.
-        missing: those that were not, in words.
+        items: the number of items to reach.
+        missing: descriptions of the items that were not reached.
     """
 
     entry: str
@@ -47,28 +47,28 @@ class NotReached(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """The outcome of a run over all files.
+    """The results of a run over all files.
 
     Attributes:
-        diagnostics: what is shown, sorted.
+        diagnostics: the shown findings, sorted.
         sources: the checked files by the path that diagnostics name.
         entries: the number of entries in all files.
         formulas: the number of formulas in all files.
-        suppressed: how many diagnostics comments in the files silence.
-        hidden: how many diagnostics lie below the wanted severity or confidence.
-        baselined: how many diagnostics the baseline knows.
-        unchanged: how many diagnostics are in entries that did not change, where only changes are wanted.
-        fixed: how many findings were fixed.
-        unknown_functions: the functions that formulas call and no known header declares.
-        related_sources: more files that diagnostics may point into, such as native_functions.yaml and headers.
-        problems: what kept files from being checked, as reported.
-        root: the folder that paths are relative to where a consumer wants them so.
-        fail_levels: for each file, the severity from which on findings count; ``warning`` where it is not named.
-        statistics: whether counts for each rule are wanted.
-        unchecked: what could not be checked as numbers; None if nothing was to be.
-        as_before: findings that the version that is compared with has as well; None if nothing is compared.
-        gone: findings that only that version has.
-        coverage: what inputs reached of formulas; None if that was not asked for.
+        suppressed: the number of suppressed diagnostics.
+        hidden: the number of diagnostics below the minimum severity or confidence.
+        baselined: the number of diagnostics in the baseline.
+        unchanged: the number of diagnostics in unchanged entries, if only changes are checked.
+        fixed: the number of fixed findings.
+        unknown_functions: the called functions that no known header declares.
+        related_sources: further files of diagnostics, such as native_functions.yaml and headers.
+        problems: the reported reasons why files were not checked.
+        root: the folder for relative paths.
+        fail_levels: the lowest severity that makes the command fail, by file; ``warning`` by default.
+        statistics: whether to show counts for each rule.
+        unchecked: the entries and formulas without numerical check; None if there was none.
+        as_before: the findings shared with the earlier version, or None without one.
+        gone: the findings of the earlier version only.
+        coverage: the coverage of formulas by inputs, or None.
         show_fixes: whether the text formats show the fix of each finding.
         exit_status: the status with which ``derivlint check`` exits.
     """
@@ -126,7 +126,7 @@ class Report(Struct, frozen=True):
         return {**self.related_sources, **self.sources}
 
     def source(self, path: str) -> SourceFile | None:
-        """The file of that path, None if it was not read."""
+        """The file with a path, or None if it was not read."""
         return self.sources.get(path) or self.related_sources.get(path)
 
     def file_of(self, diagnostic: Diagnostic) -> SourceFile:

@@ -63,14 +63,14 @@ def rule_url(name: str) -> str:
     return HOME if name in WITHOUT_PAGE else f"{RULE_PAGES}/{name}.md"
 
 
-#: The narrowest line that a source window is cut to.
+#: The minimum width to which source lines are truncated.
 MIN_WIDTH = 80
-#: The columns of a line number; a larger number takes more.
+#: The minimum width of line numbers.
 GUTTER = 5
 ELLIPSIS = "..."
-#: How many unknown functions are listed by name.
+#: The maximum number of unknown functions listed by name.
 MAX_NAMES = 5
-#: So many lines of a fix are shown before and after.
+#: The maximum number of lines of a fix, before and after.
 MAX_FIX_LINES = 8
 TAB = "    "
 
@@ -78,12 +78,12 @@ __all__ = ["Line", "Piece", "excerpt", "plain", "printable", "render_concise", "
 
 
 def render_text(report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
-    """The lines of the report.
+    """Render the report as lines.
 
     Args:
-        report: what to show.
-        width: the columns of the terminal; longer source lines are cut around the place.
-        with_summary: whether the last line says what was found in how much.
+        report: the report.
+        width: the columns of the terminal; longer source lines are truncated around the span.
+        with_summary: whether the last line has the numbers of findings, entries and files.
     """
     width = max(width, MIN_WIDTH)
     if report.statistics:
@@ -97,12 +97,12 @@ def render_text(report: Report, width: int = 120, with_summary: bool = True) -> 
 
 
 def render_concise(report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
-    """One line for each finding, in the form that editors and ``grep`` know.
+    """Render one line for each finding, in the form of editors and ``grep``.
 
     Args:
-        report: what to show.
-        width: not used: a finding is never broken over lines.
-        with_summary: whether the last line says what was found in how much.
+        report: the report.
+        width: unused: findings are never wrapped.
+        with_summary: whether the last line has the numbers of findings, entries and files.
     """
     if report.statistics:
         yield from statistics_lines(report)
@@ -123,7 +123,7 @@ def _summary_lines(report: Report) -> Iterator[Line]:
 
 
 def summary(report: Report) -> str:
-    """The last line: what was found in how much."""
+    """The last line: the numbers of findings, entries and files."""
     size = f"{counted(report.entries, 'entry', 'entries')}, {counted(report.formulas, 'formula')}"
     where = f"{counted(len(report.sources), 'file')} ({size})"
     counts = [
@@ -213,7 +213,7 @@ def _fix_lines(source: SourceFile, fix: Fix, width: int) -> Iterator[Line]:
 
 
 def excerpt(source: SourceFile, span: Span, width: int, style: str) -> Iterator[Line]:
-    """The first line of a range with the range underlined; of a range over several lines, its part of that line."""
+    """The first line of a range with the range underlined."""
     number, column = source.position(span.start)
     text = source.line(number)
     # a range that ends with the line's end reaches up to the next line without covering any of it
@@ -263,7 +263,7 @@ def _tail(text: str, room: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with tabs as blanks and what is not visible escaped."""
+    """The text with tabs as blanks and invisible characters escaped."""
     return visible(text.replace("\t", TAB))
 
 
@@ -282,7 +282,7 @@ def _char_cells(char: str) -> int:
 
 
 def statistics_lines(report: Report) -> Iterator[Line]:
-    """A line for each rule with findings: how many, how bad, how many of them have a fix."""
+    """A line for each rule with findings: their number, severity, and the number with fixes."""
     rows = [(count, name, *_facts(report, name)) for name, count in report.counts()]
     if not rows:
         return

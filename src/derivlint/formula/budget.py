@@ -1,34 +1,34 @@
-"""Bounds of symbolic execution: what C++ that someone wrote may cost where it is followed or evaluated.
+"""Resource limits for the symbolic execution of user-written C++.
 
-A body of 150 characters can ask for a billion rounds, numbers of a million digits, and lists of lists of lists.
-All that follows such code spends from one :class:`Budget`; where it ends, the value is unknown.
+A body of 150 characters can cause a billion iterations, numbers of a million digits, and deeply nested lists. Execution
+spends from one :class:`Budget`; when it is exhausted, the value is unknown.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-#: The most items in a list, those of lists in it counted, and characters in a string.
+#: The maximum number of items of a list, including nested ones, and of characters of a string.
 MAX_ITEMS = 1000
-#: So deep lists are nested in lists.
+#: The maximum nesting of lists.
 MAX_LISTS = 16
-#: Numbers beyond it are not sizes; C++ has none but in floating point.
+#: Larger numbers are not sizes; C++ only has them as floating point.
 MAX_WHOLE = 2**63
-#: So deep expressions, statements and calls are nested in all: each takes five frames at most, and half of Python's
-#: limit is left to the caller.
+#: The maximum total nesting of expressions, statements and calls: each takes at most five frames, which leaves half of
+#: Python's limit to the caller.
 MAX_NESTED = 100
 
 
 class BudgetError(Exception):
-    """Following the code takes more than the budget has."""
+    """The execution exceeds the budget."""
 
 
 class Budget:
     """The remaining bounds of one execution.
 
     Attributes:
-        steps: how many expressions and statements may still be looked at.
-        nested: how deep the one is that is looked at.
+        steps: the number of expressions and statements left.
+        nested: the current nesting depth.
     """
 
     __slots__ = ("nested", "steps")
@@ -41,14 +41,14 @@ class Budget:
         """Take some steps.
 
         Raises:
-            BudgetError: there are none left.
+            BudgetError: none are left.
         """
         self.steps -= steps
         if self.steps < 0:
             raise BudgetError
 
     def enter(self, levels: int = 1) -> None:
-        """Take a step into what is nested; whoever has entered takes the levels off again in the end.
+        """Take a step into a nested construct; the caller has to subtract the levels afterwards.
 
         Raises:
             BudgetError: it is nested too deeply, or there are no steps left.
@@ -60,7 +60,7 @@ class Budget:
 
 
 def is_bounded(value: Any) -> bool:
-    """Whether a value is small enough to be computed with: its numbers, strings, and items of lists in lists."""
+    """Whether a value is small enough to compute with: its numbers, strings, and nested items."""
     items = 0
     stack = [(value, 0)]
     while stack:

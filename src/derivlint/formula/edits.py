@@ -11,7 +11,7 @@ from derivlint.formula.parsing.tokens import tokens
 
 
 class Edit(NamedTuple):
-    """Puts ``text`` in the place of what stands from ``start`` to ``end``."""
+    """Replaces the range from ``start`` to ``end`` by ``text``."""
 
     start: int
     end: int
@@ -19,7 +19,7 @@ class Edit(NamedTuple):
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text after all edits, whose offsets all refer to the text before; insertions in one place keep their order.
+    """Apply edits with offsets into the original text; insertions at one offset keep their order.
 
     Raises:
         ValueError: two edits overlap, or one lies outside the text.
@@ -37,9 +37,9 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def render(formula: Formula, node: Node | None = None) -> str:
-    """The text of a node, or of the whole formula, put together from its tokens, blanks and comments included."""
+    """Render a node, or the whole formula, from its tokens, including blanks and comments."""
     start, end = (0, len(formula.text)) if node is None else (node.start, node.end)
-    # the ">>" of nested template arguments is one token of the text and belongs to two nodes
+    # the ">>" of nested template arguments is one token of the text that belongs to two nodes
     return "".join(
         token.text[max(0, start - token.start) : end - token.start]
         for token in tokens(formula.text)

@@ -1,4 +1,4 @@
-"""A parsed formula: its text, its tree, what is wrong with its syntax, and its words."""
+"""A parsed formula: its text, tree, syntax errors and words."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from derivlint.formula.words import Word, find_words
 
 
 class Formula:
-    """A C++ expression as written in a derivatives file; nothing changes it after it was parsed.
+    """A C++ expression as written in a derivatives file; immutable.
 
-    The tree is made when it is first asked for: of formulas that are derived from others, only the words matter.
+    The tree is computed on demand: for formulas derived from others, only the words matter.
 
     Attributes:
         text: the source text.
@@ -56,7 +56,7 @@ class Formula:
 
     @property
     def problems(self) -> tuple[SyntaxProblem, ...]:
-        """The syntax errors; empty for a good formula."""
+        """The syntax errors; empty for a valid formula."""
         self._parsed()
         return self._problems
 
@@ -65,14 +65,14 @@ class Formula:
 
     @property
     def words(self) -> tuple[Word, ...]:
-        """Every run of word characters outside numbers, from left to right, with what it is to C++.
+        """Every run of word characters outside numbers, from left to right, with its role in C++.
 
-        Also known where there is no tree; the roles are then what the neighbouring tokens suggest. A formula that
-        is too long to be cut into tokens has none.
+        Without a tree, the roles are guessed from neighbouring tokens. A formula that is too long to be tokenized has
+        none.
         """
         if self._words is None:
             self._words = () if self._tokens is None else find_words(self.text, self._tokens, self._lambdas)
-            # nothing else asks for the tokens, and they are most of what a formula holds
+            # nothing else needs the tokens, which take most of a formula's memory
             self._tokens, self._lambdas = [], []
         return self._words
 
@@ -102,7 +102,7 @@ class Formula:
 
 
 def free_names(formula: Formula) -> tuple[Name, ...]:
-    """The simple names that no parameter of a lambda binds, in source order; names of types are not among them."""
+    """The simple names that no lambda parameter binds, in source order, except names of types."""
     if formula.tree is None:
         return ()
     names: list[Name] = []

@@ -466,7 +466,7 @@ def unparenthesized(node: Expr) -> Expr:
     return node
 
 
-#: Deeper trees are refused: what walks a tree may use recursion, of at most four frames a level, which leaves half of
+#: Deeper trees are rejected: code that walks a tree may recurse with at most four frames a level, which leaves half of
 #: Python's limit to its callers. PyTorch's deepest formula has 15 levels, its deepest function 20.
 MAX_DEPTH = 120
 

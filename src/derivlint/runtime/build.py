@@ -42,39 +42,40 @@ from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file
 from derivlint.source import is_made_by_user, not_private, read_input, replace_file
 
 LIBRARY = "libtorch_cpu.so"
-#: The libraries that an extension is linked with.
+#: The libraries linked with an extension.
 LINKED = ("torch_cpu", "c10")
 BUILD_FOLDER = "build"
-#: The folder beside the sources whose headers come before PyTorch's; the user's own helpers lie there.
+#: The include folder that precedes PyTorch's headers, with the user's own helpers.
 FIRST_INCLUDED = "helpers"
-#: The source that is the same in every extension.
+#: The source that is equal in every extension.
 LOADER = "loader.cpp"
-#: Where the cache keeps precompiled headers, and object files that extensions share.
+#: The cache folders of precompiled headers, and of object files shared by extensions.
 HEADERS, SHARED_OBJECTS = "headers", "objects"
-#: Sources of less text than this take the compiler less time than their headers: they are one unit.
+#: The size below which sources compile faster than their headers, and are merged into one unit.
 SMALL = 64_000
-#: As PyTorch itself is built: what a header does not mark as exported belongs to the library that compiles it.
+#: As in PyTorch's build: unexported symbols of headers belong to the library that compiles them.
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never")
-#: g++ looks for garbage only when it has taken so many kilobytes; headers leave little, and the search takes a tenth.
+#: g++ collects garbage only above this size in kilobytes; headers leave little, and collection takes a tenth of the
+#: time.
 HASTE = ("--param=ggc-min-heapsize=1048576",)
-#: The user's own FunctionsManual is what formulas call, also where PyTorch's library exports functions of that name.
+#: Formulas call the user's own FunctionsManual even if PyTorch's library exports functions of that name.
 _LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic-functions", "-Wl,-z,defs", "-Wl,-z,noexecstack")
-#: With bindings the linker only warns: what Python offers is in the program that loads the library.
+#: With bindings the linker only warns: Python's symbols are in the program that loads the library.
 _WARNS_OF_UNDEFINED = "-Wl,--warn-unresolved-symbols"
 
-#: The name of a file that a build makes: what is called otherwise is never removed.
+#: The names of build results; other files are never removed.
 _BUILT = re.compile(r"(?P<stem>.+)-[0-9a-f]{20}\.(?:o|so|S|d|cpp)")
-#: The sources of small extensions that become one unit, in the order in which names do not get into others' way.
+#: The sources of small extensions that are merged into one unit, in an order without name conflicts.
 MERGED = ("nodes_0.cpp", "python_nodes_0.cpp", "kernels_0.cpp")
 _EMITTED = re.compile(r"(?:nodes|python_nodes|kernels)_\d+\.cpp")
 #: The declaration of a class in the header of nodes.
 _CLASS = re.compile(rb"^struct NODE_CLASS (\w+) .*?^};\n", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(rb"\w+")
-#: What emitted sources begin with, precompiled.
+#: The precompiled beginning of emitted sources.
 EMITTED = "".join(
     f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"
     for name in (
-        # before all others, as Python wants it; without Python's headers nothing of it is needed
+        # first, as Python requires; unused without Python's headers
         "Python.h",
         *("ATen/ATen.h", "ATen/Functions.h", "ATen/Operators.h", "ATen/SparseCsrTensorUtils.h", "torch/library.h"),
         *("torch/csrc/autograd/FunctionsManual.h", "torch/csrc/autograd/VariableTypeUtils.h"),
@@ -88,7 +89,7 @@ EMITTED = "".join(
         *("torch/csrc/autograd/python_variable.h", "torch/csrc/utils/object_ptr.h"),
     )
 )
-#: What separates the names in a list of dependencies, in which blanks of names are escaped and lines continued.
+#: The separator of names in a dependency list, with escaped blanks and continued lines.
 _BETWEEN_NAMES = re.compile(r"(?<!\\)\s+|\\\n\s*")
 
 
@@ -110,7 +111,7 @@ class Unit(Struct, frozen=True):
     Attributes:
         name: the beginning of the name of its object file.
         sources: its sources, in their order.
-        digest: of all that the compiler reads.
+        digest: the digest of all files that the compiler reads.
     """
 
     name: str
@@ -123,9 +124,9 @@ class Built(Struct, frozen=True):
 
     Attributes:
         library: the file to load.
-        compiled: the sources that had to be compiled.
+        compiled: the compiled sources.
         stubs: the number of hidden helpers that are called through stubs.
-        without_bindings: why Python does not know the classes of nodes although they were emitted; empty if it does.
+        without_bindings: the reason why the emitted Python bindings were not built, or empty.
     """
 
     library: Path
@@ -146,21 +147,21 @@ def build(
     processes: ProcessGroup | None = None,
     progress: Callable[[str], None] = lambda message: None,
 ) -> Built:
-    """Build the extension in a folder, as far as it is not built yet.
+    """Build the extension in a folder, reusing up-to-date results.
 
     Args:
-        folder: where the extension was emitted.
-        build_folder: where object files and the library go; ``build`` in the folder by default.
+        folder: the folder of the emitted extension.
+        build_folder: the folder of object files and the library; ``build`` in the folder by default.
         compiler: the name of the C++ compiler.
         optimize: the compiler's option for optimization.
         objects: object files that are linked with those of the folder (:func:`compile_sources`).
-        includes: where the compiler looks for headers first.
-        header: what sources begin with, precompiled; None for nothing.
+        includes: the first include folders.
+        header: the common beginning of sources, to precompile, or None.
         processes: the compilers of several builds that end together.
-        progress: called with what is being done.
+        progress: called with the current step.
 
-    Without the headers of Python, the classes of nodes are left out that Python would know: what they save cannot be
-    read there, and all else is the same.
+    Without Python's headers, the bindings are omitted: saved variables of nodes cannot be read in Python, and nothing
+    else changes.
 
     Raises:
         ManifestError: there is no extension.
@@ -173,12 +174,12 @@ def build(
 def compile_sources(
     folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda message: None
 ) -> tuple[Path, ...]:
-    """Compile the sources in a folder, as far as that is not done yet; the object files.
+    """Compile the sources in a folder, reusing up-to-date results; returns the object files.
 
     Args:
-        folder: where the sources and the manifest are.
+        folder: the folder of the sources and the manifest.
         compiler: the name of the C++ compiler.
-        progress: called with what is being done.
+        progress: called with the current step.
 
     Raises:
         ManifestError: there is no extension.
@@ -195,16 +196,16 @@ def objects(
     optimize: str = "-O2",
     progress: Callable[[str], None] = lambda message: None,
 ) -> list[str]:
-    """Compile what is needed of an emitted folder in a library that others link: the paths of the object files.
+    """Compile an emitted folder for linking into another library; returns the paths of the object files.
 
     ``CppExtension("my_ops", sources, extra_objects=objects("generated"))`` links it with an extension of
     ``torch.utils.cpp_extension``.
 
     Args:
-        folder: where the extension was emitted.
+        folder: the folder of the emitted extension.
         compiler: the name of the C++ compiler.
         optimize: the compiler's option for optimization.
-        progress: called with what is being done.
+        progress: called with the current step.
 
     Raises:
         ManifestError: there is no extension.
@@ -246,11 +247,11 @@ def _builder(
 
 
 def _make_private(place: Path) -> None:
-    """Make the folder that is built in; what is built is loaded from there, so that no one else may write to it.
+    """Create the build folder, which only this user may write to, since its results are loaded.
 
     Raises:
-        BuildError: others can.
-        OSError: it cannot be made.
+        BuildError: others can write to it.
+        OSError: it cannot be created.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):

@@ -1,7 +1,8 @@
 """Compares formulas with the derivatives of the operator, and backward with forward formulas.
 
 A loss is real: its gradient for a complex number z is the gradient for the real part plus i times the one for the
-imaginary part, as PyTorch has it. With the gradient g of the output w, that is Re(conj(g) dw/dx) + i Re(conj(g) dw/dy).
+imaginary part, PyTorch's convention. With the gradient g of the output w, that is Re(conj(g) dw/dx) + i Re(conj(g)
+dw/dy).
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ from derivlint.operators.shapes.sizes import is_broadcasting
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
 
-#: Relative difference of two numbers that are not equal.
+#: The relative difference from which on numbers count as different.
 DIFFERENT = 1e-3
-#: The number of points at which a formula has to be wrong.
+#: The number of points at which a formula must be wrong.
 WITNESSES = 1
 #: The number of points of each kind at which a formula is evaluated.
 ENOUGH = {NumberKind.REAL: 6, NumberKind.COMPLEX: 2, NumberKind.MIXED: 4}
-#: The number of points at which a formula has to be infinite to count as finite nowhere.
+#: The number of points at which a formula must be infinite to count as finite nowhere.
 NEVER = 3
 #: The number of points for operators that only move elements,
 ENOUGH_OF_IDENTITY = 2
 #: and for operators that are not elementwise, which are compared on small tensors as well.
 ENOUGH_OF_SEVERAL = 3
-#: After so many points without a known value a formula is given up.
+#: The number of points without a known value after which a formula is abandoned.
 PATIENCE = 4
 DTYPE = "dtype"
-#: Operators that take real and complex tensors together.
+#: Operators that accept real and complex tensors together.
 PROMOTING = Book.by_hand("promotes-types")
 
 
@@ -81,24 +82,24 @@ class NotFinite(Struct, frozen=True):
 
 
 def differ(expected: Value, actual: Value) -> bool:
-    """Whether two numbers are clearly not equal."""
+    """Whether two numbers clearly differ."""
     try:
         return bool(abs(expected - actual) > DIFFERENT * max(abs(expected), abs(actual), 1e-3))
     except OverflowError:
-        # the absolute value of a complex number may be too large though both of its parts are finite
+        # the absolute value of a complex number may overflow although both parts are finite
         return False
 
 
 class FormulaCheck(Struct):
-    """A formula while it is compared.
+    """The state of a formula's comparison.
 
     Attributes:
         formula: the formula.
         names: the arguments or outputs of its key.
         evaluate: the formula as a function.
         known_points: the number of points of one kind at which its value is known.
-        unknown_points: the number of points in a row at which it is not.
-        doubts: the number of points of all kinds at which it is not.
+        unknown_points: the number of consecutive points at which it is unknown.
+        doubts: the number of points of all kinds at which it is unknown.
         compared: the number of points of each kind at which its value is known.
         witnesses: the points at which it is wrong.
         infinite: the points at which it is not finite though the operator has a derivative.
@@ -115,12 +116,12 @@ class FormulaCheck(Struct):
     infinite: list[NotFinite] = field(default_factory=list)
 
     def is_done(self, enough: int) -> bool:
-        """Whether nothing more can be learned at points of one kind."""
+        """Whether further points of a kind would not change the result."""
         return self.known_points >= enough or self.unknown_points >= PATIENCE or len(self.witnesses or ()) >= WITNESSES
 
 
 def formula_checks(formulas: Iterable[TypedFormula], *, with_automatic: bool = False) -> list[FormulaCheck]:
-    """The formulas that can be compared, by default those that are written out."""
+    """The formulas that can be compared, by default without automatic ones."""
     checks = []
     for formula in formulas:
         evaluate = compile_formula(formula) if with_automatic or formula.written.auto is None else None
@@ -130,7 +131,7 @@ def formula_checks(formulas: Iterable[TypedFormula], *, with_automatic: bool = F
 
 
 class Point(Struct, frozen=True, dict=True):
-    """An operator at a point, with the outputs whose gradients are used."""
+    """An operator at a point, with the outputs whose gradients formulas use."""
 
     reference: ReferenceOperator
     signature: EvaluationSignature
@@ -329,10 +330,10 @@ def _not_finite_at(check: FormulaCheck, point: Point) -> tuple[tuple[str, Value]
 
 
 def linear_value(check: FormulaCheck, environment: Values, opposite: Values) -> tuple[Value, ...]:
-    """The value of a formula that is linear: for minus two times the seeds it is minus two times as great.
+    """The value of a linear formula: at minus two times the seeds it must be minus two times the value.
 
     Raises:
-        UnknownValueError: it is not linear, which is another fault, or not known.
+        UnknownValueError: it is not linear, which is reported elsewhere, or unknown.
     """
     count = len(check.names)
     values = components(check.evaluate, environment, count)
@@ -343,7 +344,7 @@ def linear_value(check: FormulaCheck, environment: Values, opposite: Values) -> 
 
 
 def _wrong(check: FormulaCheck, point: Point) -> Disagreement | None:
-    """The disagreement of a formula with its operator, for one seed if that is enough."""
+    """The disagreement of a formula with its operator, for a single seed if that suffices."""
     formula, joined = check.formula, point.signature.joined
     if not formula.is_backward and not any(name.endswith(TANGENT) or name in joined for name in formula.variables):
         # another rule reports that it has no tangent
@@ -353,7 +354,7 @@ def _wrong(check: FormulaCheck, point: Point) -> Disagreement | None:
     if disagreement is None:
         return None
     for name in seeds:
-        # the seed 1 and no other is easier to read
+        # the seed 1 alone is easier to read
         simpler = _differs(check, point, {key: type(seed)(key == name) for key, seed in seeds.items()})
         if simpler is not None:
             return simpler
@@ -361,7 +362,7 @@ def _wrong(check: FormulaCheck, point: Point) -> Disagreement | None:
 
 
 def _differs(check: FormulaCheck, point: Point, seeds: Values) -> Disagreement | None:
-    """The first gradient, or the first tangent, that is not the operator's."""
+    """The first gradient or tangent that differs from the operator's."""
     signature = point.signature
     is_backward = check.formula.is_backward
     right_value = point.gradient if is_backward else point.tangent

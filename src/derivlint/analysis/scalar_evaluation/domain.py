@@ -1,4 +1,4 @@
-"""The domain of numbers: primitives, operators, and definitions over tensors with one element."""
+"""The domain of numbers: primitives, operators, and definitions over one-element tensors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Evaluates formulas for one-element tensors.
 
-A formula is compiled once into nested functions of an environment, which maps variables to values. Expressions that are
-not understood raise :class:`UnknownValueError` when they are evaluated: a branch that is not taken does no harm.
+A formula is compiled once into nested functions of an environment, which maps variables to values. Unsupported
+expressions raise :class:`UnknownValueError` when they are evaluated, so a branch that is not taken is harmless.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ Environment = Mapping[str, Value]
 
 
 def compile_formula(formula: TypedFormula) -> Evaluator | None:
-    """A formula as a function of an environment, or None if nothing of it is understood.
+    """A formula as a function of an environment, or None if none of it is supported.
 
-    The function raises :class:`UnknownValueError` for expressions that are not understood.
+    The function raises :class:`UnknownValueError` for unsupported expressions.
     """
     return unknown_on_failure(ElementCompiler(formula).compiled(), FAILURES)
 
@@ -70,7 +70,7 @@ def unknown_on_failure(evaluator: Evaluator | None, failures: tuple[type[Excepti
 
 
 def is_understood(node: Expr, formula: TypedFormula) -> bool:
-    """Whether the value of an expression in a formula is known, given the values of its parts."""
+    """Whether an expression in a formula is supported, given the values of its parts."""
     return ElementCompiler(formula).is_understood(node)
 
 

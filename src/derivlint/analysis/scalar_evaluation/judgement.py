@@ -1,4 +1,4 @@
-"""The mistakes that scalar evaluation proves in the formulas of an entry, computed once."""
+"""The errors that scalar evaluation proves in the formulas of an entry, computed once."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ ZEROS = words("""
 COEFFICIENTS = words("alpha beta value other weight exponent self")
 #: Scalars without default, by name: where something interesting is near.
 USUAL = {"min": -0.6, "max": 0.7, "delta": 0.9, "beta": 0.8, "eps": 0.2, "epsilon": 0.2}
-#: Scalars that tensors lie on both sides of.
+#: Scalars with tensor values on both sides.
 BOUNDS = {"lambd": (0.4, 0.9), "threshold": (0.4, 2.9)}
-#: Saved values, by the argument that they are computed of: the mean of one number, the sum of one weight.
+#: Saved values, by the argument from which they are computed: the mean of one number, the sum of one weight.
 COMPUTED = {"mean": "input", "save_mean": "input", "total_weight": "weight"}
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 #: The ranges of tensors at each point: of the first, third, ... argument and of the others.

@@ -1,7 +1,7 @@
 """Formulas that are infinite or not a number where the operator has a derivative.
 
-Where an argument is zero, a formula that divides by it, or takes its logarithm, often has no value although the
-operator is smooth there: ``sinc`` at 0.
+If an argument is zero, a formula that divides by it or takes its logarithm often has no value although the operator is
+smooth there: ``sinc`` at 0.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class ReferenceOperator:
         return slopes
 
     def is_smooth(self, arguments: Values, name: str) -> bool:
-        """Whether the outputs rise as fast to the left of an argument as to its right.
+        """Whether the one-sided derivatives agree.
 
         Raises:
             UnknownValueError: the operator has no value there.
@@ -141,7 +141,7 @@ def bound_operator(
 ) -> tuple[Callable[[Mapping[str, Value]], Value], Mapping[str, str]] | None:
     """The function of an operator, and the argument for each of its parameters, or None if it is not known.
 
-    Arguments are bound to parameters like those of a call; one without a parameter makes the operator unknown.
+    Arguments are bound to parameters as in a call; one without a parameter makes the operator unknown.
 
     Args:
         function: the operator.

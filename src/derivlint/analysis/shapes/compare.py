@@ -112,7 +112,7 @@ def wrong_shapes(
     is_wrong = False
     for formula, evaluate in sorted(judged, key=lambda item: item[0].written.auto is not None):
         if is_wrong and formula.written.auto is not None:
-            # it is made of the backward formula that is wrong
+            # it is derived from the wrong backward formula
             continue
         wrongs = (_wrong(formula, evaluate, signature, case) for case in cases)
         wrong = next((wrong for wrong in wrongs if wrong is not None), None)
@@ -122,7 +122,7 @@ def wrong_shapes(
 
 
 def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:
-    """Whether a formula only has tensors with the sizes of the operator's single one, so that its result is right."""
+    """Whether a formula only combines tensors of the operator's single size, so that its sizes are right."""
     tensors = [argument for argument in function.schema.arguments.flat_non_out if argument.type.is_tensor_like]
     return (
         len(tensors) == 1

@@ -33,12 +33,12 @@ Environment = Mapping[str, Value]
 
 
 def compile_sizes(formula: TypedFormula, operators: OperatorDegrees) -> Evaluator | None:
-    """A formula as a function of the sizes of its variables, or None if nothing of it is understood."""
+    """A formula as a function of the sizes of its variables, or None if none of it is supported."""
     return _SizeCompiler(formula, operators).compiled()
 
 
 def is_understood(formula: TypedFormula, operators: OperatorDegrees, node: Expr) -> bool:
-    """Whether the sizes of a part of a formula are known, given those of its own parts."""
+    """Whether the sizes of a part of a formula are supported, given those of its own parts."""
     return _SizeCompiler(formula, operators).is_understood(node)
 
 

@@ -48,9 +48,9 @@ _AGREEMENT = 1e-4
 _KINDS = (0, 1, 2)
 #: Arguments with a choice; one case shows one value, so formulas that use them are compared at two points.
 _CHOICES = frozenset({KEEPDIM, REDUCTION})
-#: The types of elements of gradients and tangents.
+#: The element types of gradients and tangents.
 _NUMBERS = frozenset({float, int})
-#: After so many points without a known value a formula is given up.
+#: The number of points without a known value after which a formula is abandoned.
 _PATIENCE = 3
 
 

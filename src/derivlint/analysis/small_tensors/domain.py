@@ -47,7 +47,7 @@ from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes.size_values import Sizes, SizesError
 from derivlint.operators.shapes.sizes import METHODS, saved_property, written_sizes
 
-#: The modules that fill the table.
+#: The modules that register operators in the table.
 FILLED_BY = (_view_ops, _index_ops, _products, _reduce_ops, _windows)
 #: The errors of evaluating something unknown.
 FAILURES = (SizesError, UnknownValueError, *analysis.FAILURES)
@@ -157,7 +157,7 @@ PRIMITIVES: dict[str, Primitive] = {
 
 @lru_cache(maxsize=4096)
 def is_lifted(name: str) -> bool:
-    """Whether an operator does the same to each element: its result has the sizes of its operands."""
+    """Whether an operator is elementwise, so that its result has the sizes of its operands."""
     sizes = written_sizes().get(name)
     if sizes is None or name in TABLE:
         return False
@@ -170,7 +170,7 @@ def is_lifted(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_elementwise(name: str) -> bool:
-    """Whether an operator or helper does the same to each element, by the functions in its definition."""
+    """Whether an operator or helper is elementwise, according to the functions in its definition."""
     if is_lifted(name) or name in PRIMITIVES:
         return name not in _OF_SEVERAL
     definition = definitions().get(name)

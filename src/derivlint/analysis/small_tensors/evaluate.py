@@ -39,9 +39,9 @@ _WRAPPERS = (
 
 
 def compile_formula(formula: TypedFormula) -> Evaluator | None:
-    """A formula as a function of an environment, or None if nothing of it is understood.
+    """A formula as a function of an environment, or None if none of it is supported.
 
-    The function raises ``UnknownValueError`` for expressions that are not understood.
+    The function raises ``UnknownValueError`` for unsupported expressions.
     """
     return unknown_on_failure(_TensorCompiler(formula).compiled(), FAILURES)
 

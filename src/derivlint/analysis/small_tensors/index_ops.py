@@ -165,7 +165,7 @@ operators(
 
 @operator()
 def scatter(self: Value, dim: Value, index: Value, src: Value = None, value: Value = None) -> Value:
-    """With other elements along a dimension."""
+    """Replace elements along a dimension."""
     at = _along(tensor_of(self).sizes, dim, index)
     new = value if src is None else src
     return put_at(at, self, _cut(new, at.sizes) if type(new) is SmallTensor else filled(at.sizes, float(new)))
@@ -180,7 +180,7 @@ def _added(tensor: SmallTensor, at: SmallTensor, values: SmallTensor, factor: Va
 
 @operator()
 def scatter_add(self: Value, dim: Value, index: Value, src: Value) -> Value:
-    """With elements added along a dimension."""
+    """Add elements along a dimension."""
     at = _along(tensor_of(self).sizes, dim, index)
     return _added(self, at, _cut(src, at.sizes))
 
@@ -208,7 +208,7 @@ def _grouped(tensor: SmallTensor, at: SmallTensor, values: SmallTensor, reduce: 
 def scatter_reduce(
     self: Value, dim: Value, index: Value, src: Value, reduce: Value, include_self: Value = True
 ) -> Value:
-    """With elements reduced along a dimension."""
+    """Reduce elements along a dimension."""
     at = _along(tensor_of(self).sizes, dim, index)
     return _grouped(self, at, _cut(src, at.sizes), reduce, include_self)
 
@@ -232,21 +232,21 @@ def index_reduce(
 
 @operator()
 def index_add(self: Value, dim: Value, index: Value, source: Value, alpha: Value = 1) -> Value:
-    """With slices added."""
+    """Add slices."""
     at = _slices(tensor_of(self).sizes, dim, index)
     return _added(self, at, _source(at, source), alpha)
 
 
 @operator()
 def index_copy(self: Value, dim: Value, index: Value, source: Value) -> Value:
-    """With other slices."""
+    """Replace slices."""
     at = _slices(tensor_of(self).sizes, dim, index)
     return put_at(at, self, _source(at, source))
 
 
 @operator()
 def index_fill(self: Value, dim: Value, index: Value, value: Value) -> Value:
-    """With slices of one value."""
+    """Fill slices with one value."""
     at = _slices(tensor_of(self).sizes, dim, index)
     (element,) = value.items if type(value) is SmallTensor else (float(value),)
     return put_at(at, self, filled(at.sizes, element))
@@ -254,7 +254,7 @@ def index_fill(self: Value, dim: Value, index: Value, value: Value) -> Value:
 
 @operator("index_put", "_unsafe_index_put", "_index_put_impl")
 def index_put(self: Value, indices: Value, values: Value, accumulate: Value = False, _unsafe: Value = False) -> Value:
-    """With other elements, or elements added."""
+    """Replace or add elements at indices."""
     at = _by_indices(tensor_of(self).sizes, indices)
     source = broadcast_to(tensor_of(values), sizes_by.expanding(tensor_of(values).sizes, at.sizes))
     return _added(self, at, source) if accumulate else put_at(at, self, source)
@@ -262,7 +262,7 @@ def index_put(self: Value, indices: Value, values: Value, accumulate: Value = Fa
 
 @operator()
 def put(self: Value, index: Value, source: Value, accumulate: Value = False) -> Value:
-    """With other elements by their positions, or elements added."""
+    """Replace or add elements by linear indices."""
     at = _at(self, index)
     values = SmallTensor(at.sizes, tensor_of(source).items)
     return _added(self, at, values) if accumulate else put_at(at, self, values)
@@ -270,7 +270,7 @@ def put(self: Value, index: Value, source: Value, accumulate: Value = False) -> 
 
 @operator()
 def masked_scatter(self: Value, mask: Value, source: Value) -> Value:
-    """With the elements of a source, one after the other, where the mask is set."""
+    """Replace the elements where the mask is set by those of a source, in order."""
     rest = iter(tensor_of(source).items)
     return broadcast_map(lambda item, flag: next(rest) if flag else item, self, mask)
 

@@ -20,9 +20,9 @@ from derivlint.schema import NativeFunction
 
 Values = Mapping[str, Value]
 
-#: So many elements all tensors of a case have at most.
+#: The maximum number of elements of all tensors of a case.
 _SMALL = 110
-#: So many cases are enough.
+#: The maximum number of cases.
 _CASES = 4
 _GOLDEN = 0.6180339887498949
 #: Where numbers are, of either sign or positive: some operators take only the latter.

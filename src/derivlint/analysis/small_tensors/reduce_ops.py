@@ -136,7 +136,7 @@ def logcumsumexp(self: Value, dim: Value) -> Value:
 
 @operator("_log_softmax")
 def log_softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: Value = None) -> Value:
-    """Logarithms of shares."""
+    """The logarithm of softmax."""
 
     def along(items: Sequence[Value]) -> list[Value]:
         total = logarithm_of_sum(items)
@@ -147,7 +147,7 @@ def log_softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: 
 
 @operator("_softmax", "_safe_softmax")
 def softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: Value = None) -> Value:
-    """Shares."""
+    """Softmax."""
     return broadcast_map(math.exp, log_softmax(self, dim))
 
 

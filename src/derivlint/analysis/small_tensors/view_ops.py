@@ -42,19 +42,19 @@ def _axis(dim: Value, rank: int) -> int:
 
 @helper("view", "reshape", "_unsafe_view", "_reshape_alias", "_reshape_copy", "view_copy", "_mkldnn_reshape")
 def view(self: Value, size: Value) -> Value:
-    """The same elements in other sizes."""
+    """Reshape."""
     return reshaped(tensor_of(self), sizes_by.reshaped(self.sizes, size))
 
 
 @operator()
 def flatten(self: Value, start_dim: Value = 0, end_dim: Value = -1) -> Value:
-    """Several dimensions as one."""
+    """Merge several dimensions into one."""
     return reshaped(tensor_of(self), sizes_by.flattened(self.sizes, start_dim, end_dim))
 
 
 @operator()
 def unsqueeze(self: Value, dim: Value) -> Value:
-    """One more dimension."""
+    """Insert a dimension of size one."""
     return reshaped(tensor_of(self), sizes_by.unsqueezed(self.sizes, dim))
 
 
@@ -109,7 +109,7 @@ def _permuted(tensor: SmallTensor, order: list[int]) -> SmallTensor:
 
 @helper("transpose", "swapdims", "swapaxes", "transpose_copy")
 def transpose(self: Value, dim0: Value, dim1: Value) -> Value:
-    """Two dimensions exchanged."""
+    """Exchange two dimensions."""
     rank = len(tensor_of(self).sizes)
     first, second = _axis(dim0, rank), _axis(dim1, rank)
     if rank == 0:
@@ -136,7 +136,7 @@ def matrix_transposed(self: Value) -> Value:
 
 @operator("permute", "permute_copy")
 def permute(self: Value, dims: Value) -> Value:
-    """Dimensions in another order."""
+    """Reorder the dimensions."""
     rank = len(tensor_of(self).sizes)
     order = [_axis(dim, rank) for dim in dims]
     if sorted(order) != list(range(rank)):
@@ -146,7 +146,7 @@ def permute(self: Value, dims: Value) -> Value:
 
 @helper("permute_backwards")
 def permute_back(self: Value, dims: Value) -> Value:
-    """Dimensions in the order that they had."""
+    """Undo a permutation of dimensions."""
     rank = len(tensor_of(self).sizes)
     order = [_axis(dim, rank) for dim in dims]
     return _permuted(self, [order.index(at) for at in range(rank)])
@@ -213,7 +213,7 @@ def as_strided(self: Value, size: Value, stride: Value, storage_offset: Value = 
 
 @operator()
 def flip(self: Value, dims: Value) -> Value:
-    """In reverse order."""
+    """Reverse the elements along dimensions."""
     sizes, strides = tensor_of(self).sizes, list(strides_of(self.sizes))
     offset = 0
     for axis in {_axis(dim, len(sizes)) for dim in ((dims,) if type(dims) is int else dims)}:
@@ -225,7 +225,7 @@ def flip(self: Value, dims: Value) -> Value:
 
 @operator()
 def roll(self: Value, shifts: Value, dims: Value = ()) -> Value:
-    """Shifted around."""
+    """Shift elements cyclically."""
     steps = (shifts,) if type(shifts) is int else shifts
     if dims == ():
         return reshaped(roll(reshaped(tensor_of(self), Sizes((len(self.items),))), steps, (0,)), self.sizes)
@@ -243,7 +243,7 @@ def roll(self: Value, shifts: Value, dims: Value = ()) -> Value:
 
 @operator()
 def rot90(self: Value, k: Value = 1, dims: Value = (0, 1)) -> Value:
-    """A plane turned by right angles."""
+    """Rotate a plane by right angles."""
     first, second = dims
     turns = k % 4
     if turns == 0:
@@ -269,7 +269,7 @@ def _triangle(tensor: SmallTensor, keeps: Callable[[int, int], bool]) -> SmallTe
 
 @operator()
 def pixel_shuffle(self: Value, upscale_factor: Value) -> Value:
-    """Channels as pixels."""
+    """Move channels to pixels."""
     *batch, channels, height, width = tensor_of(self).sizes
     by = upscale_factor
     parts = view(self, (-1, channels // (by * by), by, by, height, width))
@@ -278,7 +278,7 @@ def pixel_shuffle(self: Value, upscale_factor: Value) -> Value:
 
 @operator()
 def pixel_unshuffle(self: Value, downscale_factor: Value) -> Value:
-    """Pixels as channels."""
+    """Move pixels to channels."""
     *batch, channels, height, width = tensor_of(self).sizes
     by = downscale_factor
     parts = view(self, (-1, channels, height // by, by, width // by, by))
@@ -359,25 +359,25 @@ def diag_embed(self: Value, offset: Value = 0, dim1: Value = -2, dim2: Value = -
 def slice_scatter(
     self: Value, src: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1
 ) -> Value:
-    """With other slices."""
+    """Replace slices."""
     return put_at(slice_(linear_indices(tensor_of(self).sizes), dim, start, end, step), self, src)
 
 
 @operator()
 def select_scatter(self: Value, src: Value, dim: Value, index: Value) -> Value:
-    """With another slice."""
+    """Replace a slice."""
     return put_at(select(linear_indices(tensor_of(self).sizes), dim, index), self, src)
 
 
 @operator()
 def diagonal_scatter(self: Value, src: Value, offset: Value = 0, dim1: Value = 0, dim2: Value = 1) -> Value:
-    """With another diagonal."""
+    """Replace a diagonal."""
     return put_at(diagonal(linear_indices(tensor_of(self).sizes), offset, dim1, dim2), self, src)
 
 
 @operator()
 def as_strided_scatter(self: Value, src: Value, size: Value, stride: Value, storage_offset: Value = None) -> Value:
-    """With other elements in a view."""
+    """Replace the elements of a view."""
     return put_at(as_strided(linear_indices(tensor_of(self).sizes), size, stride, storage_offset), self, src)
 
 
@@ -394,7 +394,7 @@ def slice_inverse(
 
 @operator()
 def constant_pad_nd(self: Value, pad: Value, value: Value = 0) -> Value:
-    """More elements at both ends; a negative number takes some away."""
+    """Pad both ends with a value; a negative number crops."""
     sizes = window_sizes.padded(tensor_of(self).sizes, pad)
     inner, outer = self, linear_indices(sizes)
     for at in range(len(pad) // 2):
@@ -417,7 +417,7 @@ helpers(
 
 @helper("cat", "concat")
 def cat(tensors: Value, dim: Value = 0) -> Value:
-    """Tensors one after the other."""
+    """Concatenate tensors."""
     sizes = sizes_by.joined(tuple(tensor_of(tensor).sizes for tensor in tensors), dim)
     axis = _axis(dim, len(sizes))
     joined = filled(sizes, 0.0)

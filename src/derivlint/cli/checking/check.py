@@ -149,7 +149,7 @@ def require_harmless(
 
 
 def with_progress(files: list[str]) -> Iterator[str]:
-    """The files; on a terminal, where there are many of them, with a line that says how far the run is."""
+    """The files; for many files on a terminal, with a progress line."""
     shown = len(files) >= MANY_FILES
     for number, path in enumerate(files, 1):
         if shown:

@@ -1,4 +1,4 @@
-"""``derivlint check --fix``: writing what fixes make of files, or showing it."""
+"""``derivlint check --fix``: writes or shows fixed files."""
 
 from __future__ import annotations
 
@@ -166,5 +166,5 @@ def unified_diff(path: str, before: str, after: str) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    r"""The lines with their ends; a lone ``\r`` or U+2028 ends none, as ``patch`` sees it."""
+    r"""The lines with their ends; a lone ``\r`` or U+2028 does not end one, as for ``patch``."""
     return io.StringIO(text, newline="\n").readlines()

@@ -28,9 +28,9 @@ MAX_ANNOTATIONS = 10
 
 
 def render_github(report: Report) -> str:
-    """The report as workflow commands, one a line; nothing if nothing was found.
+    """The report as workflow commands, one a line; empty without findings.
 
-    GitHub shows the first few of each kind: the worst come first, and a notice tells how many it leaves out.
+    GitHub shows only a few of each kind: the most severe come first, and a notice has the number of the others.
     """
     return "".join(f"{line}\n" for line in _commands(report))
 
@@ -44,7 +44,7 @@ def _commands(report: Report) -> Iterator[str]:
         yield from (_command(item, report) for item in diagnostics)
     left_out = sum(max(0, len(diagnostics) - MAX_ANNOTATIONS) for diagnostics in (*by_severity.values(), notices))
     if left_out:
-        # it takes the place of a notice itself
+        # the notice itself counts as one
         left_out += len(notices) >= MAX_ANNOTATIONS
         text = f"{counted(left_out, 'more finding')} in the log of this step, which GitHub does not show here"
         yield f"::notice title=derivlint::{escape_message(text)}"
@@ -59,7 +59,7 @@ def _command(item: Diagnostic, report: Report) -> str:
         "endLine": end.line,
     }
     if start.line == end.line:
-        # columns of a range over several lines are refused, and the annotation with them
+        # GitHub rejects annotations with columns for a range over several lines
         properties |= {"col": start.column, "endColumn": max(start.column, end.column)}
     properties["title"] = f"derivlint ({item.rule})"
     listed = ",".join(f"{name}={escape_property(str(value))}" for name, value in properties.items())
@@ -67,7 +67,7 @@ def _command(item: Diagnostic, report: Report) -> str:
 
 
 def escape_message(text: str) -> str:
-    """A text as the message of a command: line ends keep their value, what is not visible otherwise is escaped."""
+    """Escape a text for the message of a command: line ends keep their meaning, invisible characters are escaped."""
     return visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
@@ -173,8 +173,8 @@ LINTRUNNER_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", S
 def render_lintrunner(report: Report) -> str:
     """The report as messages: problems, findings that count, and for each file at most one with its fixed text.
 
-    Any message makes lintrunner fail, so findings below the fail level are left out. It refuses a second replacement
-    of a file, so all safe fixes of a file are one message.
+    Any message makes lintrunner fail, so findings below the fail level are omitted. It rejects a second replacement of
+    a file, so all safe fixes of a file are one message.
     """
     return "".join(f"{json_line(message)}\n" for message in _messages(report))
 
@@ -191,7 +191,7 @@ def _messages(report: Report) -> Iterator[Json]:
 
 
 def problem_message(text: str) -> Json:
-    """The message for what belongs to no file: wrong configuration, a file that cannot be read."""
+    """The message for a problem without file: wrong configuration, an unreadable file."""
     return {
         "path": None,
         "line": None,
@@ -221,7 +221,7 @@ def _lintrunner_finding(item: Diagnostic, report: Report) -> Json:
 
 
 def _fixed(source: SourceFile, items: list[Diagnostic]) -> Json | None:
-    # what was replaced while decoding would be written over the file's own bytes
+    # text that was replaced while decoding would overwrite the file's own bytes
     if source.undecodable is not None or not is_file_name(source.path):
         return None
     outcome = apply_fixes(source, items)

@@ -56,7 +56,7 @@ def render_json(report: Report) -> str:
 
 
 def render_json_lines(report: Report) -> str:
-    """The findings of the document, one a line; nothing if nothing was found."""
+    """The findings of the document, one a line; empty without findings."""
     return "".join(
         visible_json(json.dumps(_diagnostic(item, report), ensure_ascii=False, separators=(",", ":"))) + "\n"
         for item in report.diagnostics
@@ -122,7 +122,7 @@ def json_text(value: object, indent: int = 2) -> str:
 
 
 def strict(text: str) -> str:
-    """A text without lone surrogates, which come from names that are not UTF-8 and from escapes in YAML."""
+    """Replace lone surrogates, which come from names that are not UTF-8 and from escapes in YAML."""
     if text.isascii():
         return text
     try:

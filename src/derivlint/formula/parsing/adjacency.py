@@ -1,7 +1,7 @@
 """Tokens that do not fit side by side: an operand after an operand, an operator after an operator.
 
-Expressions alternate between a place where an operand must begin and a place where one has just ended. Reading along
-with that one bit and the open brackets says what a person would say: "missing operator between a and b".
+An expression alternates between positions where an operand must begin and positions where one has just ended. Scanning
+with this state and the open brackets gives readable messages: "missing operator between a and b".
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _LISTS = frozenset({"call", "index", "braces"})
 
 
 class _Open(Struct):
-    """An open bracket, or a "?" that waits for its ":"."""
+    """An open bracket, or a "?" without its ":" yet."""
 
     kind: str
     token: Token
 
 
 def adjacency_problem(text: str, tokens: list[Token]) -> SyntaxProblem | None:
-    """The first pair of tokens that cannot stand side by side, or None if this reading finds nothing."""
+    """The first pair of tokens that cannot be adjacent, or None if the scan finds nothing."""
     return _TokenReader(text, tokens).read()
 
 
@@ -141,7 +141,7 @@ class _TokenReader:
         return self._missing_operand(token)
 
     def _missing_operand(self, token: Token | None) -> SyntaxProblem:
-        """Nothing is where an operand must, before ``token`` or at the end."""
+        """The problem that an operand is missing before ``token`` or at the end."""
         previous = self.previous
         if previous is not None and (previous.type == "COMMA" or (token is not None and token.text == ",")):
             return self._stray_comma(previous, token)

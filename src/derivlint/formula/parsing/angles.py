@@ -1,8 +1,8 @@
 """Which ``<`` of a formula opens template arguments, and which ``(`` a cast in the notation of C.
 
 C++ decides both by looking up the name: ``f(a < b, c > (d))`` has one argument if ``a`` is a template and two if not.
-Without declarations this is the rule: ``<`` after a name opens template arguments if only what types are made of
-comes before its ``>``, what follows is not an operand, and
+Without declarations, ``<`` after a name opens template arguments if only parts of types come before its ``>``, no
+operand follows, and
 
 * the name is a known template (``static_cast<double>(x)``), or the arguments name a well-known type
   (``x.item<float>()``);
@@ -23,7 +23,7 @@ KNOWN_TEMPLATES = words(
     "ArrayRef OptionalArrayRef SmallVector List Dict intrusive_ptr toOpMathType opmath_type"
 )
 BUILT_IN_TYPES = words("bool char short int long float double unsigned signed void wchar_t char8_t char16_t char32_t")
-#: Names that are types wherever they stand.
+#: Names that always denote types.
 TYPE_WORDS = BUILT_IN_TYPES | words(
     "const volatile int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t ptrdiff_t string_view "
     "Tensor Scalar SymInt SymFloat SymBool IntArrayRef SymIntArrayRef TensorList ITensorListRef ScalarType "
@@ -36,7 +36,7 @@ MAX_TEMPLATE_TOKENS = 100
 
 
 def mark_angles(tokens: list[Token]) -> list[Token]:
-    """The tokens with ``<`` and ``>`` around template arguments as such; ``>>`` that closes two becomes two tokens."""
+    """Mark ``<`` and ``>`` of template arguments; a ``>>`` that closes two becomes two tokens."""
     marks: dict[int, int] = {}
     for index, token in enumerate(tokens):
         if token.text == "<" and index not in marks:
@@ -59,7 +59,7 @@ def mark_angles(tokens: list[Token]) -> list[Token]:
 
 
 def _template_brackets(tokens: list[Token], opening: int) -> dict[int, int]:
-    """For each bracket how many it closes, 0 for an opening one; empty if ``<`` is a comparison."""
+    """The number of arguments lists that each bracket closes, 0 for an opening one; empty if ``<`` is a comparison."""
     if opening == 0 or tokens[opening - 1].type != "IDENT":
         return {}
     name = tokens[opening - 1].text
@@ -109,7 +109,7 @@ def _is_type_token(tokens: list[Token], index: int, is_template: bool) -> bool:
 
 
 def mark_casts(tokens: list[Token]) -> list[Token]:
-    """The tokens with the ``(`` of casts such as ``(double) x`` or ``(const at::Tensor&) x`` as such."""
+    """Mark the ``(`` of casts such as ``(double) x`` or ``(const at::Tensor&) x``."""
     for index, token in enumerate(tokens):
         if token.type == "LPAR" and index + 3 < len(tokens) and _opens_cast(tokens, index):
             tokens[index] = Token("CAST_OPEN", token.text, token.start, token.end)

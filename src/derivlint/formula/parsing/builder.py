@@ -1,4 +1,4 @@
-"""Makes the syntax tree while Lark reduces: one method for each alias in ``grammar/formula.lark``."""
+"""The callbacks of the Lark parser: one method for each alias in ``grammar/formula.lark``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _template_arg(items: TypeItems) -> Number | TypeName:
 
 
 class TreeBuilder:
-    """The callbacks of the parser; each gets the values of a rule's symbols and gives the rule's value."""
+    """The parser's callbacks; each computes the value of a rule from the values of its symbols."""
 
     def start(self, children: list[Any]) -> Expr:  # noqa: D102
         expression: Expr = children[0]

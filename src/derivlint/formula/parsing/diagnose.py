@@ -1,7 +1,7 @@
-"""Causes of syntax errors in a text that the parser refuses.
+"""Causes of syntax errors in unparsable text.
 
-The causes are tried in the order in which a person would see them: a statement, brackets, neighbours that do not fit.
-Without such a cause the error is at the token that the parser refused.
+Causes are tried in the order of their visibility to a person: statements, brackets, tokens that do not fit. Without
+one, the error is at the token that the parser rejected.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
 def bracket_problem(tokens: list[Token]) -> SyntaxProblem | None:
-    """The first bracket without partner, or None if all pair."""
+    """The first bracket without partner, or None."""
     stack: list[Token] = []
     for token in tokens:
         text = token.text

@@ -1,7 +1,7 @@
-"""Where lambdas begin and end in a formula, before it is parsed.
+"""Finds the lambdas of a formula before parsing.
 
-``[](int64_t i) { return -i; }`` is handed to the parser as what comes before the returned expression, the expression,
-and the closing ``; }``. A body of any other statements is one token: its words are known, its structure is not.
+The parser gets ``[](int64_t i) { return -i; }`` as the tokens before the returned expression, the expression, and the
+closing ``; }``. Any other body is one token: its words are known, its structure is not.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LambdaInfo(Struct, eq=False):
 
 
 def mark_lambdas(tokens: list[Token]) -> tuple[list[Token], list[LambdaInfo]]:
-    """The tokens with lambdas as such, and what is known of each lambda."""
+    """Mark the lambdas among the tokens; returns the tokens and the parts of each lambda."""
     if not any(_may_begin(tokens, index) for index, token in enumerate(tokens) if token.type == "LSQB"):
         return tokens, []
     partner = partners(tokens)
@@ -92,7 +92,7 @@ def partners(tokens: list[Token]) -> dict[int, int]:
 
 
 def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple[LambdaInfo, int] | None:
-    """The lambda that begins at a ``[`` and the index of its body's brace, or None if there is none."""
+    """The lambda at a ``[`` and the index of its body's brace, or None."""
     captures_end = partner.get(index)
     if captures_end is None or captures_end + 1 >= len(tokens):
         return None

@@ -1,4 +1,4 @@
-"""Problems that single tokens show: characters, numbers, literals and comments that C++ does not know."""
+"""Errors of single tokens: invalid characters, numbers, literals and comments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import BAD, SEMICOLON, UNCLOSED_COMMENT, UNCLOSED_STRING, Token
 
-#: What people mean by characters that word processors and chat programs put in.
+#: The intended characters for those that word processors and chat programs insert.
 _LOOKALIKES = {
     **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d", "-"),
     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033\uff02", '"'),

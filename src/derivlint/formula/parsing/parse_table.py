@@ -108,7 +108,7 @@ def formula_table() -> ParseTable:
 
 
 def described(name: str, grammar: str, builder: object, start: str) -> Description:
-    """The table that is shipped under a name, where it is of this grammar; else as Lark makes it."""
+    """The bundled table with a name if it belongs to the grammar; else one computed by Lark."""
     shipped = table_text(name)
     if shipped is not None:
         description: Description = json.loads(shipped)

@@ -20,17 +20,17 @@ from derivlint.formula.vocabulary import SEMICOLON, TRIVIA, Token
 if TYPE_CHECKING:
     from derivlint.formula.nodes import Expr
 
-#: Longer formulas are refused, so that what is done with one takes a bounded time. PyTorch's longest has about 300.
+#: Longer formulas are rejected, to bound processing time. PyTorch's longest has about 300.
 MAX_TOKENS = 5_000
-#: Longer texts are not even cut into tokens, which take a hundred times the memory of their characters.
+#: Longer texts are not tokenized: tokens take a hundred times the memory of their characters.
 MAX_CHARACTERS = 50_000
 
-#: So many characters of formulas are kept although nothing uses them.
+#: The number of characters of unused formulas that are cached.
 RECENT = 32_768
 
 
 class _Formulas:
-    """The formulas that something uses, and the last ones that were parsed."""
+    """The formulas in use, and the most recently parsed ones."""
 
     def __init__(self) -> None:
         self.used: WeakValueDictionary[str, Formula] = WeakValueDictionary()
@@ -49,9 +49,9 @@ _formulas = _Formulas()
 
 
 def parse_formula(text: str) -> Formula:
-    """Parse a formula; never raises, what is wrong with it is in ``problems``.
+    """Parse a formula; never raises, errors are in ``problems``.
 
-    A formula lives with the entries that have it: an editor would keep every text that someone has typed.
+    Formulas are cached only while entries use them; otherwise an editor would keep every typed text.
     """
     formula = _formulas.used.get(text)
     if formula is None:
@@ -93,7 +93,7 @@ def _refused(text: str, message: str, significant: list[Token] | None) -> Formul
 def _tree_and_problem(
     text: str, expression: list[Token], marked: list[Token], fed: list[Token], problem: SyntaxProblem | None
 ) -> tuple[Expr | None, SyntaxProblem | None]:
-    """The tree and the one problem that is reported, given what was found before parsing."""
+    """The tree and the single reported problem, given the problems found before parsing."""
     tree, culprit = formula_table().parse(fed)
     if culprit is not None:
         # of two problems the cause is reported: a comment that hides the closing bracket, not the missing bracket

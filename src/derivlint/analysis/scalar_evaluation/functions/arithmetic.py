@@ -12,7 +12,7 @@ from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 
 @helper("mul", "mm", "bmm", "mv", "dot", "__rmul__", "multiply", "_sparse_sparse_matmul")
 def product(self: Value, other: Value) -> Value:
-    """A product of numbers, whatever it is of matrices and vectors; ``dot`` does not conjugate."""
+    """A product of numbers, for any matrix or vector product; ``dot`` does not conjugate."""
     return self * other
 
 
@@ -26,7 +26,7 @@ def quotient(self: Value, other: Value, rounding_mode: Value = None) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """A power; of a negative real number only where it is real."""
+    """A power; of a negative real number only if it is real."""
     if type(base) is complex or type(exponent) is complex:
         return cmath.exp(exponent * cmath.log(base)) if base else complex(base) ** exponent
     if base < 0 and exponent != int(exponent):
@@ -59,25 +59,25 @@ def plus_product(self: Value, first: Value, second: Value, beta: Value = 1, alph
 
 @operator("maximum")
 def maximum(self: Value, other: Value) -> Value:
-    """The greater of two numbers; NaN where one of them is."""
+    """The greater of two numbers; NaN if one of them is NaN."""
     return math.nan if math.isnan(self) or math.isnan(other) else max(real_only(self), real_only(other))
 
 
 @operator("minimum")
 def minimum(self: Value, other: Value) -> Value:
-    """The smaller of two numbers; NaN where one of them is."""
+    """The smaller of two numbers; NaN if one of them is NaN."""
     return math.nan if math.isnan(self) or math.isnan(other) else min(real_only(self), real_only(other))
 
 
 @operator()
 def fmax(self: Value, other: Value) -> Value:
-    """The greater of two numbers, the other one where one is NaN."""
+    """The greater of two numbers; the other one if one is NaN."""
     return other if math.isnan(self) else self if math.isnan(other) else max(real_only(self), real_only(other))
 
 
 @operator()
 def fmin(self: Value, other: Value) -> Value:
-    """The smaller of two numbers, the other one where one is NaN."""
+    """The smaller of two numbers; the other one if one is NaN."""
     return other if math.isnan(self) else self if math.isnan(other) else min(real_only(self), real_only(other))
 
 

@@ -83,7 +83,7 @@ add(SELECTIONS, lambda self: (self, 0), by_position=True)
 
 @operator()
 def where(condition: Value, self: Value, other: Value) -> Value:
-    """One of two numbers; the result is complex where one of them is."""
+    """One of two numbers; complex if one of them is."""
     if type(condition) is not bool:
         raise UnknownValueError
     return _like(other if type(self) is not complex else self, self if condition else other)
@@ -91,7 +91,7 @@ def where(condition: Value, self: Value, other: Value) -> Value:
 
 @operator()
 def masked_select(self: Value, mask: Value) -> Value:
-    """The element where the mask is set; otherwise there is none."""
+    """The element where the mask is set; otherwise unknown."""
     if not mask:
         raise UnknownValueError
     return self

@@ -12,7 +12,7 @@ from derivlint.analysis.scalar_evaluation.values import Value
 
 @operator()
 def native_dropout(input: Value, p: Value, train: Value) -> Value:
-    """An element that is kept, and that it is kept."""
+    """The kept element, and the mask."""
     return (input / (1 - p) if train is None or train else input), True
 
 
