@@ -109,3 +109,18 @@ def test_wrong_arguments_are_refused(
 ) -> None:
     assert run(["suggest", *arguments, str(file)]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "range.out_(Scalar start, Scalar end, *, Tensor(a!) out) -> Tensor(a!)\n  t: t",
+        "sin(Tensor self) -> Tensor\n  result: self_t * self_p",
+        "rand(SymInt[] size) -> Tensor\n  result: size_t",
+        "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)\n  values: self_t",
+    ],
+)
+def test_entries_without_a_gradient_get_an_answer(tmp_path: Path, entry: str) -> None:
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(f"- name: {entry}\n")
+    assert run(["suggest", str(path)]) in (0, 1)

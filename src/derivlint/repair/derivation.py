@@ -214,7 +214,7 @@ class Derivation:
     def _from_backward(self) -> Iterator[tuple[float, str]]:
         """The backward formulas with tangents for gradients, which is right for elementwise functions."""
         derivatives = self._info.derivatives
-        if any(len(derivative.var_names) != 1 or derivative.written is None for derivative in derivatives):
+        if not derivatives or any(len(item.var_names) != 1 or item.written is None for item in derivatives):
             return
         pointwise = [self._is_pointwise(derivative) for derivative in derivatives]
         if all(pointwise) and len(derivatives) == 1 and not self._function.name.is_foreach:
