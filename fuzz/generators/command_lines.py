@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from derivlint.formats.registry import FORMATS
@@ -175,6 +176,52 @@ def new_bytes(rng: Random) -> bytes:
         arguments += [option for option in ("--inline", "--complex", "--same-shape") if chance(rng, 0.3)]
     if chance(rng, 0.2):
         arguments += ["--non-differentiable", rng.choice(("x", "self", "0", ""))]
+    return _command(arguments, files)
+
+
+def suggest_bytes(rng: Random) -> bytes:
+    """``suggest`` for entries of the release with small edits, and for typed ones."""
+    entries = [_slipped(rng, rng.choice(seeds().entries)) if chance(rng, 0.6) else typed.entry(rng) for _ in range(2)]
+    arguments = ["suggest", FILE]
+    operators = [re.split("[(\\s]", entry.removeprefix("- name: "))[0] for entry in entries]
+    if chance(rng, 0.3):
+        key = rng.choice(("", "", ":self", ":result", ":", ":x", "::"))
+        arguments.insert(1, rng.choice((*operators, *_OPERATORS)) + key)
+    if chance(rng, 0.3):
+        arguments += ["--missing", rng.choice(("backward", "forward", "double-backward", "x"))]
+    for option in (("--diff",), ("--write",), ("--output-format", "json"), ("--torch", "2.6.0")):
+        if chance(rng, 0.2):
+            arguments += option
+    return _command(arguments, {FILE: "".join(entries).encode("utf-8", "replace")})
+
+
+def _slipped(rng: Random, entry: str) -> str:
+    """An entry with an edit of a token of a formula, or without one of its formulas."""
+    head, *lines = entry.splitlines(keepends=True)
+    if not lines:
+        return entry
+    at = rng.randrange(len(lines))
+    if chance(rng, 0.2):
+        del lines[at]
+        return head + "".join(lines)
+    tokens = re.findall(r"\w+|\W", lines[at])
+    place = rng.randrange(len(tokens))
+    tokens[place] = rng.choice(("", "-", "+", "*", "2", "grad", "self", "result", "!", *tokens))
+    lines[at] = "".join(tokens)
+    return head + "".join(lines)
+
+
+def run_bytes(rng: Random) -> bytes:
+    """The arguments of ``run`` and of its program."""
+    before = [FILE, "--compare", "--watch", "--quiet", "-q", "--ops", "sin", "--helpers", "own.cpp", "--compiler", "cc"]
+    after = ["-m", "-c", "pass", "train.py", "--", "--ops", "-", "--compare", "x.y"]
+    arguments = rng.choices((*before, *_ODD_ARGUMENTS), k=rng.randrange(5))
+    if chance(rng, 0.8):
+        arguments += ["--", *rng.choices((*after, *_ODD_ARGUMENTS), k=rng.randrange(4))]
+    return _command(["run", *arguments], {FILE: b"[]\n", "train.py": b"", "own.cpp": b""})
+
+
+def _command(arguments: list[str], files: dict[str, bytes]) -> bytes:
     # neither a system nor a shell can pass such arguments
     return Case(
         tuple(item.replace("\0", "").encode("utf-8", "replace").decode() for item in arguments), files

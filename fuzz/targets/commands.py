@@ -10,7 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from derivlint.cli.main import run
+from derivlint.cli.run import Program
+from derivlint.cli.run import run as run_command
+from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
 from fuzz.case import Case
 from fuzz.generators import command_lines
@@ -164,8 +169,25 @@ def process(data: bytes) -> object:
     return outcomes[0].status
 
 
+def run_arguments(data: bytes) -> object:
+    """The arguments of ``run`` name a program, or are refused with a reason; nothing is compiled."""
+    case = _placed(data)
+    if case is None:
+        return None
+    try:
+        with run_command.make_context("run", list(case.arguments[1:])) as context:
+            return Program.read(context.obj)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (click.ClickException, InputError) as error:
+        require(bool(str(error).strip()), "wrong usage without a message")
+        return str(error)
+
+
 TARGETS = (
     Target("command", 250, command_lines.case_bytes, command, seconds=6.0),
+    Target("suggest", 8, command_lines.suggest_bytes, command, seconds=20.0, is_costly=True),
+    Target("run", 200, command_lines.run_bytes, run_arguments),
     Target("emission", 8, command_lines.emission_bytes, emission, seconds=20.0, is_costly=True),
     Target("process", 1.0, command_lines.process_bytes, process, seconds=10.0, is_costly=True),
 )
