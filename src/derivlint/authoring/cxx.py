@@ -1,4 +1,4 @@
-"""Graphs as C++: an expression for a formula, or statements for the body of a kernel."""
+"""Prints graphs as C++: an expression for a formula, or statements for the body of a kernel."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from derivlint.graph.operators import GraphOperators
 from derivlint.graph.types import GraphError
 from derivlint.schema import Argument, NativeFunction
 
-#: Operators that C++ has a sign for, with its precedence.
+#: The binary operators of C++, with their precedence.
 _BINARY = {name: (sign, SUM if sign in "+-" else PRODUCT) for sign, name in ARITHMETIC.items()}
 # of integers alone
 _BINARY["floordiv"] = ("/", PRODUCT)
 _BINARY.update((name, (sign, COMPARISON)) for sign, name in COMPARISONS.items())
 ONE = ("1", ATOM)
-#: Longer formulas are nothing that anybody reads.
+#: Longer formulas are unreadable.
 MAX_LENGTH = 2000
 
 
@@ -28,18 +28,18 @@ class Printer:
     """Prints the values of a graph as C++ expressions."""
 
     def __init__(self, graph: Graph, operators: GraphOperators, names: Mapping[str, str]) -> None:
-        """Print a graph.
+        """Prepare a graph for printing.
 
         Args:
             graph: the graph.
             operators: the operators that it calls.
-            names: what to call its inputs, where not by their names.
+            names: other names for its inputs.
         """
         self._operators = operators
         self._texts: dict[GraphValue, Text] = {
             value: (names.get(value.name, value.name), ATOM) for value in graph.inputs
         }
-        #: sizes, and numbers and lists that are made of them
+        #: sizes, and numbers and lists computed from them
         self._symbolic: set[GraphValue] = set()
         self._uses: dict[GraphValue, int] = {}
         for value in [value for node in graph.walk() for value in node.inputs] + graph.outputs:
@@ -50,17 +50,17 @@ class Printer:
         """The outputs, each as one expression.
 
         Raises:
-            GraphError: one cannot be said in C++, or is too long.
+            GraphError: one cannot be expressed in C++, or is too long.
         """
         for node in self._graph.nodes:
             self._node(node)
         return [self._bounded(self._texts[value][0]) for value in self._graph.outputs]
 
     def body(self) -> list[str]:
-        """The statements of a function that returns the one output; what is used twice is computed once.
+        """The statements of a function that returns the only output; values used twice are variables.
 
         Raises:
-            GraphError: it cannot be said in C++.
+            GraphError: it cannot be expressed in C++.
         """
         lines: list[str] = []
         taken = {text for text, _ in self._texts.values()}
@@ -127,7 +127,7 @@ class Printer:
         if bound is None and name == "neg" and len(node.inputs) == 1:
             return f"-{enclosed(self._texts[node.inputs[0]], UNARY)}", UNARY
         if bound is None and name in _BINARY and len(node.inputs) == 2:
-            # numbers, which no operator is for
+            # numbers, for which there is no operator
             return self._binary(*_BINARY[name], *(self._texts[value] for value in node.inputs))
         if bound is None:
             raise GraphError(f'"{name}" cannot be written as a C++ expression')
@@ -139,7 +139,7 @@ class Printer:
         operands = [self._texts[value] for _, value in passed]
         rest = function.schema.arguments.flat_non_out[len(passed) :]
         if rest and passed and _is_absent(passed[-1][1]):
-            # an absent value alone could be that of several overloads
+            # an absent value alone could be ambiguous between overloads
             operands.append(_constant(default_of(rest[0])))
         if base == "neg" and len(operands) == 1:
             text, precedence = operands[0]
@@ -161,13 +161,13 @@ class Printer:
             base += "_symint"
         if "method" in function.variants and passed and passed[0][0].name == "self":
             return f"{enclosed(operands[0], ATOM)}.{base}({', '.join(texts[1:])})", ATOM
-        # torchgen rewrites "zeros_like(self)" to a member of what it saves, which cannot be qualified
+        # torchgen rewrites "zeros_like(self)" to a member of the saved value, which cannot be qualified
         namespace = "" if base == "zeros_like" and passed[0][1] in self._graph.inputs else "at::"
         return f"{namespace}{base}({', '.join(texts)})", ATOM
 
     @staticmethod
     def _binary(sign: str, precedence: int, left: Text, right: Text) -> Text:
-        # what stands to the right of a sign of the same precedence would be taken apart
+        # a right operand of the same precedence needs parentheses
         text, own = right
         if sign == "+" and left == right:
             return f"2 * {enclosed(left, PRODUCT)}", PRODUCT

@@ -1,4 +1,4 @@
-"""The formulas of an operator that is an expression of others: derived, simplified, and said in C++."""
+"""Derives and simplifies the formulas of an operator defined by an expression, and prints them as C++."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class DerivedOperator(Struct, frozen=True):
-    """An operator that is an expression.
+    """An operator defined by an expression.
 
     Attributes:
         name: its name.
@@ -54,12 +54,12 @@ class Deriver:
     """
 
     def __init__(self, entries: Entries, *, is_complex: bool = False, has_one_shape: bool = False) -> None:
-        """Derive operators.
+        """Create the deriver.
 
         Args:
             entries: the formulas of the operators that expressions call.
             is_complex: whether tensors may be complex.
-            has_one_shape: whether all tensors that meet have one shape, so that nothing is broadcast.
+            has_one_shape: whether all combined tensors have one shape, so that nothing is broadcast.
         """
         self.entries = entries
         self._has_one_shape = has_one_shape
@@ -70,7 +70,7 @@ class Deriver:
         """The graph of an expression.
 
         Raises:
-            InputError: it cannot be read, names something else, or gives no tensor.
+            InputError: it cannot be parsed, uses other names, or does not return a tensor.
         """
         if any(item.name == GRAD for item in arguments):
             raise InputError(f'an argument cannot be called "{GRAD}"')
@@ -105,9 +105,9 @@ class Deriver:
 
         Args:
             name: its name.
-            graph: what it computes.
+            graph: its definition.
             arguments: its arguments.
-            inline: whether the gradients are written into its entry, instead of being operators.
+            inline: whether to write the gradients into its entry instead of defining operators.
 
         Raises:
             InputError: it cannot be derived.
@@ -131,7 +131,7 @@ class Deriver:
     def _backward(
         self, name: str, graph: Graph, arguments: Sequence[Argument], inputs: Mapping[str, Sizes]
     ) -> DerivedOperator:
-        """The operator that computes a gradient, whose own gradients make the second derivatives."""
+        """The operator that computes a gradient; its own gradients are the second derivatives."""
         renamed, _ = copy_graph(graph)
         for value in renamed.inputs:
             if value.name == GRAD:
@@ -144,7 +144,7 @@ class Deriver:
         return self._operator(name, renamed, taken, self._second_derivatives(name, renamed, inputs), inputs)
 
     def _second_derivatives(self, name: str, graph: Graph, inputs: Mapping[str, Sizes]) -> dict[str, str]:
-        """The gradients of an operator that computes one, which raise where they cannot be derived or are too long."""
+        """The gradients of a gradient operator, which raise if they cannot be derived or are too long."""
         tensors = [value.name for value in graph.inputs if value.type.is_tensor]
         refusal = f'not_implemented("{name}")'
         formulas = {}
@@ -160,7 +160,7 @@ class Deriver:
         return formulas
 
     def _gradients(self, graph: Graph, names: Sequence[str], inputs: Mapping[str, Sizes]) -> dict[str, Graph]:
-        """The gradient of each variable that has one, each as a graph of its own."""
+        """The gradient of each variable that has one, as a separate graph."""
         gradient = self._guarded(lambda: differentiate(graph, self.entries, names))
         joined = gradient.joined([GRAD])
         sizes = {**inputs, GRAD: self._sizes.of(graph, inputs)[graph.outputs[0]]}
@@ -170,7 +170,7 @@ class Deriver:
         }
 
     def _single(self, graph: Graph, output: int, inputs: Mapping[str, Sizes]) -> Graph:
-        """A graph of plain nodes that gives one of the outputs."""
+        """A graph of one of the outputs, without linear blocks."""
         single, _ = copy_graph(graph)
         single.outputs = [single.outputs[output]]
         inline_linear_blocks(single)
@@ -215,7 +215,7 @@ class Deriver:
             raise GraphError("the result has no derivative by its arguments")
         tangent = self._single(tangents, 1, sizes)
         (text,) = Printer(tangent, self.entries.operators, {name: name + PRIMAL for name in tensors}).expressions()
-        # a tangent may not be the one of an argument itself, nor a view of it
+        # a tangent must not be that of an argument itself, nor a view of it
         return f"{text}.clone()" if _shares_memory(tangent.outputs[0]) else text
 
     def _expression(self, graph: Graph, names: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The files that a new operator needs, and what the checks say of them."""
+"""The files for a new operator, and the findings in them."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class NewOperator(Struct, frozen=True):
     Attributes:
         name: its name, as it can be part of a file name.
         files: the texts, by the names of the files.
-        is_known: whether PyTorch has the operator already.
-        from_book: the operators whose derivatives are those of the operator book, since the file has none.
+        is_known: whether PyTorch already has the operator.
+        from_book: the operators whose derivatives come from the operator book, since the file lacks them.
     """
 
     name: str
@@ -75,11 +75,11 @@ def new_operator(request: Wanted, natives: NativeFunctions, model: Model | None)
 
     Args:
         request: the operator to write.
-        natives: the operators that there are already.
+        natives: the existing operators.
         model: a file with the entries of the operators that an expression calls; only needed for an expression.
 
     Raises:
-        InputError: the schema or the expression cannot be understood, or the expression cannot be differentiated.
+        InputError: the schema or the expression is invalid, or the expression cannot be differentiated.
     """
     text = _schema(request, natives)
     signature = signature_of(text, request.non_differentiable)
@@ -161,7 +161,7 @@ def stanza(schema: str) -> str:
 
 
 def _schema(request: Wanted, natives: NativeFunctions) -> str:
-    """The schema that is meant."""
+    """The schema of the requested operator."""
     if "(" in request.operator:
         if request.schema:
             raise InputError("OP and --schema both hold a schema; give one")
@@ -200,7 +200,7 @@ def _derived(request: Wanted, signature: OperatorSignature, entries: Entries) ->
 
 
 def _taken(natives: NativeFunctions) -> frozenset[str]:
-    """The names that functions for formulas have already."""
+    """The names of existing functions for formulas."""
     names = {name.partition(".")[0] for name in natives.operator_names()}
     declared: Iterable[str] = (natives.declarations or {}).get("functions", {})
     return frozenset(names.union(*_names(declared)))
@@ -235,7 +235,7 @@ def _source(helpers: Sequence[HelperSkeleton]) -> str:
 
 
 def _kernels(derived: Sequence[DerivedOperator]) -> str:
-    """The kernels of operators that are expressions."""
+    """The kernels of operators defined by expressions."""
     pieces = []
     for operator in derived:
         parameters = ", ".join(parameter(argument) for argument in parse_schema(operator.schema).arguments.flat_non_out)
@@ -247,7 +247,7 @@ def _kernels(derived: Sequence[DerivedOperator]) -> str:
 
 
 def _configuration(natives: NativeFunctions, *, headers: bool, operators: bool) -> str:
-    """A configuration with which the entry can be checked where it is."""
+    """A configuration for checking the entry in its folder."""
     lines = [f'torch = "{natives.version}"'] if natives.version is not None else []
     if operators:
         lines.append(f'native-functions = ["{NATIVE_FUNCTIONS}"]')

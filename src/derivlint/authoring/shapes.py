@@ -1,8 +1,8 @@
-"""Sizes of gradients: whether they are summed to the sizes of an operand that was broadcast.
+"""Sizes of gradients: detects sums to the sizes of broadcast operands.
 
-The sizes of a value are those that its operands are broadcast to, as long as operators work element by element; any
-other operator gives a tensor of its own sizes. Two values have the same sizes for certain where both are broadcast from
-the same tensors. What autograd sums by itself, the gradient of an argument, need not be summed by a formula.
+A value of an elementwise operator has the broadcast sizes of its operands; any other operator returns a tensor with
+sizes of its own. Two values certainly have the same sizes if both are broadcast from the same tensors. A formula need
+not sum the gradient of an argument, since autograd does.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from derivlint.graph.differentiation.reverse import SUM_TO_SIZE
 from derivlint.graph.ir import ADD, CONSTANT, Graph, GraphNode, GraphValue
 from derivlint.operators import Book
 
-#: The tag of operators that work element by element.
+#: The tag of elementwise operators.
 POINTWISE = "pointwise"
-#: What the sizes of a value are broadcast from.
+#: The tensors from which the sizes of a value are broadcast.
 Sizes = frozenset[int]
 _TAKEN_FROM_SIZES = (SUM_TO_SIZE, "aten::expand")
 
 
 class SizesOf:
-    """Works out the sizes of values, the same for equal values of several graphs."""
+    """Computes the sizes of values; equal values of several graphs get equal sizes."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
@@ -55,7 +55,7 @@ class SizesOf:
 
     @staticmethod
     def _found(node: GraphNode, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
-        """The sizes of what a node gives, or None if they are its own."""
+        """The sizes of a node's result, or None if they are its own."""
         if node.kind == CONSTANT:
             return frozenset()
         if node.kind in _TAKEN_FROM_SIZES:
@@ -67,19 +67,19 @@ class SizesOf:
 
 
 def _keeps(node: GraphNode) -> bool:
-    """Whether an operator gives a tensor of the sizes of its argument."""
+    """Whether an operator preserves the sizes of its argument."""
     name = operator_name(node)
     return name in Book.by_hand("like-first") or name in Book.by_hand("conjugates")
 
 
 def _asked_for(value: GraphValue, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
-    """The sizes that a list of sizes names."""
+    """The sizes that a list of sizes denotes, or None."""
     node = value.node
     return sizes.get(node.inputs[0]) if node is not None and node.kind == "aten::size" else None
 
 
 def drop_needless_sums(graph: Graph, sizes: Mapping[GraphValue, Sizes]) -> None:
-    """Take away the sums that change nothing, and the last one, which autograd does."""
+    """Remove sums without effect, and the last one, which autograd does."""
     replaced: dict[GraphValue, GraphValue] = {}
     for node in graph.walk():
         node.inputs = [replaced.get(value, value) for value in node.inputs]
@@ -95,7 +95,7 @@ _BOOLEAN = frozenset[str]().union(*map(Book.by_hand, ("compares", "answers", "bo
 
 
 def shorten(graph: Graph, sizes: Mapping[GraphValue, Sizes]) -> None:
-    """Read sizes off the first value that has them, and leave out zeros and expansions that change nothing."""
+    """Read sizes from the first value that has them, and remove zeros and expansions without effect."""
     first: dict[tuple[Sizes, bool], GraphValue] = {}
     replaced: dict[GraphValue, GraphValue] = {}
     for value in graph.inputs:
@@ -116,7 +116,7 @@ def shorten(graph: Graph, sizes: Mapping[GraphValue, Sizes]) -> None:
 
 
 def _same_value(node: GraphNode, name: str, sizes: Mapping[GraphValue, Sizes]) -> GraphValue | None:
-    """An operand, in the same sizes, that a node gives back, or None if it computes something."""
+    """The operand with the same sizes that a node returns unchanged, or None."""
     if len(node.outputs) != 1 or not node.output.type.is_tensor:
         return None
     own = sizes[node.output]

@@ -1,4 +1,4 @@
-"""A new operator: its schema, and which of its arguments and outputs have gradients."""
+"""A new operator: its schema, and the arguments and outputs with gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from derivlint.schema import Argument, FunctionSchema, SchemaError, SchemaKind, 
 
 
 class OperatorSignature(Struct, frozen=True):
-    """An operator with what has gradients.
+    """An operator with its differentiable arguments and outputs.
 
     Attributes:
         schema: its schema.
@@ -45,12 +45,12 @@ class OperatorSignature(Struct, frozen=True):
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """The outputs as formulas name them."""
+        """The names of the outputs in formulas."""
         return output_names(self.schema)
 
 
 def output_names(schema: FunctionSchema) -> tuple[str, ...]:
-    """The outputs of an operator as formulas name them."""
+    """The names of an operator's outputs in formulas."""
     returns = schema.returns
     if len(returns) == 1:
         return (returns[0].name or RESULT,)
@@ -93,7 +93,7 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Operato
 
 
 def parameter(argument: Argument) -> str:
-    """An argument as a parameter of a C++ function that formulas call; a missing tensor is an undefined one."""
+    """A C++ parameter for an argument of a helper; a missing tensor is an undefined one."""
     type_ = str(argument_type(argument.type, write=False)).replace("::std::", "std::").replace(" &", "&")
     if str(argument.type) == "Tensor?":
         type_ = "const at::Tensor&"

@@ -1,4 +1,4 @@
-"""The entry of an operator, from its schema alone, with skeletons of the functions that it calls."""
+"""The entry of an operator from its schema alone, with skeletons of the functions that it calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HelperSkeleton(Struct, frozen=True):
 
     @property
     def skeleton(self) -> str:
-        """Its definition, which is yet to be written."""
+        """Its definition with an empty body."""
         return (
             f'{self.declaration} {{\n  // {self.purpose}\n  TORCH_CHECK_NOT_IMPLEMENTED(false, "to be written");\n}}\n'
         )
@@ -46,10 +46,10 @@ def skeleton(
 
     Args:
         signature: the operator.
-        taken: names of functions that are there already.
-        has_foreach: whether there are foreach functions, whose formulas are made of these by replacing the names of
-            arguments wherever they stand, in names of functions as well.
-        is_method: whether the operator is a method of tensors and no function.
+        taken: the names of existing functions.
+        has_foreach: whether there are foreach functions, whose formulas are derived by replacing argument names
+            everywhere, including in function names.
+        is_method: whether the operator is only a method of tensors.
     """
     helpers: list[HelperSkeleton] = []
     lines = [f"- name: {signature.schema}"]
@@ -73,10 +73,10 @@ def skeleton(
     returned = zip(signature.output_names, signature.schema.returns, signature.outputs, strict=True)
     for output, item, is_differentiable in returned:
         if not is_differentiable or any(_is_list(argument.type) for argument in signature.inputs):
-            # the tangents of lists have no form that is the same for all operators
+            # the form of tangents of lists differs between operators
             continue
         if signature.is_view:
-            # a view is linear: that of the tangent
+            # a view is linear, so its tangent is the view of the tangent
             lines.append(f"  {output}: {_applied_to_tangent(signature, is_method)}")
             continue
         about = f"_{output}" if several else ""
@@ -90,7 +90,7 @@ def skeleton(
 
 
 def _applied_to_tangent(signature: OperatorSignature, is_method: bool) -> str:
-    """The operator of the tangents instead of the arguments."""
+    """The operator applied to the tangents of its arguments."""
     names = [f"{item.name}_t" if item in signature.inputs else item.name for item in signature.arguments]
     suffix = "_symint" if any("SymInt" in str(item.type) for item in signature.arguments) else ""
     name = f"{signature.schema.name.base}{suffix}"
@@ -112,7 +112,7 @@ def _is_list(type_: Type) -> bool:
 
 
 def _free(stem: str, taken: Collection[str]) -> str:
-    """A name that no function has yet."""
+    """An unused function name."""
     name, number = stem, 1
     while name in taken:
         number += 1

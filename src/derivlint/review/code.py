@@ -1,4 +1,4 @@
-"""The C++ that is generated for changed entries, compared line by line."""
+"""The diff of the C++ generated for changed entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from derivlint.emit.selection import unreadable_formulas
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
 
-#: What diffs call a file that is not there.
+#: The name of a missing file in diffs.
 NOTHING = "/dev/null"
 
 

@@ -275,12 +275,12 @@ class _Builder:
     ) -> None:
         self._folder, self._place, self._manifest = folder, place, manifest
         self._toolchain, self._optimize, self._progress = toolchain, optimize, progress
-        # what they make is the same, and no part of what an object file is named by
+        # they do not affect the code, nor the names of object files
         self._haste = () if toolchain.compiler.is_clang else HASTE
         self._libraries = toolchain.includes[0].parent / "lib"
         self._python = python_headers()
         self._first = tuple(f"-I{include}" for include in includes)
-        # the user's own FunctionsManual.h takes the place of PyTorch's; a header is made for one set of options
+        # the user's own FunctionsManual.h replaces PyTorch's; a header is compiled for one set of options
         has_header = header is not None and optimize == "-O0" and not (folder / FIRST_INCLUDED).is_dir()
         self._header = header if has_header else None
         self._without_bindings = ""
@@ -312,7 +312,7 @@ class _Builder:
         return Built(library, todo, _count(stubs), self._without_bindings)
 
     def objects(self) -> list[Path]:
-        """Compile what is not compiled yet; all object files, with that of the stubs."""
+        """Compile outdated units; returns all object files, including that of the stubs."""
         own = self.compile(ProcessGroup())
         stubs = self._library(own).with_suffix(".S")
         self._write_stubs(own, stubs)
@@ -324,7 +324,7 @@ class _Builder:
         return [*own, target]
 
     def _library(self, objects: Sequence[Path]) -> Path:
-        """The library that is linked of objects."""
+        """Link the library from object files."""
         return self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects])}.so"
 
     def _target(self, unit: Unit) -> Path:
@@ -333,12 +333,12 @@ class _Builder:
         return place / f"{unit.name}-{unit.digest}.o"
 
     def _missing(self, units: Sequence[Unit]) -> list[Unit]:
-        """The units whose object files are not there, or are older than a header of the author's."""
+        """The units whose object files are missing, or older than a header of the author's."""
         targets = ((unit, self._target(unit)) for unit in units)
         return [unit for unit, path in targets if not is_made_by_user(path) or self._is_outdated(path)]
 
     def _is_outdated(self, target: Path) -> bool:
-        """Whether a file that an object was compiled from has changed since; of emitted ones its name says that."""
+        """Whether an input of an object file has changed; emitted inputs are part of its name."""
         if self._manifest.authors is None:
             return False
         try:
@@ -353,11 +353,11 @@ class _Builder:
             return True
 
     def compile(self, processes: ProcessGroup) -> list[Path]:
-        """Compile what is not compiled yet, until the first error; the object file of each unit."""
+        """Compile outdated units until the first error; returns the object file of each unit."""
         units = self._objects()
         todo = self._missing(units)
         beginning = self._beginning() if todo else ()
-        # headers are smaller than code: with many units, memory limits how many are compiled at a time
+        # headers need less memory than code: with many units, memory limits the parallel compilations
         with ThreadPoolExecutor(max_workers=processors()) as pool:
             futures = {pool.submit(self._compile, unit, beginning, processes): unit for unit in todo}
             for future in as_completed(futures):
@@ -370,7 +370,7 @@ class _Builder:
         return [self._target(unit) for unit in units]
 
     def _beginning(self) -> tuple[str, ...]:
-        """The options with which units begin with a precompiled header."""
+        """The options for units that begin with a precompiled header."""
         folder = cache_folder()
         if self._header is None or folder is None:
             return ()
@@ -378,11 +378,11 @@ class _Builder:
         return precompiled_header(folder / HEADERS, self._toolchain, self._header, options, self._progress)
 
     def _options(self) -> list[str]:
-        """The options that decide what code is made."""
+        """The options that affect code generation."""
         return [*FLAGS, f"-std={release_of(self._manifest.torch).standard}", self._optimize, *self._haste]
 
     def _objects(self) -> list[Unit]:
-        """The units: emitted sources are one unit if the compiler takes longer for their headers than for them."""
+        """The units: emitted sources are one unit if their headers take longer to compile."""
         texts = {name: _read(self._folder / name) for name in self._sources}
         merged = [name for name in MERGED if name in texts]
         emitted = {name for name in texts if _EMITTED.fullmatch(name)}
@@ -407,7 +407,7 @@ class _Builder:
         if not torch_cpu.is_file():
             raise BuildError(f'no "{LIBRARY}" in "{self._libraries}": torch has no library to link with')
         status = torch_cpu.stat()
-        # a file of hundreds of megabytes is distinguished from another by its size and the time it was installed
+        # a large file is identified by its size and modification time
         library = f"{status.st_size} {status.st_mtime_ns}"
         options = " ".join((*FLAGS, self._optimize))
         includes = map(str, self._toolchain.includes)
@@ -423,7 +423,7 @@ class _Builder:
             path = target.with_suffix(".cpp").resolve()
             replace_file(path, "".join(f'#include "{name}"\n' for name in unit.sources).encode(), durable=False)
             source = str(path)
-        # a compilation that was broken off must not leave an object that seems to be whole
+        # an interrupted compilation must not leave a seemingly complete object file
         unfinished = target.with_suffix(f".{os.getpid()}.new")
         options = [*self._options(), f"-I{self._folder.resolve()}"]
         command = compile_command(self._toolchain, *options, "-c", source, "-o", str(unfinished.resolve()))
@@ -480,7 +480,7 @@ class _Builder:
     def _remove_old(self, current: set[Path], library: Path) -> None:
         """Delete the files of earlier builds of the same sources.
 
-        A process that has loaded a library keeps it, whatever becomes of its name.
+        A process that has loaded a library keeps it after deletion.
         """
         stems = {"unit", *(Path(name).stem for name in self._sources)}
         stems |= {path.stem.rpartition("-")[0] for path in (*current, library)}
@@ -501,7 +501,7 @@ def _shared_objects() -> Path | None:
 
 
 def _read_headers(headers: Mapping[str, bytes], names: Sequence[str], text: bytes) -> list[bytes]:
-    """The texts of a folder's headers, for emitted sources without the classes of nodes that they do not name.
+    """The headers of a folder as input of a unit, without the node classes that it does not name.
 
     Args:
         headers: the headers.
@@ -517,7 +517,7 @@ def _read_headers(headers: Mapping[str, bytes], names: Sequence[str], text: byte
 
 
 def search_paths(folder: Path, names: Iterable[str], headers: PythonHeaders) -> list[str]:
-    """Where the compiler looks first: at the user's own helpers; for bindings also at the headers of Python."""
+    """The first include folders: the user's own helpers, and Python's headers for bindings."""
     own = [f"-I{(folder / FIRST_INCLUDED).resolve()}"]
     return own + [f"-I{directory}" for directory in headers.includes] if any(map(is_binding, names)) else own
 

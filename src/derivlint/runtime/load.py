@@ -1,4 +1,4 @@
-"""Loading an extension, after which its kernels take the place of PyTorch's own."""
+"""Loads an extension, whose kernels replace PyTorch's own."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def load(
     optimize: str = "-O0",
     progress: Callable[[str], None] = _show,
 ) -> Extension:
-    """Build an extension where that is needed, and load it into this process.
+    """Build an extension if necessary, and load it into this process.
 
-    PyTorch warns that kernels are overridden; nothing is done about that. There is no way back in the same process.
+    PyTorch's warning about overridden kernels is not suppressed. An extension cannot be unloaded.
 
     Args:
-        folder: where ``derivlint emit cpp`` wrote it.
-        build_folder: where it is built; ``build`` in the folder by default.
+        folder: the output folder of ``derivlint emit cpp``.
+        build_folder: the build folder; ``build`` in the folder by default.
         compiler: the name of the C++ compiler.
         optimize: the compiler's option for optimization.
-        progress: called with what is being done; by default it is printed on standard error.
+        progress: called with the current step; by default prints it to standard error.
 
     Raises:
         LoadError: torch is not installed, or the extension cannot be built or loaded.
@@ -95,7 +95,7 @@ def load(
 
 def helpers_problem(library: Path) -> str:
     """The reason why a loaded library cannot call the hidden helpers that it needs, or empty if it can."""
-    # its import loads a library, and what only writes code loads none
+    # importing it loads a library, which code generation does not need
     import ctypes
 
     question = ctypes.CDLL(str(library)).derivlint_helpers_problem

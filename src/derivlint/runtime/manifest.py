@@ -1,4 +1,4 @@
-"""The manifest of an emitted folder, as builds and loading read it."""
+"""Reads the manifest of an emitted folder, for builds and loading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from derivlint.source import read_input
 
 
 class ManifestError(Exception):
-    """A folder is none that derivlint emitted, or was emitted by another version."""
+    """A folder was not emitted by derivlint, or by another version."""
 
 
 class Manifest(Struct, frozen=True):
@@ -49,12 +49,12 @@ class Manifest(Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources that are compiled, Python's bindings of nodes and the author's own included."""
+        """The compiled sources, including Python bindings and the author's own."""
         return (*(name for name in self.files if name.endswith(".cpp")), *(self.authors or ()))
 
     @property
     def bindings(self) -> tuple[str, ...]:
-        """Those of the sources that give Python the classes of nodes."""
+        """The sources with Python bindings of nodes."""
         return tuple(name for name in self.sources if is_binding(name))
 
 
@@ -62,7 +62,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a folder.
 
     Raises:
-        ManifestError: there is none that can be understood.
+        ManifestError: it is missing or malformed.
     """
     path = folder / MANIFEST
     try:
@@ -100,27 +100,27 @@ def _content(path: Path) -> Any:
     """Load the content of a manifest.
 
     Raises:
-        OSError: there is none that can be read.
+        OSError: it cannot be read.
         ValueError, RecursionError: it is not JSON.
     """
     return json.loads(read_input(path, MAX_BYTES))
 
 
 def _are_names(value: object) -> TypeGuard[list[str]]:
-    """Whether a value is a list of names of files."""
+    """Whether a value is a list of file names."""
     return isinstance(value, list) and all(
-        # a name must not be taken for an option of the compiler
+        # a name must not look like a compiler option
         isinstance(name, str) and name.isprintable() and not name.startswith("-")
         for name in value
     )
 
 
 def _is_mapping(value: object, *, optional: bool = False) -> bool:
-    """Whether a value is a mapping of texts to texts.
+    """Whether a value is a mapping of strings to strings.
 
     Args:
         value: the value.
-        optional: whether instead of a text there may be nothing.
+        optional: whether values may be None.
     """
     return isinstance(value, dict) and all(
         isinstance(item, str) or (optional and item is None) for item in value.values()
@@ -128,7 +128,7 @@ def _is_mapping(value: object, *, optional: bool = False) -> bool:
 
 
 def torch_of(folder: Path) -> str | None:
-    """The version of PyTorch that the files in a folder were emitted for, in any mode, or None if no one knows."""
+    """The version of PyTorch for which a folder was emitted, in any mode, or None if unknown."""
     try:
         content = _content(folder / MANIFEST)
     except (OSError, ValueError, RecursionError):
@@ -161,5 +161,5 @@ def mismatch(folder: Path, emitted_for: str | None, installed: str | None) -> st
 
 
 def mismatch_of_headers(folder: Path, emitted_for: str | None, includes: Sequence[Path]) -> str | None:
-    """The same for the headers of an installed PyTorch, which need not be imported."""
+    """The mismatch with the headers of an installed PyTorch, which need not be importable."""
     return mismatch(folder, emitted_for, headers_version(includes))

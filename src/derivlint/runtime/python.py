@@ -1,4 +1,4 @@
-"""Compiling and linking for the running Python: its headers, and PyTorch's library for it."""
+"""Compiling and linking for the running Python: its headers, and PyTorch's Python library."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-#: The library that has PyTorch's own classes of Python.
+#: The library with PyTorch's own Python classes.
 PYTHON_LIBRARY = "torch_python"
-#: How GNU ld, gold and lld name a function of Python that they do not find.
+#: The linker errors of GNU ld, gold and lld for undefined Python symbols.
 _OF_PYTHON = re.compile(r"undefined (?:reference to|symbol:) [`']?_?Py\w*'?$")
 
 
@@ -30,7 +30,7 @@ class PythonHeaders(Struct, frozen=True):
 
 
 def python_headers() -> PythonHeaders:
-    """The headers of the Python that runs."""
+    """The headers of the running Python."""
     version = f"{sys.implementation.cache_tag} {sys.version}"
     directories = {sysconfig.get_path(name) for name in ("include", "platinclude")} - {None}
     includes = tuple(Path(name) for name in sorted(directories))
@@ -46,6 +46,6 @@ def library_file(folder: Path) -> Path:
 
 
 def undefined_in(messages: str) -> list[str]:
-    """Return a linker's messages about undefined names, without those of Python itself."""
+    """Return a linker's messages about undefined symbols, except Python's own."""
     undefined = [line.strip() for line in messages.splitlines() if "undefined " in line]
     return [line for line in undefined if _OF_PYTHON.search(line) is None]

@@ -1,4 +1,4 @@
-"""The nodes of an installed PyTorch's own library, which kernels can create instead of ones of their own."""
+"""The exported nodes of an installed PyTorch, which kernels can create instead of their own."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from derivlint.model import Model, build_model
 from derivlint.schema import installed_torch, read_native_functions
 from derivlint.source import SourceError, SourceFile
 
-#: A class of the header that is exported, or on Windows its constructor.
+#: An exported class of the header, or its constructor on Windows.
 _EXPORTED = re.compile(r"struct TORCH_API (\w+) :|\bTORCH_API (\w+)\(\) = default;")
-#: Lines of a node's text that say where it comes from, and nothing of what it does.
+#: Lines of a node's code about its origin.
 _ORIGIN = re.compile(r"^//.*\n", re.MULTILINE)
 
 
 def shipped_nodes(model: Model) -> frozenset[str]:
     """The classes of a model's nodes that the installed PyTorch exports, with the same members and formulas.
 
-    Without an installed PyTorch of the model's release there are none.
+    Empty without an installed PyTorch of the model's release.
     """
     torch, includes = installed_torch(), torch_includes()
     if torch is None or torch.derivatives is None or includes is None:

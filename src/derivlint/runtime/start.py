@@ -18,22 +18,22 @@ import time
 from types import ModuleType
 from typing import Any
 
-#: The status of a run whose libraries cannot be loaded.
+#: The exit status if a library cannot be loaded.
 CANNOT_LOAD = 2
-#: As many calls of backward and grad are recorded.
+#: The maximum number of recorded calls of backward and grad.
 RECORDED = 1000
-#: More differences are only counted.
+#: The number of differences that are printed.
 SHOWN = 8
 _OVERRIDING = "Overriding a previously registered kernel"
 
 
 def say(text: str) -> None:
-    """Print a line of derivlint's own, which standard error is for."""
+    """Print a message of derivlint to standard error."""
     print(f"derivlint: {text}", file=sys.stderr, flush=True)
 
 
 def load(libraries: list[str]) -> None:
-    """Load libraries, without PyTorch's warning that kernels are overridden, which is what they are for."""
+    """Load libraries, suppressing PyTorch's warning that kernels are overridden."""
     import torch
 
     load_library: Any = torch.ops.load_library
@@ -64,8 +64,8 @@ class Gradients:
     """The losses and gradients of each call of backward and grad, recorded or compared with recorded ones.
 
     Args:
-        folder: where they are recorded.
-        compares: whether they are compared.
+        folder: the folder of records.
+        compares: whether to compare with the records.
     """
 
     def __init__(self, folder: str, *, compares: bool) -> None:
@@ -74,7 +74,7 @@ class Gradients:
         self._differences: list[str] = []
 
     def install(self) -> None:
-        """Have every call of backward and grad noticed, and random numbers repeated."""
+        """Hook every call of backward and grad, and make random numbers reproducible."""
         import torch
 
         torch.manual_seed(0)
@@ -96,7 +96,7 @@ class Gradients:
 
     @staticmethod
     def _leaves(roots: tuple[Any, ...]) -> list[Any]:
-        """The leaves of a graph, in the order in which it reaches them."""
+        """The leaves of a graph, in traversal order."""
         leaves: dict[int, Any] = {}
         pending = [root.grad_fn for root in roots if root.grad_fn is not None]
         seen = set(pending)
@@ -130,7 +130,7 @@ class Gradients:
                 self._equal += 1
 
     def report(self) -> None:
-        """Print what the comparison came to."""
+        """Print the result of the comparison."""
         recorded = len(os.listdir(self._folder))
         if recorded != min(self._calls, RECORDED):
             say(f"stock called backward or grad {recorded} times, and this run {self._calls} times")
@@ -175,7 +175,7 @@ def _write(path: str, tensors: dict[str, Any]) -> None:
 
 
 def _read(path: str) -> dict[str, Any]:
-    """Read what :func:`_write` wrote."""
+    """Read a file written by :func:`_write`."""
     import torch
 
     tensors: dict[str, Any] = {}
@@ -190,7 +190,7 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def _difference(stock: Any, ours: Any) -> str:
-    """Return the difference of two tensors in words, empty if they are the same bit for bit."""
+    """Describe the difference of two tensors; empty if they are bitwise equal."""
     import torch
 
     if stock is None or ours is None:
@@ -209,8 +209,8 @@ def _difference(stock: Any, ours: Any) -> str:
 
 
 def run(kind: str, program: str, arguments: list[str]) -> None:
-    """Run a program in a main module of its own, as the interpreter does."""
-    # who is replaced as the main module is in use
+    """Run a program in a fresh main module, as the interpreter does."""
+    # keeps the replaced main module alive
     sys.modules["derivlint_start"] = sys.modules["__main__"]
     if kind == "module":
         sys.argv = [program, *arguments]
@@ -230,7 +230,7 @@ def run(kind: str, program: str, arguments: list[str]) -> None:
 
 
 def main(text: str, arguments: list[str]) -> None:
-    """Load what a task names and run its program; the status is the program's."""
+    """Load the task's libraries and run its program; exits with the program's status."""
     task = json.loads(text)
     began = time.monotonic()
     try:
@@ -250,7 +250,7 @@ def main(text: str, arguments: list[str]) -> None:
     try:
         run(task["kind"], task["program"], arguments)
     except Exception as error:
-        # without the frames that are not the program's
+        # without the frames outside of the program
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
             trace = trace.tb_next
@@ -263,7 +263,7 @@ def main(text: str, arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2:])
-    # the names of an interactive shell are the user's
+    # an interactive shell starts with an empty namespace
     for _name in [name for name in globals() if not name.startswith("__")]:
         del globals()[_name]
     del _name

@@ -1,4 +1,4 @@
-"""Having the compiler read emitted sources without making code of them."""
+"""Syntax checks of emitted sources by the compiler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from derivlint.runtime.python import PythonHeaders, python_headers
 
 
 class SourceMessages(Struct, frozen=True):
-    """The compiler's messages about one source that it refuses."""
+    """The compiler errors in one source."""
 
     source: str
     output: str
@@ -32,12 +32,12 @@ class SourceMessages(Struct, frozen=True):
 def syntax_errors(
     folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda message: None
 ) -> list[SourceMessages]:
-    """Have the compiler read every source of an emitted folder without making code.
+    """Check the syntax of every source of an emitted folder with the compiler.
 
     Args:
-        folder: a folder with sources; it need not be an extension.
+        folder: a folder with sources, not necessarily an extension.
         compiler: the name of the compiler.
-        progress: called with what is being done.
+        progress: called with the current step.
 
     Raises:
         BuildError: there is no compiler, or no headers of PyTorch.
@@ -49,7 +49,7 @@ def syntax_errors(
             raise BuildError(problem)
         headers = python_headers()
         sources = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.cpp"))
-        # a name must not be taken for an option of the compiler
+        # a name must not look like a compiler option
         sources = [f"./{name}" if name.startswith("-") else name for name in sources]
         names = [name for name in sources if not (headers.missing and is_binding(name))]
         with _generated_folder(folder) as place, ThreadPoolExecutor(max_workers=processors()) as pool:
@@ -62,7 +62,7 @@ def syntax_errors(
 
 @contextmanager
 def _generated_folder(folder: Path) -> Iterator[tuple[str, ...]]:
-    """The folders in which the compiler looks first: files of a build of PyTorch take the place of shipped ones."""
+    """The first include folders: files of a PyTorch build replace the installed ones."""
     if not (folder / f"{NODES}.h").is_file():
         yield ()
         return

@@ -42,7 +42,7 @@ def _wrapped(index: Value, size: int) -> Value:
 
 
 def _index_of(value: Value) -> SmallTensor:
-    """The tensor of an index. An integer may be computed as a float, a fraction is none in PyTorch either."""
+    """The tensor of an index; integral floats are accepted, PyTorch rejects fractions as well."""
     index = tensor_of(value)
     if any(type(position) is float and not position.is_integer() for position in index.items):
         raise PositionError("the index is a tensor of floating-point numbers")
@@ -55,7 +55,7 @@ def _picked(tensor: SmallTensor, positions: SmallTensor) -> SmallTensor:
 
 
 def _along(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
-    """The positions that ``gather`` reads and ``scatter`` writes."""
+    """The linear indices that ``gather`` reads and ``scatter`` writes."""
     result_sizes = sizes_by.indexed(sizes, dim, _index_of(index).sizes)
     if len(sizes) == 0:
         return SmallTensor(result_sizes, [_wrapped(position, 1) for position in index.items])
@@ -69,7 +69,7 @@ def _along(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
 
 
 def _slices(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
-    """The positions that ``index_select`` reads."""
+    """The linear indices that ``index_select`` reads."""
     sizes_by.of_rank(_index_of(index).sizes, 0, 1)
     if len(sizes) == 0:
         return SmallTensor(sizes, [_wrapped(number_of(index), 1)])
@@ -83,7 +83,7 @@ def _slices(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
 
 
 def _cut(source: Value, sizes: Sizes) -> SmallTensor:
-    """The part of a source that an index of these sizes addresses."""
+    """The part of a source addressed by an index of these sizes."""
     whole = tensor_of(source)
     if whole.sizes == sizes:
         return whole
@@ -105,7 +105,7 @@ def _at(tensor: Value, index: Value) -> SmallTensor:
 
 
 def _by_indices(sizes: Sizes, indices: Value) -> SmallTensor:
-    """The positions that ``index`` reads."""
+    """The linear indices that ``index`` reads."""
     indexed = [(at, tensor_of(tensor)) for at, tensor in enumerate(indices) if tensor is not None]
     result_sizes = sizes_by.picked(sizes, tuple(None if tensor is None else tensor.sizes for tensor in indices))
     if not indexed:

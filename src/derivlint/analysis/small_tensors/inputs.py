@@ -118,7 +118,7 @@ def _filled(name: str, value: Value, is_differentiable: bool, salt: int, kind: i
 
 
 def _positions(value: Value, arguments: Values, among: int | None = None) -> Value:
-    """Positions among the elements, or those of a dimension, in reverse and all different as long as there are any."""
+    """Distinct positions among the elements or along a dimension, descending; repeated if there are too few."""
     if type(value) is tuple:
         own = next(iter(arguments.values()))
         return tuple(_positions(item, arguments, own[at]) for at, item in enumerate(value))

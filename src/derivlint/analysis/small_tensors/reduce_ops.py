@@ -28,7 +28,7 @@ _ALL = "all"
 
 
 def axes_of(dims: Value, rank: int) -> frozenset[int]:
-    """The dimensions that are named, or all of them."""
+    """The named dimensions, by default all."""
     if dims is None or dims == ():
         return frozenset(range(rank))
     named = (dims,) if type(dims) is int else dims
@@ -42,7 +42,7 @@ def axes_of(dims: Value, rank: int) -> frozenset[int]:
 def reduced(
     function: Callable[[Sequence[Value]], Value], tensor: Value, dims: Value = None, keepdim: Value = False
 ) -> SmallTensor:
-    """A function of the elements of some dimensions."""
+    """Reduce the elements of some dimensions by a function."""
     items, sizes = tensor_of(tensor).items, tensor.sizes
     result_sizes = sizes_by.reduced(sizes, dims, keepdim)
     taken = reduction_groups(sizes, axes_of(dims, len(sizes)))
@@ -50,7 +50,7 @@ def reduced(
 
 
 def along_axis(tensor: SmallTensor, axis: int, function: Callable[[Sequence[Value]], Sequence[Value]]) -> SmallTensor:
-    """A function of the elements along a dimension that returns another, fixed number of elements."""
+    """Apply a function along a dimension that returns a fixed number of elements."""
     taken = reduction_groups(tensor.sizes, frozenset({axis}))
     parts = [function([tensor.items[at] for at in group]) for group in taken]
     sizes = sizes_by.resized(tensor.sizes, axis, len(parts[0]) if parts else 0)
@@ -62,7 +62,7 @@ def along_axis(tensor: SmallTensor, axis: int, function: Callable[[Sequence[Valu
 
 
 def scanned(function: Callable[[Sequence[Value]], Sequence[Value]], tensor: Value, dim: Value) -> SmallTensor:
-    """A function of the elements along a dimension that returns as many elements."""
+    """Apply a function along a dimension that preserves the number of elements."""
     items, sizes = tensor_of(tensor).items, tensor.sizes
     result = list(items)
     for group in reduction_groups(sizes, axes_of(dim, len(sizes))):
@@ -152,7 +152,7 @@ def softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: Valu
 
 
 def products_of_others(tensor: Value, dim: Value) -> Value:
-    """Along a dimension, the products of all elements but each."""
+    """Along a dimension, the products of all other elements."""
 
     def along(items: Sequence[Value]) -> list[Value]:
         return [math.prod(items[:at]) * math.prod(items[at + 1 :]) for at in range(len(items))]
@@ -208,7 +208,7 @@ operators(
 
 
 def chosen(tensor: Value, dim: Value, keepdim: Value, choose: Callable[[Sequence[Value]], int]) -> Value:
-    """One element along a dimension, and where it is."""
+    """One element along a dimension, and its index."""
     positions = reduced(choose, tensor, dim, keepdim)
     items = tensor_of(tensor).items
     taken = reduction_groups(tensor.sizes, axes_of(dim, len(tensor.sizes)))
@@ -246,7 +246,7 @@ def amin(self: Value, dim: Value = (), keepdim: Value = False) -> Value:
 
 @operator("max")
 def max_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = None) -> Value:
-    """The greatest element, with its position where a dimension is given; or the greater of two."""
+    """The greatest element, with its index if a dimension is given; or the greater of two."""
     if other is not None:
         return broadcast_map(lambda one, two: max(real_only(one), real_only(two)), self, other)
     return amax(self) if dim == _ALL else chosen(self, dim, keepdim, _greatest)
@@ -254,7 +254,7 @@ def max_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = 
 
 @operator("min")
 def min_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = None) -> Value:
-    """The least element, with its position where a dimension is given; or the smaller of two."""
+    """The least element, with its index if a dimension is given; or the smaller of two."""
     if other is not None:
         return broadcast_map(lambda one, two: min(real_only(one), real_only(two)), self, other)
     return amin(self) if dim == _ALL else chosen(self, dim, keepdim, _least)
@@ -262,7 +262,7 @@ def min_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = 
 
 @operator("median", "nanmedian")
 def median(self: Value, dim: Value = _ALL, keepdim: Value = False) -> Value:
-    """The element in the middle, with its position where a dimension is given."""
+    """The median, with its index if a dimension is given."""
     if dim == _ALL:
         return reduced(lambda items: items[_middle(items)], self)
     return chosen(self, dim, keepdim, _middle)
@@ -270,14 +270,14 @@ def median(self: Value, dim: Value = _ALL, keepdim: Value = False) -> Value:
 
 @operator()
 def mode(self: Value, dim: Value = -1, keepdim: Value = False) -> Value:
-    """The most frequent element, the least of them, and its position."""
+    """The most frequent element, the least of ties, and its index."""
     return chosen(
         self, dim, keepdim, lambda items: items.index(min(items, key=lambda item: (-items.count(item), item)))
     )
 
 
 def _ordered(tensor: Value, dim: Value, order: Callable[[Sequence[Value]], Sequence[int]]) -> Value:
-    """The elements along a dimension in another order, some may be left out; and where they were."""
+    """Reorder or select elements along a dimension; returns them and their indices."""
     items, sizes = tensor_of(tensor).items, tensor.sizes
     (axis,) = axes_of(dim, len(sizes))
     taken = reduction_groups(sizes, frozenset({axis}))
@@ -292,13 +292,13 @@ def _ordered(tensor: Value, dim: Value, order: Callable[[Sequence[Value]], Seque
 
 @operator()
 def sort(self: Value, dim: Value = -1, descending: Value = False, _stable: Value = None) -> Value:
-    """The elements in order, and where they were."""
+    """Sort the elements; returns them and their indices."""
     return _ordered(self, dim, lambda items: _ranked(items)[:: -1 if descending else 1])
 
 
 @operator()
 def topk(self: Value, k: Value, dim: Value = -1, largest: Value = True, _sorted: Value = True) -> Value:
-    """The greatest or least elements, and where they were."""
+    """The greatest or least elements, and their indices."""
     return _ordered(self, dim, lambda items: _ranked(items)[:: -1 if largest else 1][:k])
 
 
@@ -326,7 +326,7 @@ operators(
 
 
 def unreduced(tensor: Value, dims: Value, keepdim: Value = False, rank: Value = None) -> Value:
-    """A reduced tensor, with size one for the dimensions that were reduced."""
+    """Restore the reduced dimensions of a tensor, with size one."""
     return SmallTensor(sizes_by.unreduced(tensor_of(tensor).sizes, dims, keepdim, rank), tensor.items)
 
 

@@ -299,7 +299,7 @@ operators(
 
 
 def add_at(taken: SmallTensor, sizes: Value, values: Value) -> SmallTensor:
-    """Return zeros with values added at positions."""
+    """Zeros with values added at linear indices."""
     if tensor_of(values).sizes != taken.sizes:
         raise SizesError
     sums = [0.0] * count_of(sizes)
@@ -309,7 +309,7 @@ def add_at(taken: SmallTensor, sizes: Value, values: Value) -> SmallTensor:
 
 
 def put_at(taken: SmallTensor, tensor: SmallTensor, values: Value) -> SmallTensor:
-    """A tensor with values written at positions."""
+    """A tensor with values written at linear indices."""
     if tensor_of(values).sizes != taken.sizes:
         raise SizesError
     items = list(tensor.items)
@@ -320,25 +320,25 @@ def put_at(taken: SmallTensor, tensor: SmallTensor, values: Value) -> SmallTenso
 
 @operator()
 def select_backward(grad_output: Value, input_sizes: Value, dim: Value, index: Value) -> Value:
-    """A slice among zeros."""
+    """Zeros with the gradient in a slice."""
     return add_at(select(linear_indices(input_sizes), dim, index), input_sizes, grad_output)
 
 
 @operator()
 def slice_backward(grad_output: Value, input_sizes: Value, dim: Value, start: Value, end: Value, step: Value) -> Value:
-    """Slices among zeros."""
+    """Zeros with the gradient in slices."""
     return add_at(slice_(linear_indices(input_sizes), dim, start, end, step), input_sizes, grad_output)
 
 
 @operator()
 def diagonal_backward(grad_output: Value, input_sizes: Value, offset: Value, dim1: Value, dim2: Value) -> Value:
-    """A diagonal among zeros."""
+    """Zeros with the gradient on a diagonal."""
     return add_at(diagonal(linear_indices(input_sizes), offset, dim1, dim2), input_sizes, grad_output)
 
 
 @operator()
 def unfold_backward(grad_in: Value, input_sizes: Value, dim: Value, size: Value, step: Value) -> Value:
-    """Windows, added up where they overlap."""
+    """The sum of overlapping windows."""
     return add_at(unfold(linear_indices(input_sizes), dim, size, step), input_sizes, grad_in)
 
 
@@ -350,7 +350,7 @@ def repeat_backward(grad: Value, repeats: Value, input_shape: Value) -> Value:
 
 @operator()
 def diag_embed(self: Value, offset: Value = 0, dim1: Value = -2, dim2: Value = -1) -> Value:
-    """The last dimension as a diagonal."""
+    """Embed the last dimension as a diagonal."""
     sizes = sizes_by.diagonal_embedded(tensor_of(self).sizes, offset, dim1, dim2)
     return add_at(diagonal(linear_indices(sizes), offset, dim1, dim2), sizes, self)
 

@@ -16,7 +16,7 @@ from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes import window_sizes
 from derivlint.operators.shapes.size_values import SizesError
 
-#: For each output along a dimension the inputs with their weights.
+#: The weighted inputs of each output along a dimension.
 Rows = Sequence[Sequence[tuple[int, float]]]
 
 
@@ -185,7 +185,7 @@ def adaptive_average_backward(grad_output: Value, self: Value) -> Value:
 
 
 def _sent(grad: Value, self: Value, indices: Value, count: int) -> Value:
-    """Write gradients to the positions of the largest elements of windows."""
+    """Write gradients to the positions of the maxima of windows."""
     whole = flatten(filled(tensor_of(self).sizes, 0.0), -count)
     return reshaped(scatter_add(whole, -1, flatten(indices, -count), flatten(grad, -count)), self.sizes)
 
@@ -223,7 +223,7 @@ def unpooled(self: Value, indices: Value, output_size: Value) -> Value:
 
 @helper()
 def max_pool_double_backward(grad: Value, indices: Value, dim: Value) -> Value:
-    """The elements at the positions of the largest ones of windows."""
+    """The elements at the positions of the maxima of windows."""
     gathered = gather(flatten(grad, -dim), -1, flatten(indices, -dim))
     return reshaped(gathered, tensor_of(indices).sizes)
 

@@ -28,7 +28,7 @@ from derivlint.operators.shapes.size_values import (
 
 
 def broadcast(*operands: Value) -> Value:
-    """Operands that are broadcast to each other; numbers and absent operands do not count."""
+    """Broadcast operands; numbers and absent operands are ignored."""
     result: Value = UNKNOWN
     for operand in operands:
         if type(operand) is Sizes and operand != result:
@@ -52,7 +52,7 @@ def _broadcast(left: Sizes, right: Sizes) -> Sizes:
 
 
 def sized(sizes: Value) -> Value:
-    """A tensor of these sizes."""
+    """A tensor with given sizes."""
     numbers = numbers_of(sizes)
     if any(type(size) is not int for size in numbers):
         raise SizesError
@@ -60,7 +60,7 @@ def sized(sizes: Value) -> Value:
 
 
 def expanding(operand: Value, target: Value) -> Value:
-    """The second one, to whose sizes the first one can be expanded."""
+    """The second operand, to whose sizes the first one must be expandable."""
     target_sizes = sizes_of(target)
     if type(operand) is Sizes and not is_expandable(operand, target_sizes):
         raise IllegalSizesError(f"{shown(operand)} cannot be expanded to {shown(target_sizes)}")
@@ -68,7 +68,7 @@ def expanding(operand: Value, target: Value) -> Value:
 
 
 def same(first: Value, *more: Value) -> Value:
-    """The first one; the others have the same sizes."""
+    """The first operand; the others must have the same sizes."""
     expected = sizes_of(first)
     for operand in more:
         if type(operand) is Sizes and operand != expected:
@@ -77,7 +77,7 @@ def same(first: Value, *more: Value) -> Value:
 
 
 def of_rank(tensor: Value, *ranks: Value) -> Value:
-    """The tensor, which has one of these ranks."""
+    """The tensor, which must have one of the ranks."""
     sizes = sizes_of(tensor)
     if len(sizes) not in ranks:
         raise IllegalSizesError(f"{shown(sizes)} has {len(sizes)} dimensions, not {' or '.join(map(str, ranks))}")
@@ -85,7 +85,7 @@ def of_rank(tensor: Value, *ranks: Value) -> Value:
 
 
 def reshaped(tensor: Value, sizes: Value) -> Value:
-    """The same number of elements in other sizes; one of these may be -1."""
+    """Reshape to other sizes; one of them may be -1."""
     count = math.prod(sizes_of(tensor))
     new_sizes = list(numbers_of(sizes))
     product_of_sizes = math.prod(size for size in new_sizes if size != -1)
@@ -99,7 +99,7 @@ def reshaped(tensor: Value, sizes: Value) -> Value:
 
 
 def expanded(tensor: Value, sizes: Value) -> Value:
-    """Expanded to other sizes, in which -1 keeps a size."""
+    """Expand to other sizes, where -1 keeps a size."""
     own, new_sizes = sizes_of(tensor), list(numbers_of(sizes))
     offset = len(new_sizes) - len(own)
     for at, size in enumerate(new_sizes):
@@ -111,7 +111,7 @@ def expanded(tensor: Value, sizes: Value) -> Value:
 
 
 def sum_to(tensor: Value, sizes: Value) -> Value:
-    """The sizes of a sum to the sizes before an expansion."""
+    """The sizes of a sum over the broadcast dimensions."""
     own, target = sizes_of(tensor), numbers_of(sizes)
     if not is_expandable(target, own):
         raise IllegalSizesError(f"{shown(own)} cannot be summed up to {shown(target)}")
@@ -122,7 +122,7 @@ def sum_to(tensor: Value, sizes: Value) -> Value:
 
 
 def reduced(tensor: Value, dims: Value = None, keepdim: Value = False) -> Value:
-    """Without some dimensions, or with size one there; without all of them where none are named."""
+    """Remove dimensions, by default all, or set their sizes to one."""
     sizes = sizes_of(tensor)
     rank = len(sizes)
     axes = frozenset(range(rank)) if dims is None or dims == () else axes_of(dims, rank)
@@ -132,7 +132,7 @@ def reduced(tensor: Value, dims: Value = None, keepdim: Value = False) -> Value:
 
 
 def unreduced(tensor: Value, dims: Value, keepdim: Value = False, rank: Value = None) -> Value:
-    """The sizes of a reduced tensor, with size one for the reduced dimensions."""
+    """Restore reduced dimensions, with size one."""
     sizes = sizes_of(tensor)
     if keepdim or dims is None or dims == () or rank == 0:
         return sizes
@@ -144,21 +144,21 @@ def unreduced(tensor: Value, dims: Value, keepdim: Value = False, rank: Value = 
 
 
 def unsqueezed(tensor: Value, dim: Value) -> Value:
-    """With a dimension of size one."""
+    """Insert a dimension of size one."""
     sizes = sizes_of(tensor)
     axis = axis_of(dim, len(sizes) + 1)
     return Sizes((*sizes[:axis], 1, *sizes[axis:]))
 
 
 def squeezed(tensor: Value, dims: Value = None) -> Value:
-    """Without dimensions of size one: all, or those among the named ones."""
+    """Remove dimensions of size one: all, or the named ones."""
     sizes = sizes_of(tensor)
     axes = frozenset(range(len(sizes))) if dims is None else axes_of(dims, len(sizes))
     return Sizes(size for at, size in enumerate(sizes) if at not in axes or size != 1)
 
 
 def transposed(tensor: Value, one: Value = 0, other: Value = 1) -> Value:
-    """With two dimensions exchanged."""
+    """Exchange two dimensions."""
     sizes = list(sizes_of(tensor))
     first, second = axis_of(one, len(sizes)), axis_of(other, len(sizes))
     if sizes:
@@ -167,7 +167,7 @@ def transposed(tensor: Value, one: Value = 0, other: Value = 1) -> Value:
 
 
 def matrix_transposed(tensor: Value) -> Value:
-    """With the last two dimensions exchanged."""
+    """Exchange the last two dimensions."""
     sizes = sizes_of(tensor)
     if len(sizes) < 2:
         raise IllegalSizesError(f"{shown(sizes)} is not a matrix")
@@ -175,7 +175,7 @@ def matrix_transposed(tensor: Value) -> Value:
 
 
 def permuted(tensor: Value, dims: Value) -> Value:
-    """With the dimensions in another order."""
+    """Permute the dimensions."""
     sizes, order = sizes_of(tensor), numbers_of(dims)
     if len(order) != len(sizes) or len(axes_of(order, len(sizes))) != len(sizes):
         raise IllegalSizesError(f"{shown(order)} does not name all of {len(sizes)} dimensions")
@@ -183,7 +183,7 @@ def permuted(tensor: Value, dims: Value) -> Value:
 
 
 def permuted_back(tensor: Value, dims: Value) -> Value:
-    """With the dimensions in the order that they had before they were permuted."""
+    """Undo a permutation of the dimensions."""
     sizes, order = sizes_of(tensor), numbers_of(dims)
     if len(order) != len(sizes) or len(axes_of(order, len(sizes))) != len(sizes):
         raise IllegalSizesError(f"{shown(order)} does not name all of {len(sizes)} dimensions")
@@ -194,7 +194,7 @@ def permuted_back(tensor: Value, dims: Value) -> Value:
 
 
 def without(tensor: Value, dim: Value) -> Value:
-    """Without one dimension."""
+    """Remove one dimension."""
     sizes = sizes_of(tensor)
     if len(sizes) == 0:
         raise IllegalSizesError("there is no dimension to select from")
@@ -203,14 +203,14 @@ def without(tensor: Value, dim: Value) -> Value:
 
 
 def resized(tensor: Value, dim: Value, size: Value) -> Value:
-    """With another size of one dimension."""
+    """Replace the size of one dimension."""
     sizes = sizes_of(tensor)
     axis = axis_of(dim, len(sizes))
     return with_size(sizes, axis, whole_number(size)) if len(sizes) else sizes
 
 
 def ending(tensor: Value, sizes: Value) -> Value:
-    """With other sizes of the last dimensions."""
+    """Replace the sizes of the last dimensions."""
     own, last_sizes = sizes_of(tensor), numbers_of(sizes)
     if len(last_sizes) >= len(own):
         raise IllegalSizesError(f"{shown(own)} does not have {len(last_sizes)} dimensions after its channels")
@@ -218,7 +218,7 @@ def ending(tensor: Value, sizes: Value) -> Value:
 
 
 def sliced(tensor: Value, dim: Value, start: Value, end: Value, step: Value) -> Value:
-    """Some elements of one dimension."""
+    """Slice one dimension."""
     sizes = sizes_of(tensor)
     axis = axis_of(dim, len(sizes))
     if len(sizes) == 0:
@@ -237,7 +237,7 @@ def _bounded(index: Value, size: int, absent: int) -> int:
 
 
 def diagonal(tensor: Value, offset: Value = 0, one: Value = 0, other: Value = 1) -> Value:
-    """A diagonal of two dimensions, which becomes the last dimension."""
+    """The diagonal of two dimensions, as the last dimension."""
     sizes = sizes_of(tensor)
     first, second = axis_of(one, len(sizes)), axis_of(other, len(sizes))
     if first == second:
@@ -248,7 +248,7 @@ def diagonal(tensor: Value, offset: Value = 0, one: Value = 0, other: Value = 1)
 
 
 def diagonal_embedded(tensor: Value, offset: Value = 0, one: Value = -2, other: Value = -1) -> Value:
-    """The last dimension as a diagonal of two."""
+    """Embed the last dimension as the diagonal of two dimensions."""
     sizes = sizes_of(tensor)
     if len(sizes) == 0:
         raise IllegalSizesError("a number has no dimension to put on a diagonal")
@@ -260,7 +260,7 @@ def diagonal_embedded(tensor: Value, offset: Value = 0, one: Value = -2, other: 
 
 
 def unfolded(tensor: Value, dim: Value, size: Value, step: Value) -> Value:
-    """Windows of one dimension, side by side in a new last dimension."""
+    """The windows of one dimension, in a new last dimension."""
     sizes = sizes_of(tensor)
     axis, width = axis_of(dim, len(sizes)), whole_number(size)
     own = sizes[axis] if len(sizes) else 1
@@ -271,7 +271,7 @@ def unfolded(tensor: Value, dim: Value, size: Value, step: Value) -> Value:
 
 
 def flattened(tensor: Value, start: Value = 0, end: Value = -1) -> Value:
-    """With several dimensions in one."""
+    """Merge several dimensions."""
     sizes = sizes_of(tensor)
     first, last = axis_of(start, len(sizes)), axis_of(end, len(sizes))
     if len(sizes) == 0:
@@ -280,14 +280,14 @@ def flattened(tensor: Value, start: Value = 0, end: Value = -1) -> Value:
 
 
 def unflattened(tensor: Value, dim: Value, parts: Value) -> Value:
-    """With one dimension in several."""
+    """Split one dimension into several."""
     sizes = sizes_of(tensor)
     axis = axis_of(dim, len(sizes))
     return Sizes((*sizes[:axis], *reshaped(Sizes((sizes[axis],)), parts), *sizes[axis + 1 :]))
 
 
 def repeated(tensor: Value, repeats: Value) -> Value:
-    """Repeated along each dimension."""
+    """Repeat along each dimension."""
     sizes, times = sizes_of(tensor), numbers_of(repeats)
     if len(times) < len(sizes):
         raise IllegalSizesError(f"{shown(sizes)} has more dimensions than {len(times)}")
@@ -296,7 +296,7 @@ def repeated(tensor: Value, repeats: Value) -> Value:
 
 
 def leading(tensor: Value, count: Value) -> Value:
-    """The first dimensions; a negative count leaves that many out."""
+    """The first dimensions; a negative count drops that many."""
     sizes = sizes_of(tensor)
     if len(sizes) < abs(whole_number(count)):
         raise IllegalSizesError(f"{shown(sizes)} has fewer than {abs(count)} dimensions")
@@ -307,7 +307,7 @@ def leading(tensor: Value, count: Value) -> Value:
 
 
 def matrix(tensor: Value) -> Value:
-    """The tensor, which is a matrix or a batch of them."""
+    """The tensor, which must be a matrix or a batch of matrices."""
     sizes = sizes_of(tensor)
     if len(sizes) < 2:
         raise IllegalSizesError(f"{shown(sizes)} is not a matrix")
@@ -315,7 +315,7 @@ def matrix(tensor: Value) -> Value:
 
 
 def square(tensor: Value) -> Value:
-    """The tensor, which is a square matrix or a batch of them."""
+    """The tensor, which must be a square matrix or a batch of them."""
     sizes = sizes_of(matrix(tensor))
     if sizes[-1] != sizes[-2]:
         raise IllegalSizesError(f"{shown(sizes)} is not square")
@@ -362,7 +362,7 @@ def kron(left: Value, right: Value) -> Value:
 
 
 def joined(tensors: Value, dim: Value = 0) -> Value:
-    """Tensors one after the other; empty vectors do not count."""
+    """Concatenate tensors; empty vectors are ignored."""
     items = [sizes_of(item) for item in tensors]
     non_empty = [item for item in items if item != (0,)]
     if not non_empty:
@@ -378,14 +378,14 @@ def joined(tensors: Value, dim: Value = 0) -> Value:
 
 
 def stacked(tensors: Value, dim: Value = 0) -> Value:
-    """Tensors of one size side by side."""
+    """Stack tensors of equal sizes."""
     first = sizes_of(same(*tensors))
     axis = axis_of(dim, len(first) + 1)
     return Sizes((*first[:axis], len(tensors), *first[axis:]))
 
 
 def split(tensor: Value, size: Value, dim: Value = 0) -> Value:
-    """Parts of one size, the last one may be smaller; or parts of given sizes."""
+    """Split into parts of one size, with a smaller last one, or of given sizes."""
     sizes = sizes_of(tensor)
     axis = axis_of(dim, len(sizes))
     if len(sizes) == 0:
@@ -404,7 +404,7 @@ def _parts(whole: int, size: int) -> tuple[int, ...]:
 
 
 def chunked(tensor: Value, chunks: Value, dim: Value = 0) -> Value:
-    """The parts of a split: at most so many, of one size."""
+    """Split into at most a number of parts of one size."""
     sizes = sizes_of(tensor)
     whole = sizes[axis_of(dim, len(sizes))]
     return split(sizes, max(-(-whole // whole_number(chunks)), 1), dim)
@@ -431,7 +431,7 @@ def diagonal_blocks(tensors: Value) -> Value:
 
 
 def picked(tensor: Value, indices: Value) -> Value:
-    """Elements by tensors of integers, one for each dimension; absent ones take all."""
+    """Index by tensors of integers, one for each dimension; absent ones select all."""
     sizes = sizes_of(tensor)
     index_sizes = [index if type(index) is Sizes else None for index in indices]
     if len(index_sizes) > len(sizes):
@@ -447,7 +447,7 @@ def picked(tensor: Value, indices: Value) -> Value:
 
 
 def indexed(tensor: Value, dim: Value, index: Value, source: Value = None) -> Value:
-    """An index along one dimension: elsewhere it is not larger than the tensor, nor anywhere than the source."""
+    """The sizes of an index along one dimension; other sizes must not exceed the tensor's, nor any the source's."""
     own, places = sizes_of(tensor), sizes_of(index)
     if 0 in places:
         return places
@@ -465,12 +465,12 @@ def indexed(tensor: Value, dim: Value, index: Value, source: Value = None) -> Va
 
 
 def kept(mask: Value, *items: Value) -> Value:
-    """Several values, some left out."""
+    """Several values, some of them dropped."""
     return tuple(item if flag else None for flag, item in zip(mask, items, strict=True))
 
 
 def checked(value: Value, *_: Value) -> Value:
-    """A value, where the other ones exist."""
+    """The first value; the others must be valid."""
     return value
 
 
@@ -488,7 +488,7 @@ def halves(tensor: Value, dim: Value) -> Value:
 
 
 def other_dims(tensor: Value, dim: Value) -> Value:
-    """All dimensions but one."""
+    """All other dimensions."""
     sizes = sizes_of(tensor)
     axis = axis_of(dim, len(sizes))
     return tuple(at for at in range(len(sizes)) if at != axis)
@@ -513,7 +513,7 @@ def count(sizes: Value, dims: Value, numel: Value) -> Value:
 
 
 def size(held: Value, dim: Value = None) -> Value:
-    """One of the sizes of a tensor; how many items a list has."""
+    """One of the sizes of a tensor, or the length of a list."""
     if type(held) is not Sizes:
         return len(held)
     if dim is None:
@@ -524,7 +524,7 @@ def size(held: Value, dim: Value = None) -> Value:
 
 
 def filled(sizes: Value) -> Value:
-    """A tensor of these sizes, or of those of a tensor."""
+    """A tensor with given sizes, or those of a tensor."""
     return sizes if type(sizes) is Sizes else sized(sizes)
 
 

@@ -25,7 +25,7 @@ def convolved(
     output_padding: Value = 0,
     groups: Value = 1,
 ) -> Value:
-    """A convolution; one image stands without a batch."""
+    """Convolve; an image without a batch dimension is allowed."""
     own, kernel = sizes_of(tensor), sizes_of(weight)
     count = len(kernel) - 2
     if len(own) not in (count + 1, count + 2) or count < 1:
@@ -49,7 +49,7 @@ def convolved(
 def pooled(
     tensor: Value, kernel: Value, stride: Value, padding: Value, dilation: Value, ceil_mode: Value, count: Value
 ) -> Value:
-    """Windows of the last dimensions."""
+    """Pool windows of the last dimensions."""
     own = sizes_of(tensor)
     if len(own) not in (count + 1, count + 2):
         raise IllegalSizesError(f"{shown(own)} does not have {count + 1} or {count + 2} dimensions")
@@ -70,7 +70,7 @@ def pooled(
 
 
 def padded(tensor: Value, padding: Value) -> Value:
-    """With more elements at both ends, pairs of numbers for the last dimensions, the last one first."""
+    """Pad both ends; pairs of numbers for the last dimensions, the last one first."""
     sizes, pads = list(sizes_of(tensor)), numbers_of(padding)
     if len(pads) % 2 or len(pads) // 2 > len(sizes):
         raise IllegalSizesError(f"{len(pads)} numbers do not pad {shown(sizes)}")
@@ -88,7 +88,7 @@ def columns(tensor: Value, kernel: Value, dilation: Value, padding: Value, strid
 
 
 def from_columns(tensor: Value, output: Value, kernel: Value) -> Value:
-    """An image of columns."""
+    """Fold columns into an image."""
     own = sizes_of(tensor)
     return Sizes((*own[:-2], own[-2] // math.prod(numbers_of(kernel, 2)), *numbers_of(output, 2)))
 
